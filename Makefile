@@ -1,0 +1,53 @@
+# All set-up is included in every target: python3, a JDK and the package registries are all that a machine needs.
+PYTHON ?= python3
+SERVE ?= 1
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lock clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Sinkrank needs Python 3.11 or later; name one with: make PYTHON=python3.12 …" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || \
+	  { rm -rf .venv; echo "python3 cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+.venv/.runtime: requirements.lock pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+.venv/.dev: requirements-dev.lock .venv/.runtime
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+demo: .venv/.runtime ## Fetch real pages, build, search, serve (SERVE=0 stops after the searches)
+	@$(BIN)/sinkrank demo $(if $(filter 0,$(SERVE)),--no-serve)
+
+check: .venv/.dev ## Lint, types and unit tests, under two minutes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q -m "not engine and not corpus"
+
+test: .venv/.dev ## The whole suite, with real engines
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+format: .venv/.dev ## Rewrite the code in the one format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: .venv/.dev ## Resolve the dependencies anew into the lock files
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --no-annotate pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --no-annotate -c requirements.lock --group dev -o requirements-dev.lock
+
+clean: ## Remove the environment and what the demo made
+	rm -rf .venv .sinkrank

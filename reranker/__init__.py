@@ -1,0 +1,33 @@
+"""Sinkrank's library: re-ranks documents by idf-weighted optimal transport between words.
+
+    from reranker import Reranker
+
+Imports are lazy, so that `import reranker` costs nothing until a name is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reranker.embeddings import Embeddings
+    from reranker.errors import SinkrankError
+    from reranker.reranking import Reranker, Reranking
+    from reranker.transport import Parameters
+
+_HOMES = {
+    "Embeddings": "reranker.embeddings",
+    "Parameters": "reranker.transport",
+    "Reranker": "reranker.reranking",
+    "Reranking": "reranker.reranking",
+    "SinkrankError": "reranker.errors",
+}
+
+__all__ = ["Embeddings", "Parameters", "Reranker", "Reranking", "SinkrankError"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

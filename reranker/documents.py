@@ -1,0 +1,57 @@
+"""What travels through Sinkrank: documents as given, as an index holds them, and as a first stage finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.bags import BagOfWords
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document as it is given and shown."""
+
+    doc_id: str
+    text: str
+    language: str
+    title: str = ""
+    url: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def full_text(self) -> str:
+        """Title and text: what is tokenised and searched."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedDocument:
+    """A document ready for an index: with its bag of words and its nBOW embedding.
+
+    Attributes:
+        nbow: (dim,) float32, L2-normalised; None where no word is known (a cosine field refuses a zero vector).
+    """
+
+    document: Document
+    bag: BagOfWords
+    nbow: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A document that a first stage found.
+
+    Attributes:
+        first_stage_score: the cosine for kNN, the engine's BM25, or the fused reciprocal ranks.
+        first_stage_rank: from 1.
+    """
+
+    document: Document
+    bag: BagOfWords
+    first_stage_score: float
+    first_stage_rank: int

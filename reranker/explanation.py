@@ -1,0 +1,121 @@
+"""Explains a distance word by word: where each query word's mass went, and what that cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reranker.bags import WeightedBag
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput
+from reranker.transport import Parameters, transport
+
+# How many document words are named for each query word; the rest is summed up, so that nothing is lost.
+PAIRS_PER_WORD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WordPair:
+    """Mass that moved from a query word to a document word.
+
+    Attributes:
+        mass: of the query's total of 1.
+        cost: of moving one unit of mass between the two, 0 to 2.
+        share: of the whole distance, mass · cost / distance.
+        saving: mass · (mean cost of the query word over the document's words − cost): how much nearer this pair brings
+            the document than a match by chance would.
+    """
+
+    query_word: str
+    document_word: str
+    mass: float
+    cost: float
+    share: float
+    saving: float
+
+
+@dataclass(frozen=True, slots=True)
+class WordTransport:
+    """One query word: its weight, the document words that took most of it, and the sum of the others.
+
+    `distance` is the word's part of the whole: the parts of all words sum to the distance, and the parts of a word's
+    pairs and `rest_distance` sum to the word's.
+    """
+
+    word: str
+    language: str
+    mass: float
+    distance: float
+    share: float
+    pairs: tuple[WordPair, ...]
+    rest_mass: float
+    rest_distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A distance taken apart; `words` in falling order of their mass."""
+
+    method: str
+    distance: float
+    words: tuple[WordTransport, ...]
+
+    def telling_pairs(self, n: int) -> list[WordPair]:
+        """The pairs that brought the document nearest, by saving."""
+        pairs = [pair for word in self.words for pair in word.pairs]
+        return sorted(pairs, key=lambda pair: -pair.saving)[:n]
+
+
+def explain(
+    query: WeightedBag,
+    document: WeightedBag,
+    embeddings: Embeddings,
+    method: str = "auto",
+    parameters: Parameters = Parameters(),
+    pairs_per_word: int = PAIRS_PER_WORD,
+) -> Explanation:
+    """Takes the distance between a query and a document apart.
+
+    Raises:
+        BadInput: the query or the document has no known word.
+    """
+    if not len(document):
+        raise BadInput("the document has no word with an embedding, so no transport can be explained")
+    solved = transport(query, document, embeddings.vectors, method, parameters)
+    typical_cost = solved.cost @ document.weights
+    words = []
+    for i, term_id in enumerate(query.term_ids):
+        language, word = embeddings.term(int(term_id))
+        moved = solved.plan[i] * solved.cost[i]
+        largest = [int(j) for j in np.argsort(-solved.plan[i], kind="stable")[:pairs_per_word] if solved.plan[i, j] > 0]
+        pairs = tuple(
+            WordPair(
+                query_word=word,
+                document_word=embeddings.term(int(document.term_ids[j]))[1],
+                mass=float(solved.plan[i, j]),
+                cost=float(solved.cost[i, j]),
+                share=_share(moved[j], solved.distance),
+                saving=float(solved.plan[i, j] * (typical_cost[i] - solved.cost[i, j])),
+            )
+            for j in largest
+        )
+        mass, distance = float(solved.plan[i].sum()), float(moved.sum())
+        words.append(
+            WordTransport(
+                word,
+                language,
+                mass,
+                distance,
+                _share(distance, solved.distance),
+                pairs,
+                rest_mass=max(0.0, mass - float(solved.plan[i, largest].sum())),
+                rest_distance=distance - float(moved[largest].sum()),
+            )
+        )
+    words.sort(key=lambda word: -word.mass)
+    return Explanation(solved.method, solved.distance, tuple(words))
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part / whole) if whole > 0 else 0.0

@@ -1,0 +1,104 @@
+"""Inverse document frequencies per language, counted over an index's documents, and the weights they give."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.bags import BagOfWords, WeightedBag
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentFrequencies:
+    """How many of a language's documents hold each term.
+
+    Attributes:
+        n_documents: documents of the language.
+        term_ids: (k,) int32, distinct, ascending.
+        counts: (k,) int32, documents that hold the term.
+    """
+
+    n_documents: int
+    term_ids: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+    def idf(self, term_ids: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Smoothed idf of each term, log((N + 1) / (df + 1)) (Balikas et al. 2018, section 3.2); a term that was never
+        counted has df 0."""
+        found = np.zeros(len(term_ids), dtype=np.float64)
+        if len(self.term_ids):
+            places = np.minimum(np.searchsorted(self.term_ids, term_ids), len(self.term_ids) - 1)
+            hit = self.term_ids[places] == term_ids
+            found[hit] = self.counts[places[hit]]
+        weights: NDArray[np.float64] = np.log((self.n_documents + 1) / (found + 1))
+        return weights
+
+    @classmethod
+    def count(cls, bags: Iterable[BagOfWords]) -> DocumentFrequencies:
+        """Counts the bags of one language."""
+        counter = FrequencyCounter()
+        for bag in bags:
+            counter.add(bag)
+        return counter.result()
+
+
+class FrequencyCounter:
+    """Counts document frequencies one bag at a time; memory grows with the largest term id, not with the documents."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(1024, dtype=np.int32)
+        self._n_documents = 0
+
+    def add(self, bag: BagOfWords) -> None:
+        self._n_documents += 1
+        if not len(bag):
+            return
+        largest = int(bag.term_ids[-1])
+        if largest >= len(self._counts):
+            self._counts = np.concatenate([self._counts, np.zeros(largest + 1, dtype=np.int32)])
+        self._counts[bag.term_ids] += 1  # term ids of a bag are distinct, so no count is lost
+
+    def result(self) -> DocumentFrequencies:
+        term_ids = np.flatnonzero(self._counts).astype(np.int32)
+        return DocumentFrequencies(self._n_documents, term_ids, self._counts[term_ids])
+
+
+@dataclass(frozen=True, slots=True)
+class IdfTable:
+    """The idf of an index: document frequencies per language, of one embedding store's term ids."""
+
+    languages: Mapping[str, DocumentFrequencies] = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        """A hash of the figures: two tables of the same version give the same weights."""
+        digest = hashlib.blake2b(digest_size=8)
+        for language in sorted(self.languages):
+            frequencies = self.languages[language]
+            digest.update(f"{language}:{frequencies.n_documents}:".encode())
+            digest.update(frequencies.term_ids.tobytes())
+            digest.update(frequencies.counts.tobytes())
+        return digest.hexdigest()
+
+    def weigh(self, bag: BagOfWords, language: str) -> WeightedBag:
+        """tf·idf weights that sum to 1; terms of no weight are left out.
+
+        With no statistics of the language, or where every word of the bag stands in every document (so that each idf
+        is 0), the weights are tf alone: the words are all there is to go by.
+        """
+        counts = bag.counts.astype(np.float64)
+        frequencies = self.languages.get(language)
+        weights = counts if frequencies is None else counts * frequencies.idf(bag.term_ids)
+        if not weights.any():
+            weights = counts
+        kept = weights > 0
+        total = weights.sum()
+        return WeightedBag(bag.term_ids[kept], weights[kept] / total if total > 0 else weights[kept])
+
+    def with_language(self, language: str, frequencies: DocumentFrequencies) -> IdfTable:
+        """A table with one language's figures added or replaced."""
+        return IdfTable({**self.languages, language: frequencies})

@@ -1,0 +1,32 @@
+"""Turns what a person writes for a language (`FR`, `en-US`) into an ISO 639-1 code that Sinkrank knows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import stopwordsiso
+from rapidfuzz import process
+
+from reranker.errors import UnknownLanguage
+
+
+@cache
+def known_languages() -> frozenset[str]:
+    """The ISO 639-1 codes that have a stop-word list."""
+    return frozenset(stopwordsiso.langs())
+
+
+def language_code(name: str) -> str:
+    """The two-letter code of a language tag: `en-US` → `en`.
+
+    Raises:
+        UnknownLanguage: the tag's first part is no known code; the nearest known ones are named.
+    """
+    code = name.strip().replace("_", "-").split("-", 1)[0].lower() if isinstance(name, str) else ""
+    if code in known_languages():
+        return code
+    nearest = [match for match, _, _ in process.extract(code or "en", sorted(known_languages()), limit=3)]
+    raise UnknownLanguage(
+        f"{name!r} is not a language code; give an ISO 639-1 code of two letters such as "
+        f"{', '.join(repr(code) for code in nearest)}"
+    )

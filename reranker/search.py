@@ -1,0 +1,285 @@
+"""Searches an index in two stages: a first stage fetches candidates, transport between words re-orders them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from reranker.documents import Candidate, Document
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput, NotFound
+from reranker.explanation import Explanation, explain
+from reranker.fusion import reciprocal_rank_fusion
+from reranker.idf import IdfTable
+from reranker.reranking import Query, Reranker, Reranking
+from reranker.scores import LOWEST_SCORE, SCORE_DECIMALS
+from reranker.stores.protocol import Filters, Store, check_index_name, check_versions
+from reranker.transport import METHODS, Parameters, resolve_method
+
+FirstStage = Literal["knn", "bm25", "hybrid"]
+FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
+
+# The paper's lists have 1,000 candidates at most; OpenSearch's result window ends at 10,000.
+MAX_DEPTH = 1_000
+MAX_WINDOW = 10_000
+
+# How long an index's versions and idf are trusted before they are read again.
+INDEX_CACHE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What to search for, where, and how.
+
+    Attributes:
+        language: of the query; guessed where it is None.
+        filters: of the documents, their languages among them.
+        depth: candidates that the first stage fetches and the second re-orders.
+        method: of `transport.METHODS`; or `none` for the first stage's order.
+        offset: hits to leave out at the top; with `size` it pages through the re-ranked window and on through the
+            first stage's order, no hit twice.
+    """
+
+    text: str
+    index: str
+    language: str | None = None
+    filters: Filters = field(default_factory=Filters)
+    first_stage: str = "knn"
+    depth: int = 100
+    method: str = "auto"
+    parameters: Parameters = field(default_factory=Parameters)
+    offset: int = 0
+    size: int = 10
+
+    def __post_init__(self) -> None:
+        check_index_name(self.index)
+        if self.first_stage not in FIRST_STAGES:
+            raise BadInput(f"first stage {self.first_stage!r} is not known; use one of {', '.join(FIRST_STAGES)}")
+        if self.method != "none":
+            resolve_method(self.method, 1)
+        for name, value, lowest, highest in (
+            ("depth", self.depth, 1, MAX_DEPTH),
+            ("from", self.offset, 0, MAX_WINDOW),
+            ("size", self.size, 0, MAX_WINDOW),
+            ("from + size", self.offset + self.size, 0, MAX_WINDOW),
+        ):
+            if not lowest <= value <= highest:
+                raise BadInput(f"{name} is {value}; give {lowest} to {highest}")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A document in its place.
+
+    Attributes:
+        distance: None for a hit behind the re-ranked window, or without a known word.
+        reranked_rank: its place in the answer over all pages, from 1.
+    """
+
+    document: Document
+    score: float
+    distance: float | None
+    reranked_rank: int
+    first_stage_score: float
+    first_stage_rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """A page of hits, and how it came to be.
+
+    Attributes:
+        n_candidates: how many the first stage brought.
+        method: the method used, `auto` resolved; `none` where the first stage's order was asked for or is all there is.
+        unknown_words: of the query.
+        took_ms: by stage.
+    """
+
+    hits: tuple[SearchHit, ...]
+    n_candidates: int
+    language: str
+    first_stage: str
+    method: str
+    precision: str
+    n_converged: int
+    unknown_words: tuple[str, ...]
+    took_ms: dict[str, float]
+
+
+class Searcher:
+    """Searches the indices of one store with one set of embeddings; safe to share between threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        embeddings: Embeddings,
+        n_threads: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.store = store
+        self.embeddings = embeddings
+        self.n_threads = n_threads
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._idf: dict[str, tuple[float, IdfTable]] = {}
+
+    def search(self, request: SearchRequest) -> SearchAnswer:
+        """Runs both stages.
+
+        Raises:
+            EmptyQuery, UnknownWords, UnknownLanguage, BadInput: the request is wrong.
+            NotFound, NotOurIndex, VersionMismatch, StoreUnavailable: the index cannot be searched.
+        """
+        started = self._clock()
+        reranker = self.reranker(request.index)
+        query = self._read_query(reranker, request)
+        window = self._candidates(query, request, request.depth)
+        rest = self._beyond(window, query, request)
+        found = self._clock()
+        reranking = self._rerank(reranker, query, window, request)
+        hits = [
+            SearchHit(
+                document=window[ranked.index].document,
+                score=ranked.score,
+                distance=ranked.distance if np.isfinite(ranked.distance) else None,
+                reranked_rank=ranked.reranked_rank,
+                first_stage_score=window[ranked.index].first_stage_score,
+                first_stage_rank=window[ranked.index].first_stage_rank,
+            )
+            for ranked in (reranking.documents if reranking else ())
+        ]
+        behind = rest if reranking else window + rest
+        hits += _in_first_stage_order(behind, lowest=hits[-1].score if hits else 1.0, n_before=len(hits))
+        done = self._clock()
+        return SearchAnswer(
+            hits=tuple(hits[request.offset : request.offset + request.size]),
+            n_candidates=len(window) + len(rest),
+            language=query.language,
+            first_stage=request.first_stage,
+            method=reranking.method if reranking else "none",
+            precision=reranking.precision if reranking else "none",
+            n_converged=reranking.n_converged if reranking else 0,
+            unknown_words=query.unknown_words,
+            took_ms={
+                "first_stage": round((found - started) * 1000, 3),
+                "rerank": round((done - found) * 1000, 3),
+                "total": round((done - started) * 1000, 3),
+            },
+        )
+
+    def explain(
+        self,
+        text: str,
+        index: str,
+        doc_id: str,
+        language: str | None = None,
+        method: str = "auto",
+        parameters: Parameters = Parameters(),
+    ) -> Explanation:
+        """Takes the distance between a query and one document of an index apart."""
+        reranker = self.reranker(index)
+        query = reranker.query(text, language)
+        encoded = self.store.fetch(index, doc_id)
+        weighted = reranker.idf.weigh(encoded.bag, encoded.document.language)
+        return explain(query.weighted, weighted, self.embeddings, method, parameters)
+
+    def choose_index(self, index: str | None) -> str:
+        """The index that was named, or the store's only one.
+
+        Raises:
+            BadInput: none was named, and the store has several.
+            NotFound: none was named, and the store has none.
+        """
+        if index is not None:
+            return check_index_name(index)
+        names = self.store.indices()
+        if len(names) == 1:
+            return names[0]
+        if not names:
+            raise NotFound(
+                f"{self.store.address} holds no index yet; make one with `sinkrank ingest FILE --index NAME`"
+            )
+        raise BadInput(f"{self.store.address} holds several indices ({', '.join(names)}); name one of them")
+
+    def reranker(self, index: str) -> Reranker:
+        """A reranker with the index's idf, its versions checked; languages that the index has no documents of take the
+        idf of the embeddings' training texts."""
+        check_index_name(index)
+        now = self._clock()
+        with self._lock:
+            cached = self._idf.get(index)
+        if cached is None or now - cached[0] > INDEX_CACHE_SECONDS:
+            check_versions(index, self.store.describe(index), self.embeddings)
+            table = self.store.idf(index)
+            cached = (now, IdfTable({**self.embeddings.idf.languages, **table.languages}))
+            with self._lock:
+                self._idf[index] = cached
+        return Reranker(self.embeddings, cached[1], self.n_threads)
+
+    def _read_query(self, reranker: Reranker, request: SearchRequest) -> Query:
+        if request.first_stage == "knn":
+            return reranker.query(request.text, request.language)
+        # BM25 finds words that have no embedding too (names, identifiers); there is nothing to re-rank by, then.
+        return reranker.query_with_unknown_words(request.text, request.language)
+
+    def _candidates(self, query: Query, request: SearchRequest, depth: int) -> list[Candidate]:
+        runs = []
+        if request.first_stage in ("knn", "hybrid"):
+            vector = self.embeddings.nbow(query.weighted)
+            if vector is not None:
+                runs.append(self.store.knn(request.index, vector, depth, request.filters))
+        if request.first_stage in ("bm25", "hybrid"):
+            runs.append(self.store.bm25(request.index, query.text, depth, request.filters))
+        if request.first_stage == "hybrid":
+            return reciprocal_rank_fusion(runs, depth)
+        return runs[0] if runs else []
+
+    def _beyond(self, window: list[Candidate], query: Query, request: SearchRequest) -> list[Candidate]:
+        """What a page behind the window goes on with: the first stage's next candidates, ranked on from the window."""
+        if request.offset + request.size <= request.depth or len(window) < request.depth:
+            return []
+        # A fusion changes with the depth of its runs; a fixed one lets all pages agree.
+        depth = MAX_DEPTH if request.first_stage == "hybrid" else request.offset + request.size
+        seen = {candidate.document.doc_id for candidate in window}
+        behind = [
+            candidate for candidate in self._candidates(query, request, depth) if candidate.document.doc_id not in seen
+        ]
+        return [
+            replace(candidate, first_stage_rank=rank) for rank, candidate in enumerate(behind, start=len(window) + 1)
+        ]
+
+    def _rerank(
+        self, reranker: Reranker, query: Query, window: list[Candidate], request: SearchRequest
+    ) -> Reranking | None:
+        if request.method == "none" or not len(query.weighted):
+            return None
+        return reranker.rerank_bags(
+            query.weighted,
+            [(candidate.bag, candidate.document.language) for candidate in window],
+            request.method,
+            request.parameters,
+            np.array([candidate.first_stage_rank for candidate in window], dtype=np.int64),
+        )
+
+
+def _in_first_stage_order(candidates: list[Candidate], lowest: float, n_before: int) -> list[SearchHit]:
+    """Hits that were not re-ranked, below those that were: their scores fall from the lowest re-ranked one."""
+    return [
+        SearchHit(
+            document=candidate.document,
+            score=max(LOWEST_SCORE, round(lowest * (n_before + 1) / (n_before + place + 1), SCORE_DECIMALS)),
+            distance=None,
+            reranked_rank=n_before + place,
+            first_stage_score=candidate.first_stage_score,
+            first_stage_rank=candidate.first_stage_rank,
+        )
+        for place, candidate in enumerate(candidates, start=1)
+    ]
+
+
+__all__ = ["FIRST_STAGES", "MAX_DEPTH", "METHODS", "SearchAnswer", "SearchHit", "SearchRequest", "Searcher"]

@@ -1,0 +1,142 @@
+"""Reads the settings once: flags come before the environment, that before `sinkrank.toml`, that before the defaults."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from rapidfuzz import process
+
+from reranker.errors import BadInput
+
+ENVIRONMENT_PREFIX = "SINKRANK_"
+SETTINGS_FILE = "sinkrank.toml"
+
+# Variables of ours that are not settings of the service: they steer the test suite.
+_NOT_SETTINGS = frozenset({"SINKRANK_TEST_ENGINES", "SINKRANK_ENGINE_CACHE", "SINKRANK_CORPUS_CACHE"})
+
+
+class Settings(BaseModel):
+    """Each setting with its default; docs/settings.md describes them, and a test keeps the two together."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    home: Path = Field(Path(".sinkrank"), description="folder of what the demo makes, and of the default store")
+    embeddings: Path | None = Field(None, description="embedding store; HOME/embeddings where it is not set")
+    store: str | None = Field(None, description="a folder, or opensearch://, elasticsearch:// or https:// address")
+    index: str | None = Field(None, description="index to search; the store's only one where it is not set")
+    store_username: str | None = Field(None, description="user of the engine")
+    store_password: SecretStr | None = Field(None, description="its password; better set in the environment")
+    store_ca_certs: Path | None = Field(None, description="PEM file of the authorities to trust for https")
+    store_verify_certs: bool = Field(True, description="check the engine's certificate")
+    store_timeout_s: float = Field(10.0, gt=0, le=600, description="how long the engine may take to answer")
+    host: str = Field("127.0.0.1", description="address to listen at")
+    port: int = Field(8080, ge=0, le=65535, description="port to listen at; 0 takes a free one")
+    threads: int = Field(0, ge=0, le=256, description="threads of one re-ranking; 0 for one a core, at most 4")
+    workers: int = Field(8, ge=1, le=256, description="requests that the service handles at a time")
+    first_stage: Literal["knn", "bm25", "hybrid"] = Field("knn", description="what fetches the candidates")
+    depth: int = Field(100, ge=1, le=1000, description="candidates that are re-ranked")
+    size: int = Field(10, ge=0, le=1000, description="hits of a page")
+    method: str = Field("auto", description="distance that orders the candidates")
+    epsilon: float = Field(0.1, gt=0, description="entropic regularisation, in the unit of the cost")
+    n_iterations: int = Field(50, ge=1, le=10_000, description="Sinkhorn iterations at most")
+    tau: float | None = Field(None, ge=0, description="price of leaving the document's weights; epsilon if not set")
+    max_body_bytes: int = Field(5_000_000, ge=1_000, description="largest body that our own routes read")
+    max_documents: int = Field(1_000, ge=1, le=10_000, description="documents of one rerank request")
+    proxy_window_size: int = Field(100, ge=1, le=1000, description="hits that the proxy re-ranks")
+    proxy_text_fields: tuple[str, ...] = Field(
+        (), description="_source fields to read where the index is not ours; every string where it is not set"
+    )
+    proxy_budget_ms: int = Field(2_000, ge=1, le=600_000, description="time for re-ranking before the proxy gives up")
+    proxy_max_body_bytes: int = Field(100_000_000, ge=1_000, description="largest body that the proxy passes on")
+
+    @property
+    def embeddings_path(self) -> Path:
+        return self.embeddings or self.home / "embeddings"
+
+    @property
+    def store_address(self) -> str:
+        return self.store or str(self.home / "store")
+
+    @property
+    def n_threads(self) -> int:
+        return self.threads or min(4, os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSettings:
+    """The settings, and for each where its value came from: `flag`, `environment`, a file's name, or `default`."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+
+def load_settings(
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> LoadedSettings:
+    """Reads the settings.
+
+    Args:
+        flags: values of the command line; those that are None were not given.
+        environ: `os.environ` where it is None.
+        file: the settings file; `sinkrank.toml` of the working folder, if there is one, where it is None.
+
+    Raises:
+        BadInput: an unknown key (the nearest known one is named), or a value that does not fit.
+    """
+    environ = os.environ if environ is None else environ
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(Settings.model_fields, "default")
+    path = file or Path(SETTINGS_FILE)
+    layers: list[tuple[str, Mapping[str, Any]]] = [
+        (str(path), _read_file(path, required=file is not None)),
+        ("environment", _read_environment(environ)),
+        ("flag", {name: value for name, value in (flags or {}).items() if value is not None}),
+    ]
+    for origin, layer in layers:
+        for name, value in layer.items():
+            if name not in Settings.model_fields:
+                raise BadInput(_unknown_key(name, origin))
+            values[name] = value
+            origins[name] = origin
+    try:
+        return LoadedSettings(Settings(**values), origins)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        # The value is left out: it may be a secret.
+        raise BadInput(f"setting {name} (from {origins.get(name, 'flag')}): {first['msg']}") from None
+
+
+def _read_file(path: Path, required: bool) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if required:
+            raise BadInput(f"there is no settings file {str(path)!r}; name one that exists") from None
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} is not TOML: {error}") from error
+
+
+def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for variable, value in environ.items():
+        if variable.startswith(ENVIRONMENT_PREFIX) and variable not in _NOT_SETTINGS:
+            name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
+            values[name] = tuple(value.split(",")) if name == "proxy_text_fields" else value
+    return values
+
+
+def _unknown_key(name: str, origin: str) -> str:
+    match = process.extractOne(name, list(Settings.model_fields))
+    nearest = f"; did you mean {match[0]!r}?" if match and match[1] >= 60 else ""
+    shown = f"{ENVIRONMENT_PREFIX}{name.upper()}" if origin == "environment" else name
+    return f"{shown} (from {origin}) is not a setting{nearest or '; `sinkrank serve --print-settings` lists them'}"

@@ -1,0 +1,213 @@
+"""What a store must do: keep encoded documents and an idf table per index, and find candidates by kNN and by BM25."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from reranker.documents import Candidate, EncodedDocument
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput, NotOurIndex, VersionMismatch
+from reranker.idf import IdfTable
+from reranker.languages import language_code
+from reranker.tokens import TOKENIZER_VERSION
+
+# Raise it whenever an index made before can no longer be read.
+MAPPING_VERSION = 1
+
+# OpenSearch's own rules (lower case, no leading - _ +, none of the reserved characters), and no dot in front.
+_INDEX_NAME = regex.compile(r"[a-z0-9][a-z0-9_.\-]{0,127}")
+_FIELD_NAME = regex.compile(r"[A-Za-z0-9_\-]{1,64}(\.[A-Za-z0-9_\-]{1,64}){0,7}")
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDescription:
+    """The versions that an index was made with; kept in the index as `_meta`."""
+
+    embeddings_version: str
+    dim: int
+    mapping_version: int = MAPPING_VERSION
+    tokenizer_version: int = TOKENIZER_VERSION
+
+    def as_meta(self) -> dict[str, Any]:
+        return {"sinkrank": asdict(self)}
+
+    @classmethod
+    def from_meta(cls, meta: Any, index: str) -> IndexDescription:
+        """Reads `_meta`.
+
+        Raises:
+            NotOurIndex: there is no such section, so Sinkrank did not make the index.
+        """
+        section = meta.get("sinkrank") if isinstance(meta, Mapping) else None
+        try:
+            return cls(
+                embeddings_version=str(section["embeddings_version"]),  # type: ignore[index]
+                dim=int(section["dim"]),  # type: ignore[index]
+                mapping_version=int(section["mapping_version"]),  # type: ignore[index]
+                tokenizer_version=int(section["tokenizer_version"]),  # type: ignore[index]
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise NotOurIndex(
+                f"index {index!r} was not made by Sinkrank (no versions in its _meta); make one of your documents with "
+                f"`sinkrank ingest FILE --index NAME`, or put the proxy in front of it, which re-ranks any index"
+            ) from error
+
+
+def check_versions(index: str, made: IndexDescription, embeddings: Embeddings) -> None:
+    """Refuses an index whose bags and vectors do not fit the loaded embeddings or this version of Sinkrank.
+
+    Raises:
+        VersionMismatch: with the command that rebuilds the index.
+    """
+    ours = IndexDescription(embeddings.version, embeddings.dim)
+    differing = [
+        f"{name} {value!r} there, {asdict(ours)[name]!r} here"
+        for name, value in asdict(made).items()
+        if value != asdict(ours)[name]
+    ]
+    if differing:
+        raise VersionMismatch(
+            f"index {index!r} was made with other versions ({'; '.join(differing)}); rebuild it with "
+            f"`sinkrank ingest FILE --index {index} --rebuild`, or open it with the embeddings it was made with"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A condition on a number or on text in its order; a bound that is None is open."""
+
+    gte: Scalar | None = None
+    gt: Scalar | None = None
+    lte: Scalar | None = None
+    lt: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which documents a search may find.
+
+    Attributes:
+        languages: ISO 639-1 codes, any of them; empty for all.
+        metadata: for each metadata field (dots for nested ones) either the values of which one must be there (a field
+            that holds a list matches by any of its elements), or a range. All fields must match.
+    """
+
+    languages: tuple[str, ...] = ()
+    metadata: Mapping[str, tuple[Scalar, ...] | Range] = field(default_factory=dict)
+
+    @classmethod
+    def parse(
+        cls, languages: Iterable[str] | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> Filters:
+        """Reads filters as they stand in a request: `{"module": "swriter", "year": {"gte": 2000}, "tag": ["a", "b"]}`.
+
+        Raises:
+            UnknownLanguage, BadInput: with the field and what it may hold.
+        """
+        codes = tuple(language_code(language) for language in languages or ())
+        return cls(codes, {name: _condition(name, value) for name, value in (metadata or {}).items()})
+
+
+def _condition(name: str, value: Any) -> tuple[Scalar, ...] | Range:
+    if not _FIELD_NAME.fullmatch(name):
+        raise BadInput(
+            f"filter field {name!r} is not a metadata name; use letters, digits, '_' and '-', with dots between"
+        )
+    if isinstance(value, Mapping):
+        unknown = set(value) - {"gte", "gt", "lte", "lt"}
+        if unknown or not value:
+            raise BadInput(f"filter {name!r} takes gte, gt, lte, lt; got {sorted(value)}")
+        if not all(isinstance(bound, str | int | float) for bound in value.values()):
+            raise BadInput(f"the bounds of filter {name!r} must be numbers or strings")
+        return Range(**value)
+    values = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not values or not all(isinstance(one, str | int | float | bool) for one in values):
+        raise BadInput(f"filter {name!r} takes a string, number or boolean, or a list of them; got {value!r}")
+    return values
+
+
+def check_index_name(index: str) -> str:
+    """The name, if it can be an index.
+
+    Raises:
+        BadInput: otherwise; no value from a request may reach a path or another API.
+    """
+    if not _INDEX_NAME.fullmatch(index):
+        raise BadInput(
+            f"{index!r} cannot be an index; use up to 128 lower-case letters, digits, '_', '-' and '.', "
+            f"with a letter or digit first"
+        )
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What became of one document: `error` is None when it is in the index."""
+
+    doc_id: str
+    error: str | None = None
+
+
+class Store(Protocol):
+    """Indices of encoded documents. Every store passes the same tests (tests/stores/).
+
+    Each method may raise StoreUnavailable (a node that is down, a damaged file). Those that take an index raise
+    NotFound where it is missing and NotOurIndex where Sinkrank did not make it. Safe to call from several threads.
+    """
+
+    @property
+    def address(self) -> str:
+        """Where the store is, without credentials: for messages."""
+        ...
+
+    def indices(self) -> list[str]:
+        """The names of the indices that Sinkrank made, sorted."""
+        ...
+
+    def create(self, index: str, description: IndexDescription) -> None:
+        """Makes an empty index; BadInput if the name is taken or cannot be one."""
+        ...
+
+    def describe(self, index: str) -> IndexDescription: ...
+
+    def drop(self, index: str) -> None:
+        """Deletes an index that Sinkrank made, with its idf."""
+        ...
+
+    def write(self, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
+        """Adds or replaces documents by id; yields one result a document, in order. Reads `documents` as a stream."""
+        ...
+
+    def refresh(self, index: str) -> None:
+        """Makes all that was written visible to searches."""
+        ...
+
+    def count(self, index: str, filters: Filters = Filters()) -> int: ...
+
+    def fetch(self, index: str, doc_id: str) -> EncodedDocument:
+        """One document whole; NotFound if it is not there."""
+        ...
+
+    def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
+        """The documents of the highest cosine to an L2-normalised vector (dim,); `first_stage_score` is that cosine."""
+        ...
+
+    def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
+        """The documents of the highest BM25, each language's text analysed as that language."""
+        ...
+
+    def idf(self, index: str) -> IdfTable:
+        """The index's idf table; empty before `save_idf`."""
+        ...
+
+    def save_idf(self, index: str, table: IdfTable) -> None: ...
+
+    def close(self) -> None: ...

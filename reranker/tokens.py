@@ -1,0 +1,65 @@
+"""Turns a text into tokens: lower case, letters only, without stop words, at most the first 500."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+
+import regex
+import stopwordsiso
+from whoosh.lang.stopwords import stoplists
+
+# Balikas et al. 2018, section 4: "we keep for each document the first 500 words".
+MAX_TOKENS = 500
+
+# Raise it whenever the tokens of a text change: an index made by another version is then refused.
+TOKENIZER_VERSION = 1
+
+# A letter with its combining marks; digits, punctuation and symbols part words.
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+
+
+def normalize_term(term: str) -> str:
+    """Lower case in NFC, with the final sigma ς written σ: the form in which terms are compared."""
+    return unicodedata.normalize("NFC", term.lower()).replace("ς", "σ")
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """The stop words of an ISO 639-1 code in the form of `_stop_form`; empty for a language without a list.
+
+    Snowball's lists of function words where there is one (14 languages); stopwords-iso for the others, since its lists
+    take content words out as well (English `computer` and `page`, Russian `женщина`).
+    """
+    listed = stoplists.get(language) or (stopwordsiso.stopwords(language) if stopwordsiso.has_lang(language) else ())
+    return frozenset(_stop_form(normalize_term(word), language) for word in listed)
+
+
+def _stop_form(token: str, language: str) -> str:
+    # The Greek list is written without accents; elsewhere an accent parts words (French ou and où).
+    if language != "el":
+        return token
+    return "".join(letter for letter in unicodedata.normalize("NFD", token) if not unicodedata.combining(letter))
+
+
+def is_stop_word(token: str, language: str) -> bool:
+    """Whether a normalised token is a stop word of the language."""
+    return _stop_form(token, language) in stop_words(language)
+
+
+def tokenize(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> list[str]:
+    """The tokens of a text in reading order, stop words of its language left out.
+
+    >>> tokenize("Ο λόγος: 2 Λόγοι!", "el")
+    ['λόγοσ', 'λόγοι']
+    >>> tokenize("The cat, the CAT and 2 mats.", "en")
+    ['cat', 'cat', 'mats']
+    """
+    tokens: list[str] = []
+    for match in _WORD.finditer(normalize_term(text)):
+        token = match.group()
+        if not is_stop_word(token, language):
+            tokens.append(token)
+            if max_tokens is not None and len(tokens) >= max_tokens:
+                break
+    return tokens

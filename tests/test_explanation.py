@@ -1,0 +1,64 @@
+"""Explanations with the hand-placed vocabulary (tests/tiny.py)."""
+
+import numpy as np
+import pytest
+
+from reranker import Parameters, Reranker
+from reranker.bags import WeightedBag
+from reranker.errors import BadInput
+from reranker.explanation import explain
+from tests.tiny import TRANSLATION_COST, tiny_embeddings
+
+
+@pytest.fixture(scope="module")
+def reranker(tmp_path_factory):
+    return Reranker(tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings"))
+
+
+def explained(reranker, query, document, **options):
+    embeddings = reranker.embeddings
+    return explain(
+        reranker.query(query, "fr").weighted,
+        reranker.idf.weigh(embeddings.bag(document, "en"), "en"),
+        embeddings,
+        **options,
+    )
+
+
+def test_exact_transport_moves_each_word_to_its_translation(reranker):
+    found = explained(reranker, "chat pain", "bread cat", method="emd")
+    pairs = {(pair.query_word, pair.document_word): pair for word in found.words for pair in word.pairs}
+    assert set(pairs) == {("chat", "cat"), ("pain", "bread")}
+    assert pairs["chat", "cat"].mass == pytest.approx(0.5)
+    assert pairs["chat", "cat"].cost == pytest.approx(TRANSLATION_COST, abs=1e-5)
+    assert pairs["chat", "cat"].share == pytest.approx(0.5, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ["nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto"])
+@pytest.mark.parametrize("pairs_per_word", [1, 3])
+def test_the_parts_sum_to_the_distance_that_ranks(reranker, method, pairs_per_word):
+    text = "cat dog water bread car"
+    found = explained(reranker, "chat pain eau", text, method=method, pairs_per_word=pairs_per_word)
+    ranked = reranker.rerank("chat pain eau", [text], language="fr", document_languages="en", method=method).documents[
+        0
+    ]
+    assert sum(word.distance for word in found.words) == pytest.approx(found.distance, abs=1e-9)
+    assert sum(word.share for word in found.words) == pytest.approx(1.0)
+    for word in found.words:
+        parts = sum(pair.mass * pair.cost for pair in word.pairs) + word.rest_distance
+        assert parts == pytest.approx(word.distance, abs=1e-9)
+        assert sum(pair.mass for pair in word.pairs) + word.rest_mass == pytest.approx(word.mass, abs=1e-9)
+    assert found.distance == pytest.approx(ranked.distance, rel=1e-4)
+
+
+def test_the_telling_pair_is_the_translation(reranker):
+    found = explained(reranker, "chat eau", "cat bread car", method="relaxed")
+    assert found.telling_pairs(1)[0].query_word == "chat"
+    assert found.telling_pairs(1)[0].document_word == "cat"
+    assert found.telling_pairs(1)[0].saving > 0
+
+
+def test_a_document_without_a_known_word_cannot_be_explained(reranker):
+    nothing = WeightedBag(np.array([], np.int32), np.array([]))
+    with pytest.raises(BadInput, match="no word"):
+        explain(reranker.query("chat", "fr").weighted, nothing, reranker.embeddings, "sinkhorn", Parameters())

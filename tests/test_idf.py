@@ -1,0 +1,67 @@
+"""Document frequencies and the weights that follow."""
+
+from math import log
+
+import numpy as np
+import pytest
+
+from reranker.bags import BagOfWords
+from reranker.idf import DocumentFrequencies, IdfTable
+
+
+def bag(**counts):
+    ids = {"a": 0, "b": 1, "c": 5000}
+    known = sorted((ids[word], count) for word, count in counts.items())
+    return BagOfWords(np.array([i for i, _ in known], np.int32), np.array([n for _, n in known], np.int32))
+
+
+def frequencies():
+    return DocumentFrequencies.count([bag(a=3), bag(a=1, b=2), bag(a=1), bag()])
+
+
+def test_documents_are_counted_once_a_term_however_often_it_stands_there():
+    counted = frequencies()
+    assert counted.n_documents == 4
+    assert dict(zip(counted.term_ids.tolist(), counted.counts.tolist(), strict=True)) == {0: 3, 1: 1}
+
+
+def test_idf_is_smoothed_as_in_the_paper():
+    found = frequencies().idf(np.array([0, 1, 5000], np.int32))
+    assert found == pytest.approx([log(5 / 4), log(5 / 2), log(5 / 1)])
+
+
+def test_weights_are_tf_times_idf_and_sum_to_one():
+    weighted = IdfTable({"en": frequencies()}).weigh(bag(a=2, b=1), "en")
+    a, b = 2 * log(5 / 4), log(5 / 2)
+    assert weighted.weights == pytest.approx([a / (a + b), b / (a + b)])
+    assert weighted.weights.sum() == pytest.approx(1.0)
+
+
+def test_a_term_of_every_document_weighs_nothing_and_is_left_out():
+    table = IdfTable({"en": DocumentFrequencies.count([bag(a=1), bag(a=1, b=1)])})
+    assert table.weigh(bag(a=5, b=1), "en").term_ids.tolist() == [1]
+
+
+def test_where_every_idf_is_zero_the_weights_are_tf():
+    table = IdfTable({"en": DocumentFrequencies.count([bag(a=1, b=3)])})
+    assert table.weigh(bag(a=1, b=3), "en").weights == pytest.approx([0.25, 0.75])
+
+
+def test_a_language_without_figures_is_weighed_by_tf():
+    assert IdfTable({"en": frequencies()}).weigh(bag(a=1, b=1), "fr").weights == pytest.approx([0.5, 0.5])
+
+
+def test_an_empty_bag_stays_empty():
+    assert len(IdfTable().weigh(bag(), "en")) == 0
+
+
+def test_a_large_term_id_is_counted():
+    counted = DocumentFrequencies.count([bag(c=1), bag(a=1)])
+    assert counted.term_ids.tolist() == [0, 5000]
+
+
+def test_the_version_changes_with_the_figures_and_with_them_alone():
+    one = IdfTable({"en": frequencies()})
+    assert one.version == IdfTable({"en": frequencies()}).version
+    assert one.version != IdfTable({"fr": frequencies()}).version
+    assert one.version != one.with_language("fr", frequencies()).version

@@ -1,0 +1,19 @@
+"""Language codes."""
+
+import pytest
+
+from reranker.errors import UnknownLanguage
+from reranker.languages import language_code
+
+
+@pytest.mark.parametrize(
+    ("tag", "code"), [("en", "en"), ("EN", "en"), ("en-US", "en"), ("pt_BR", "pt"), (" el ", "el")]
+)
+def test_a_tag_is_read_to_its_code(tag, code):
+    assert language_code(tag) == code
+
+
+@pytest.mark.parametrize("tag", ["", "english", "xx", "e", "../en", None, 3])
+def test_what_is_no_code_is_refused_with_near_ones(tag):
+    with pytest.raises(UnknownLanguage, match="ISO 639-1"):
+        language_code(tag)

@@ -1,0 +1,57 @@
+"""Scores, order and fusion."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reranker.documents import Candidate, Document
+from reranker.fusion import reciprocal_rank_fusion
+from reranker.scores import order_by_distance, score
+
+EMPTY = np.array([], np.int32)
+
+
+def run(*ids):
+    from reranker.bags import BagOfWords
+
+    return [
+        Candidate(Document(doc_id, "text", "en"), BagOfWords(EMPTY, EMPTY), 1.0, rank)
+        for rank, doc_id in enumerate(ids, start=1)
+    ]
+
+
+@given(st.floats(0, 2), st.floats(0, 2))
+def test_scores_fall_with_the_distance_within_zero_and_one(one, other):
+    near, far = sorted([one, other])
+    assert 0 < score(far) <= score(near) <= 1
+
+
+def test_scores_have_at_most_six_decimals():
+    assert score(0.3) == 0.769231  # 1 / 1.3 = 0.76923076…
+    assert score(2.0) == 0.333333
+
+
+def test_nothing_scores_below_a_candidate_without_a_known_word_and_it_is_above_zero():
+    assert 0 < score(float("inf")) < score(2.0)
+
+
+def test_ties_and_unknown_candidates_keep_the_first_stage_order():
+    distances = np.array([0.5, np.inf, 0.2, 0.5, np.inf])
+    ranks = np.array([4, 2, 5, 3, 1])
+    assert order_by_distance(distances, ranks).tolist() == [2, 3, 0, 4, 1]
+
+
+def test_fusion_sums_reciprocal_ranks():
+    fused = reciprocal_rank_fusion([run("a", "b", "c"), run("c", "a")], depth=10)
+    # a: 1/61 + 1/62, c: 1/63 + 1/61, b: 1/62
+    assert [candidate.document.doc_id for candidate in fused] == ["a", "c", "b"]
+    assert fused[0].first_stage_score == 1 / 61 + 1 / 62
+    assert [candidate.first_stage_rank for candidate in fused] == [1, 2, 3]
+
+
+def test_equal_sums_are_ordered_by_best_rank_and_then_by_id():
+    assert [c.document.doc_id for c in reciprocal_rank_fusion([run("b"), run("a")], 10)] == ["a", "b"]
+
+
+def test_fusion_keeps_no_more_than_the_depth():
+    assert len(reciprocal_rank_fusion([run("a", "b", "c")], depth=2)) == 2

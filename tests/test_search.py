@@ -1,0 +1,172 @@
+"""Two-stage search over the embedded store with the hand-placed vocabulary (tests/tiny.py)."""
+
+import pytest
+
+from reranker.documents import Document
+from reranker.encoding import encode
+from reranker.errors import BadInput, EmptyQuery, NotFound, UnknownWords, VersionMismatch
+from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.search import Searcher, SearchRequest
+from reranker.stores import open_store
+from reranker.stores.protocol import Filters, IndexDescription
+from tests.tiny import tiny_embeddings
+
+TEXTS = {
+    "e1": ("en", "cat", {"kind": "pet"}),
+    "e2": ("en", "dog water", {"kind": "pet"}),
+    "e3": ("en", "bread", {"kind": "food"}),
+    "e4": ("en", "car water zzz", {"kind": "thing"}),
+    "e5": ("en", "zzz yyy", {"kind": "thing"}),
+    "f1": ("fr", "chat eau", {"kind": "pet"}),
+    "f2": ("fr", "pain", {"kind": "food"}),
+}
+
+
+@pytest.fixture(scope="module")
+def embeddings(tmp_path_factory):
+    return tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory, embeddings):
+    store = open_store(str(tmp_path_factory.mktemp("store")))
+    store.create("pets", IndexDescription(embeddings.version, embeddings.dim))
+    documents = [Document(doc_id, text, language, metadata=m) for doc_id, (language, text, m) in TEXTS.items()]
+    bags = [(d.language, embeddings.bag(d.full_text, d.language)) for d in documents]
+    idf = IdfTable({code: DocumentFrequencies.count(b for c, b in bags if c == code) for code in ("en", "fr")})
+    store.save_idf("pets", idf)
+    results = list(store.write("pets", [encode(document, embeddings, idf) for document in documents]))
+    assert [result.error for result in results] == [None] * len(TEXTS)
+    store.refresh("pets")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def searcher(store, embeddings):
+    return Searcher(store, embeddings)
+
+
+def found(searcher, text="chat", **options):
+    options.setdefault("language", "fr")
+    return [hit.document.doc_id for hit in searcher.search(SearchRequest(text, "pets", **options)).hits]
+
+
+def test_a_french_word_finds_the_english_document(searcher):
+    assert found(searcher, filters=Filters(languages=("en",)))[0] == "e1"
+
+
+def test_a_hit_holds_both_ranks_and_both_scores(searcher):
+    answer = searcher.search(SearchRequest("chat", "pets", language="fr"))
+    assert sorted(hit.first_stage_rank for hit in answer.hits) == list(range(1, len(answer.hits) + 1))
+    assert [hit.reranked_rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
+    scores = [hit.score for hit in answer.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < one <= 1 for one in scores)
+
+
+def test_a_document_without_a_known_word_is_not_found_by_knn_but_by_bm25(searcher):
+    assert "e5" not in found(searcher)
+    assert "e5" in found(searcher, "yyy", language="en", first_stage="bm25")
+
+
+def test_bm25_with_a_query_of_unknown_words_alone_keeps_the_first_stage_order(searcher):
+    answer = searcher.search(SearchRequest("zzz", "pets", language="en", first_stage="bm25"))
+    assert {hit.document.doc_id for hit in answer.hits} == {"e4", "e5"}
+    assert answer.method == "none"
+    assert answer.unknown_words == ("zzz",)
+    assert [hit.first_stage_rank for hit in answer.hits] == [1, 2]
+
+
+def test_hybrid_joins_what_either_finds(searcher):
+    hits = found(searcher, "cat zzz", language="en", first_stage="hybrid")
+    assert {"e1", "e4", "e5"} <= set(hits)
+    assert hits[0] == "e1"
+    assert hits[-1] == "e5"  # no known word: last
+
+
+def test_filters_by_language_and_metadata_hold(searcher):
+    assert set(found(searcher, filters=Filters(languages=("fr",)))) == {"f1", "f2"}
+    assert set(found(searcher, filters=Filters.parse(["en", "fr"], {"kind": "food"}))) == {"e3", "f2"}
+
+
+@pytest.mark.parametrize("first_stage", ["knn", "hybrid"])
+@pytest.mark.parametrize("depth", [1, 2, 3, 10])
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_pages_of_any_size_hold_each_hit_once_in_one_order(searcher, first_stage, depth, size):
+    options = {"first_stage": first_stage, "depth": depth}
+    everything = found(searcher, "chat eau", size=50, **options)
+    pages = [found(searcher, "chat eau", offset=at, size=size, **options) for at in range(0, 12, size)]
+    assert [doc_id for page in pages for doc_id in page] == everything
+    assert len(everything) == len(set(everything))
+
+
+def test_hits_behind_the_window_score_below_it_and_have_no_distance(searcher):
+    hits = searcher.search(SearchRequest("chat", "pets", language="fr", depth=2, size=10)).hits
+    assert [hit.distance is None for hit in hits] == [False] * 2 + [True] * (len(hits) - 2)
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) == len(scores)
+
+
+def test_method_none_is_the_first_stage(searcher):
+    answer = searcher.search(SearchRequest("chat", "pets", language="fr", method="none"))
+    assert [hit.first_stage_rank for hit in answer.hits] == [hit.reranked_rank for hit in answer.hits]
+    assert answer.method == "none"
+
+
+def test_an_explanation_sums_to_the_distance_of_the_hit(searcher):
+    hit = searcher.search(SearchRequest("chat eau", "pets", language="fr", method="sinkhorn")).hits[0]
+    explained = searcher.explain("chat eau", "pets", hit.document.doc_id, "fr", "sinkhorn")
+    assert sum(word.distance for word in explained.words) == pytest.approx(hit.distance, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depth": 0}, "depth is 0"),
+        ({"depth": 5000}, "1 to 1000"),
+        ({"size": -1}, "size"),
+        ({"offset": 9_999, "size": 2}, "from \\+ size"),
+        ({"first_stage": "magic"}, "knn, bm25, hybrid"),
+        ({"method": "sinkorn"}, "sinkhorn"),
+        ({"index": "../etc"}, "cannot be an index"),
+    ],
+)
+def test_a_wrong_request_is_refused_with_the_cure(options, message):
+    with pytest.raises(BadInput, match=message):
+        SearchRequest("chat", **{"index": "pets", **options})
+
+
+def test_empty_and_unknown_queries_and_missing_things_are_refused(searcher):
+    with pytest.raises(EmptyQuery):
+        found(searcher, "!!")
+    with pytest.raises(UnknownWords):
+        found(searcher, "zzz")
+    with pytest.raises(NotFound, match="nowhere"):
+        searcher.search(SearchRequest("chat", "nowhere"))
+    with pytest.raises(NotFound, match="e99"):
+        searcher.explain("chat", "pets", "e99", "fr")
+
+
+def test_an_index_of_other_embeddings_is_refused_with_the_command_that_rebuilds_it(store, embeddings):
+    store.create("stale", IndexDescription("other", embeddings.dim))
+    try:
+        with pytest.raises(VersionMismatch, match="sinkrank ingest FILE --index stale --rebuild"):
+            Searcher(store, embeddings).search(SearchRequest("chat", "stale"))
+    finally:
+        store.drop("stale")
+
+
+def test_the_only_index_is_chosen_where_none_is_named(searcher):
+    assert searcher.choose_index(None) == "pets"
+    assert searcher.choose_index("other") == "other"
+
+
+def test_the_idf_of_an_index_is_read_again_after_a_while(store, embeddings):
+    now = [0.0]
+    searcher = Searcher(store, embeddings, clock=lambda: now[0])
+    before = searcher.reranker("pets").idf
+    assert searcher.reranker("pets").idf is before
+    now[0] = 31.0
+    assert searcher.reranker("pets").idf is not before

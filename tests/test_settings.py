@@ -1,0 +1,73 @@
+"""Settings and where they come from."""
+
+import pytest
+
+from reranker.errors import BadInput
+from reranker.settings import Settings, load_settings
+
+
+def write(folder, text):
+    path = folder / "sinkrank.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_flag_beats_the_environment_which_beats_the_file_which_beats_the_default(tmp_path):
+    file = write(tmp_path, "port = 1\ndepth = 2\nsize = 3\n")
+    loaded = load_settings({"port": 9, "depth": None}, {"SINKRANK_PORT": "8", "SINKRANK_DEPTH": "7"}, file)
+    settings = loaded.settings
+    assert (settings.port, settings.depth, settings.size, settings.host) == (9, 7, 3, "127.0.0.1")
+    assert [loaded.origins[name] for name in ("port", "depth", "size", "host")] == [
+        "flag",
+        "environment",
+        str(file),
+        "default",
+    ]
+
+
+def test_an_unknown_key_of_the_file_is_an_error_that_names_the_nearest(tmp_path):
+    with pytest.raises(BadInput, match=r"'epsilom'|epsilom .* did you mean 'epsilon'"):
+        load_settings({}, {}, write(tmp_path, "epsilom = 0.1\n"))
+
+
+def test_an_unknown_variable_is_an_error_that_names_the_nearest():
+    with pytest.raises(BadInput, match=r"SINKRANK_DEPHT .* did you mean 'depth'"):
+        load_settings({}, {"SINKRANK_DEPHT": "1"})
+
+
+def test_variables_of_others_are_left_alone():
+    assert load_settings({}, {"PATH": "/bin", "SINKRANK_TEST_ENGINES": "x"}).settings.port == 8080
+
+
+def test_a_value_that_does_not_fit_is_an_error_with_its_origin():
+    with pytest.raises(BadInput, match=r"setting port \(from environment\)"):
+        load_settings({}, {"SINKRANK_PORT": "eighty"})
+
+
+def test_a_secret_never_stands_in_a_message_or_a_picture_of_the_settings():
+    loaded = load_settings({}, {"SINKRANK_STORE_PASSWORD": "hunter2"})
+    assert "hunter2" not in repr(loaded.settings)
+    with pytest.raises(BadInput) as caught:
+        load_settings({"store_password": ["hunter2"]}, {})
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_broken_file_and_a_missing_named_file_are_errors(tmp_path):
+    with pytest.raises(BadInput, match="not TOML"):
+        load_settings({}, {}, write(tmp_path, "port = = 1"))
+    with pytest.raises(BadInput, match="no settings file"):
+        load_settings({}, {}, tmp_path / "none.toml")
+
+
+def test_a_list_in_the_environment_is_parted_by_commas():
+    settings = load_settings({}, {"SINKRANK_PROXY_TEXT_FIELDS": "title,body"}).settings
+    assert settings.proxy_text_fields == ("title", "body")
+
+
+def test_the_store_and_the_embeddings_lie_under_home_unless_said():
+    settings = load_settings({}, {"SINKRANK_HOME": "h"}).settings
+    assert (str(settings.embeddings_path), settings.store_address) == ("h/embeddings", "h/store")
+
+
+def test_every_setting_says_what_it_is():
+    assert all(field.description for field in Settings.model_fields.values())
