@@ -1,0 +1,16 @@
+"""Parallel corpora: the same pages in several languages, for training, ingest and evaluation."""
+
+from evaluation.corpora.libreoffice import load_libreoffice
+from evaluation.corpora.libreoffice_packages import CorpusUnavailable
+from evaluation.corpora.pages import Corpus, Page, Paragraph, Progress
+from evaluation.corpora.shipped import load_parallel_texts
+
+__all__ = [
+    "Corpus",
+    "CorpusUnavailable",
+    "Page",
+    "Paragraph",
+    "Progress",
+    "load_libreoffice",
+    "load_parallel_texts",
+]
