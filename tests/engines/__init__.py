@@ -1,0 +1,1 @@
+"""Real search engines for the tests."""

@@ -1,0 +1,90 @@
+"""pytest plugin: real search engines as lazy fixtures; a test that uses one is marked `engine`.
+
+`engine` (and `engine_url`) runs a test once for each engine; `opensearch_2_url`, `opensearch_3_url` and
+`elasticsearch_8_url` name one. Each engine starts when the first test asks for it and stays until the
+session ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from tests.engines.errors import EngineUnavailable
+from tests.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_3, Recipe
+from tests.engines.sources import ENGINES_VARIABLE, Engine, EnginePool, chosen_engines, given_url
+
+ENGINE_FIXTURES = {
+    "engine_pool",
+    "engine",
+    "engine_url",
+    "opensearch_2_url",
+    "opensearch_3_url",
+    "elasticsearch_8_url",
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "engine: talks to a real search engine")
+    try:
+        chosen_engines()
+    except ValueError as wrong:
+        raise pytest.UsageError(str(wrong)) from wrong
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "engine" in metafunc.fixturenames:
+        metafunc.parametrize("engine", chosen_engines(), indirect=True, scope="session")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if ENGINE_FIXTURES & set(getattr(item, "fixturenames", ())):
+        item.add_marker("engine")
+
+
+@pytest.fixture(scope="session")
+def engine_pool() -> Iterator[EnginePool]:
+    with closing(EnginePool()) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="session")
+def engine(request: pytest.FixtureRequest, engine_pool: EnginePool) -> Engine:
+    """Each chosen engine in turn."""
+    return _get(engine_pool, str(request.param))
+
+
+@pytest.fixture(scope="session")
+def engine_url(engine: Engine) -> str:
+    return engine.url
+
+
+@pytest.fixture(scope="session")
+def opensearch_2_url(engine_pool: EnginePool) -> str:
+    return _named_url(engine_pool, OPENSEARCH_2)
+
+
+@pytest.fixture(scope="session")
+def opensearch_3_url(engine_pool: EnginePool) -> str:
+    return _named_url(engine_pool, OPENSEARCH_3)
+
+
+@pytest.fixture(scope="session")
+def elasticsearch_8_url(engine_pool: EnginePool) -> str:
+    return _named_url(engine_pool, ELASTICSEARCH_8)
+
+
+def _named_url(pool: EnginePool, recipe: Recipe) -> str:
+    """The URL of that engine; a test is left out only where SINKRANK_TEST_ENGINES says so."""
+    if recipe.name not in chosen_engines() and not given_url(recipe):
+        pytest.skip(f"{ENGINES_VARIABLE} leaves out {recipe.name}")
+    return _get(pool, recipe.name).url
+
+
+def _get(pool: EnginePool, name: str) -> Engine:
+    try:
+        return pool.get(name)
+    except EngineUnavailable as failed:
+        pytest.fail(str(failed), pytrace=False)

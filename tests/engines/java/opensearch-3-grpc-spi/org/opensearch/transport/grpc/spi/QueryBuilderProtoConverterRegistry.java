@@ -1,0 +1,4 @@
+package org.opensearch.transport.grpc.spi;
+
+/** Named by {@link QueryBuilderProtoConverter}; nothing here calls it. */
+public interface QueryBuilderProtoConverterRegistry {}
