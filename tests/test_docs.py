@@ -1,0 +1,85 @@
+"""The documents say what there is: settings, routes, commands, methods, and links that lead somewhere."""
+
+from pathlib import Path
+
+import pytest
+import regex
+import typer.main
+
+from reranker.service.app import create_app
+from reranker.settings import Settings
+from reranker.transport import METHODS
+from sinkrank.app import app as command_line
+from tests.tiny import tiny_embeddings
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+
+
+def text(name):
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_a_setting_is_documented_with_its_default(name):
+    row = regex.search(rf"^\| `{name}` \|.*$", text("settings.md"), regex.M)
+    assert row, f"docs/settings.md has no row for {name}"
+    default = Settings.model_fields[name].default
+    if default is not None and not isinstance(default, tuple | bool | Path):
+        assert f"`{default}`" in row.group()
+
+
+def test_no_setting_is_documented_that_is_not_there():
+    assert set(regex.findall(r"^\| `(\w+)` \|", text("settings.md"), regex.M)) == set(Settings.model_fields)
+
+
+def commands(group, prefix="sinkrank"):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{prefix} {name}")
+        else:
+            yield f"{prefix} {name}", command
+
+
+COMMANDS = dict(commands(typer.main.get_command(command_line)))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_documented_with_its_options(name):
+    section = regex.search(rf"^## `{name}`.*?(?=^## |\Z)", text("commands.md"), regex.M | regex.S)
+    assert section, f"docs/commands.md has no section for {name}"
+    for parameter in COMMANDS[name].params:
+        for option in [*parameter.opts, *parameter.secondary_opts]:
+            if option.startswith("--") and option not in ("--help", *COMMON_OPTIONS):
+                assert f"`{option}" in section.group(), f"{name} {option} is not in docs/commands.md"
+
+
+COMMON_OPTIONS = ("--home", "--embeddings", "--store", "--index", "--config", "--json")
+
+
+@pytest.mark.parametrize("option", COMMON_OPTIONS)
+def test_a_common_option_is_documented_once_for_all(option):
+    assert f"`{option}" in text("commands.md").split("## ")[1]
+
+
+@pytest.mark.parametrize("store", ["folder", "opensearch://127.0.0.1:9"])
+def test_a_route_is_documented(tmp_path, store):
+    settings = Settings(store=store)
+    application = create_app(settings, None, tiny_embeddings(tmp_path / "embeddings"))
+    documented = text("http.md")
+    for rule in application.url_map.iter_rules():
+        path = rule.rule.replace("<path:name>", "{file}")
+        if path not in ("/", "/<path:path>"):
+            assert f"{path}`" in documented, f"{path} is not in docs/http.md"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_is_documented(method):
+    assert f"| `{method}` |" in text("methods.md")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in regex.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
