@@ -1,0 +1,109 @@
+"""Turns names of methods into distances: the public entry; checks what comes in and leaves the arithmetic to others."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz import process
+
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.errors import BadInput
+from reranker.transport import reference
+from reranker.transport.problem import (
+    Distances,
+    Parameters,
+    check_embeddings,
+    checked_candidates,
+    checked_query,
+)
+from reranker.transport.reference import Implementation
+
+METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
+
+# Distinct words up to which `auto` takes `relaxed`. The prototype's queries of 20 words were best with `relaxed`, whole
+# pages with `sinkhorn` (docs/methods.md); the point between them is to be set by the evaluation.
+AUTO_MAX_RELAXED_WORDS = 60
+
+_DEFAULTS = Parameters()
+_log = logging.getLogger(__name__)
+
+
+def distances(
+    query: WeightedBag,
+    candidates: WeightedBags,
+    embeddings: NDArray[np.float32],
+    method: str = "sinkhorn",
+    parameters: Parameters = _DEFAULTS,
+    n_threads: int = 1,
+    *,
+    implementation: str = "compiled",
+) -> Distances:
+    """Distances of one query to many documents, by optimal transport between their words.
+
+    Args:
+        query: n words; weights of 0 are left out.
+        candidates: the documents; one with no word is at +inf.
+        embeddings: (n_terms, dim) float32, rows of norm 1; may be a memory map.
+        method: one of `METHODS`.
+        parameters: of `sinkhorn` and `relaxed`.
+        n_threads: the most threads that may work; they give the same values bit for bit.
+        implementation: "compiled", or "reference" (slow; what the former is tested against, and used where Numba
+        is not).
+
+    Raises:
+        BadInput: the query is empty, the method unknown, or weights, term ids or embeddings break their contract.
+
+    >>> table = np.array([[1, 0], [0, 1]], dtype=np.float32)
+    >>> bags = [WeightedBag(np.array([i], np.int32), np.ones(1)) for i in (0, 1)]
+    >>> distances(bags[0], WeightedBags.join(bags), table, "emd").values.round(4)
+    array([0.    , 1.4142])
+    """
+    solve = _implementation(implementation)
+    if n_threads < 1:
+        raise BadInput(f"n_threads is {n_threads}; give 1 or more")
+    check_embeddings(embeddings)
+    checked = checked_query(query, embeddings)
+    documents = checked_candidates(candidates, len(embeddings))
+    return solve(checked, documents, embeddings, resolve_method(method, len(checked)), parameters, n_threads)
+
+
+def resolve_method(method: str, n_query_words: int) -> str:
+    """The method to use: `auto` is `relaxed` up to `AUTO_MAX_RELAXED_WORDS` distinct words, `sinkhorn` beyond.
+
+    Raises:
+        BadInput: no method has this name; the message gives the nearest.
+    """
+    if method not in METHODS:
+        nearest = process.extractOne(method.lower(), METHODS)
+        hint = f"did you mean '{nearest[0]}'? " if nearest and nearest[1] else ""
+        raise BadInput(f"method is '{method}'; {hint}give one of {', '.join(METHODS)}")
+    if method != "auto":
+        return method
+    return "relaxed" if n_query_words <= AUTO_MAX_RELAXED_WORDS else "sinkhorn"
+
+
+def warm_up() -> None:
+    """Compiles every kernel by tiny solves (a minute at the first time, then read from disk); call it before
+    forking."""
+    table = np.eye(2, dtype=np.float32)
+    bag = WeightedBag(np.arange(2, dtype=np.int32), np.full(2, 0.5))
+    bags = WeightedBags.join([bag])
+    for method in METHODS:
+        distances(bag, bags, table, method)
+    for epsilon in (0.02, 0.001):  # float64, log
+        distances(bag, bags, table, "sinkhorn", Parameters(epsilon=epsilon))
+
+
+def _implementation(name: str) -> Implementation:
+    if name == "reference":
+        return reference.distances
+    if name != "compiled":
+        raise BadInput(f"implementation is '{name}'; give 'compiled' or 'reference'")
+    try:
+        from reranker.transport import batch
+    except ImportError:
+        _log.warning("Numba cannot be imported: distances are computed by the slow reference; install numba")
+        return reference.distances
+    return batch.distances

@@ -1,0 +1,162 @@
+"""Turns checked bags into distances by slow, obvious NumPy in double precision: the yardstick of the compiled
+code, and its stand-in where Numba cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.transport.cost import gathered, ground_cost
+from reranker.transport.problem import (
+    CONVERGED_BELOW,
+    FLOAT64_FROM_EPSILON,
+    STOP_BELOW,
+    Distances,
+    Parameters,
+)
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def distances(
+    query: WeightedBag,
+    candidates: WeightedBags,
+    embeddings: NDArray[np.float32],
+    method: str,
+    parameters: Parameters,
+    n_threads: int = 1,
+) -> Distances:
+    """Distances one candidate after the other; takes checked bags and a resolved method; `n_threads` has no effect."""
+    values = np.full(len(candidates), np.inf)
+    errors = np.zeros(len(candidates))
+    for place in range(len(candidates)):
+        document = candidates[place]
+        if len(document):
+            values[place], errors[place] = _distance(query, document, embeddings, method, parameters)
+    return Distances(values, method, errors < CONVERGED_BELOW, errors, precision(method, parameters))
+
+
+def precision(method: str, parameters: Parameters) -> str:
+    """The arithmetic that `distances` of this module uses."""
+    scaled = method in ("sinkhorn", "relaxed")
+    return "log" if scaled and parameters.epsilon < FLOAT64_FROM_EPSILON else "float64"
+
+
+def plan_and_cost(
+    query: WeightedBag, document: WeightedBag, embeddings: NDArray[np.float32], method: str, parameters: Parameters
+) -> tuple[Matrix, Matrix, float]:
+    """The plan and the cost, both (n, m), and the marginal error of one pair; distance = sum of plan * cost."""
+    a, b = query.weights, document.weights
+    if method == "nbow":
+        return np.outer(a, b), nbow_cost(query, document, embeddings), 0.0
+    cost = ground_cost(query.term_ids, document.term_ids, embeddings)
+    if method == "rwmd":
+        return rwmd_plan(a, b, cost), cost, 0.0
+    if method == "emd":
+        plan, error = emd_plan(a, b, cost)
+        return plan, cost, error
+    plan, error = scaled_plan(a, b, cost, method, parameters)
+    return plan, cost, error
+
+
+def nbow_cost(query: WeightedBag, document: WeightedBag, embeddings: NDArray[np.float32]) -> Matrix:
+    """The cost under which the plan a b' pays 1 - cosine of the weighted means (Balikas et al. 2018; WCD in Kusner
+    et al. 2015).
+
+    cost[i, j] = 1 - <x_i, y_j> / (‖x̄‖ ‖ȳ‖) with x̄ = sum a_i x_i, ȳ = sum b_j y_j; 1 where a mean is 0 and has no
+    angle.
+    """
+    x, y = gathered(query.term_ids, embeddings), gathered(document.term_ids, embeddings)
+    norms = float(np.linalg.norm(query.weights @ x) * np.linalg.norm(document.weights @ y))
+    return 1 - (x @ y.T) / norms if norms > 0 else np.ones((len(query), len(document)))
+
+
+def rwmd_plan(a: Vector, b: Vector, cost: Matrix) -> Matrix:
+    """The dearer of the two one-sided plans: all mass of a word goes to its nearest word (Kusner et al. 2015, 4)."""
+    from_query, to_document = np.zeros_like(cost), np.zeros_like(cost)
+    from_query[np.arange(len(a)), cost.argmin(axis=1)] = a
+    to_document[cost.argmin(axis=0), np.arange(len(b))] = b
+    return from_query if (from_query * cost).sum() >= (to_document * cost).sum() else to_document
+
+
+def emd_plan(a: Vector, b: Vector, cost: Matrix) -> tuple[Matrix, float]:
+    """Exact optimal transport by network simplex (POT; Bonneel et al. 2011), and its marginal error: 0
+    unless POT gave up."""
+    import ot  # takes seconds to import, and no other method needs it
+
+    plan, log = ot.emd(a, b, np.ascontiguousarray(cost), numItermax=EMD_ITERATIONS, log=True)
+    if log["warning"] is None:
+        return plan, 0.0
+    return plan, max(float(np.abs(plan.sum(axis=0) - b).sum()), CONVERGED_BELOW)
+
+
+# POT's 100,000 can be too few for two documents of 2000 words.
+EMD_ITERATIONS = 2_000_000
+
+
+def scaled_plan(a: Vector, b: Vector, cost: Matrix, method: str, parameters: Parameters) -> tuple[Matrix, float]:
+    """The plan of `sinkhorn` or `relaxed` and its marginal error (see `Distances.marginal_error`).
+
+    With K = exp(-cost / epsilon) and plan = diag(w) K diag(z), in turn
+        z = b (1 / K'w)^power,  w = a / (K z)
+    from w = 1/n for `sinkhorn` (power 1; Cuturi 2013, algorithm 1, begun as POT's `sinkhorn_knopp` is) and from w
+    = a for `relaxed` (power tau / (tau + epsilon); Chizat et al. 2018, table 1; here w = a u, z = b v). The rows
+    sum to a.
+    """
+    power = parameters.power(method)
+    start = np.full(len(a), 1 / len(a)) if method == "sinkhorn" else a
+    arguments = (a, b, cost / parameters.epsilon, power, start, int(parameters.n_iterations))
+    if parameters.epsilon < FLOAT64_FROM_EPSILON:
+        return _scale_log(*arguments)
+    try:
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            return _scale(*arguments)
+    except FloatingPointError:  # a weight so small that a scaling left the range of float64
+        return _scale_log(*arguments)
+
+
+def _scale(
+    a: Vector, b: Vector, scaled_cost: Matrix, power: float, start: Vector, n_iterations: int
+) -> tuple[Matrix, float]:
+    kernel = np.exp(-scaled_cost)
+    w, z = start, np.zeros(len(b))
+    for iteration in range(n_iterations):
+        reached = kernel.T @ w
+        previous, z = z, b * reached**-power
+        w = a / (kernel @ z)
+        if iteration and np.abs((z - previous) * reached).sum() < STOP_BELOW["float64"]:
+            break
+    reached = kernel.T @ w
+    return w[:, None] * kernel * z, float(np.abs((b * reached**-power - z) * reached).sum())
+
+
+def _scale_log(
+    a: Vector, b: Vector, scaled_cost: Matrix, power: float, start: Vector, n_iterations: int
+) -> tuple[Matrix, float]:
+    """`_scale` with the logarithms of w and z (Peyré and Cuturi 2019, 4.4): no epsilon is too small for it."""
+    log_w, log_z = np.log(start), np.full(len(b), -np.inf)
+    for iteration in range(n_iterations):
+        reached = logsumexp(log_w[:, None] - scaled_cost, axis=0)
+        previous, log_z = log_z, np.log(b) - power * reached
+        log_w = np.log(a) - logsumexp(log_z[None, :] - scaled_cost, axis=1)
+        change = np.abs(np.exp(log_z + reached) - np.exp(previous + reached)).sum()
+        if iteration and change < STOP_BELOW["log"]:
+            break
+    reached = logsumexp(log_w[:, None] - scaled_cost, axis=0)
+    error = np.abs(np.exp(np.log(b) + (1 - power) * reached) - np.exp(log_z + reached)).sum()
+    return np.exp(log_w[:, None] + log_z - scaled_cost), float(error)
+
+
+def _distance(
+    query: WeightedBag, document: WeightedBag, embeddings: NDArray[np.float32], method: str, parameters: Parameters
+) -> tuple[float, float]:
+    plan, cost, error = plan_and_cost(query, document, embeddings, method, parameters)
+    return max(float((plan * cost).sum()), 0.0), error
+
+
+Implementation = Callable[[WeightedBag, WeightedBags, NDArray[np.float32], str, Parameters, int], Distances]

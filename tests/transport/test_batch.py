@@ -1,0 +1,217 @@
+"""Many candidates, many threads, many callers, little memory: always the same values."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.transport import METHODS, Parameters, batch, distances, methods, threads
+from reranker.transport.threads import one_blas_thread, run
+from tests.transport.conftest import bag
+
+EVERY_KERNEL = [
+    ("nbow", 0.1),
+    ("rwmd", 0.1),
+    ("emd", 0.1),
+    ("sinkhorn", 0.1),
+    ("sinkhorn", 0.02),
+    ("sinkhorn", 0.001),
+    ("relaxed", 0.1),
+]
+
+
+@pytest.fixture
+def documents(random_bag):
+    nothing = WeightedBag(np.empty(0, np.int32), np.empty(0))
+    return WeightedBags.join([random_bag(1 + 7 * (k % 13)) for k in range(40)] + [nothing] + [random_bag(200)])
+
+
+@pytest.mark.parametrize(("method", "epsilon"), EVERY_KERNEL)
+def test_compiled_and_reference_agree(table, random_bag, documents, method, epsilon):
+    query, parameters = random_bag(19), Parameters(epsilon, 20)
+    slow = distances(query, documents, table, method, parameters, implementation="reference")
+    fast = distances(query, documents, table, method, parameters)
+    np.testing.assert_allclose(fast.values, slow.values, atol=2e-6)
+    np.testing.assert_allclose(fast.marginal_error, slow.marginal_error, atol=2e-6)
+    np.testing.assert_array_equal(fast.converged, slow.converged)
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 8])
+@pytest.mark.parametrize(("method", "epsilon"), EVERY_KERNEL)
+def test_several_threads_give_the_same_values_bit_for_bit(table, random_bag, documents, method, epsilon, n_threads):
+    query, parameters = random_bag(19), Parameters(epsilon, 20)
+    one = distances(query, documents, table, method, parameters, n_threads=1)
+    several = distances(query, documents, table, method, parameters, n_threads=n_threads)
+    np.testing.assert_array_equal(several.values, one.values)
+    np.testing.assert_array_equal(several.marginal_error, one.marginal_error)
+
+
+@pytest.mark.parametrize("table_bytes", [1, 10_000, 30_000])
+@pytest.mark.parametrize(("method", "epsilon"), EVERY_KERNEL)
+def test_little_memory_gives_the_same_values(table, random_bag, documents, method, epsilon, table_bytes, monkeypatch):
+    query, parameters = random_bag(19), Parameters(epsilon, 20)
+    whole = distances(query, documents, table, method, parameters)
+    monkeypatch.setattr(batch, "TABLE_BYTES", table_bytes)
+    parts = distances(query, documents, table, method, parameters, n_threads=2)
+    np.testing.assert_allclose(parts.values, whole.values, atol=1e-6)
+
+
+def test_chunks_hold_no_more_terms_than_allowed_and_every_word_once(documents, monkeypatch):
+    monkeypatch.setattr(batch, "TABLE_BYTES", 100 * 8)
+    chunks = list(batch._chunks(documents, 400, 8))
+    assert len(chunks) > 3
+    assert all(len(chunk.terms) <= 100 or len(chunk.bags) == 1 for chunk in chunks)
+    assert all(len(np.unique(chunk.terms)) == len(chunk.terms) for chunk in chunks)
+    assert sum(len(chunk.bags) for chunk in chunks) == len(documents)
+    np.testing.assert_array_equal(np.concatenate([chunk.terms[chunk.index] for chunk in chunks]), documents.term_ids)
+
+
+def test_pieces_hold_every_candidate_once_and_about_the_same_number_of_words(random_bag):
+    bags = WeightedBags.join([random_bag(1 + 13 * (k % 9)) for k in range(200)])
+    pieces = batch._pieces(bags.offsets, 2)
+    assert [start for start, _ in pieces[1:]] == [end for _, end in pieces[:-1]]
+    assert (pieces[0][0], pieces[-1][1]) == (0, 200)
+    words = [bags.offsets[end] - bags.offsets[start] for start, end in pieces]
+    assert max(words) <= bags.offsets[-1] / len(pieces) + 2 * 105  # the longest document is 105 words
+
+
+def test_no_more_threads_work_than_allowed():
+    seen, together, most, lock = set(), 0, 0, threading.Lock()
+    release = threading.Barrier(2, timeout=30)
+
+    def work(start, end):
+        nonlocal together, most
+        with lock:
+            seen.add(threading.get_ident())
+            together += 1
+            most = max(most, together)
+        release.wait()  # passes only if two work at the same time
+        with lock:
+            together -= 1
+
+    run(work, [(k, k + 1) for k in range(10)], 2)
+    assert len(seen) <= 2
+    assert most == 2
+
+
+def test_an_error_in_a_thread_reaches_the_caller():
+    def work(start, end):
+        raise ZeroDivisionError(start)
+
+    with pytest.raises(ZeroDivisionError):
+        run(work, [(0, 1), (1, 2)], 2)
+
+
+def n_blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_blas_is_held_to_one_thread_and_let_go_by_the_last_of_several_callers():
+    before = n_blas_threads()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    assert set(n_blas_threads()) == {1}
+    first.__exit__(None, None, None)
+    assert set(n_blas_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert n_blas_threads() == before
+
+
+def test_eight_callers_at_once_get_what_one_gets(table, random_bag, documents):
+    queries = [random_bag(5 + 3 * k) for k in range(8)]
+    alone = [distances(query, documents, table, "sinkhorn", n_threads=2).values for query in queries]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(3):
+            together = list(
+                pool.map(lambda query: distances(query, documents, table, "sinkhorn", n_threads=2), queries)
+            )
+            for found, expected in zip(together, alone, strict=True):
+                np.testing.assert_array_equal(found.values, expected)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_gets_what_its_parent_gets(table, random_bag, documents):
+    """Even one forked while other threads of the parent were at work: the child has neither them nor their limit."""
+    query = random_bag(9)
+    expected = distances(query, documents, table, "sinkhorn", n_threads=2).values
+    n_before = n_blas_threads()
+    reader, writer = multiprocessing.get_context("fork").Pipe(duplex=False)
+    with one_blas_thread(), threads._blas_limit._lock:
+        child = os.fork()
+        if child == 0:
+            try:
+                writer.send((n_blas_threads(), distances(query, documents, table, "sinkhorn", n_threads=2).values))
+            finally:
+                os._exit(0)
+    try:
+        assert reader.poll(60)
+        n_in_child, found = reader.recv()
+    finally:
+        os.kill(child, signal.SIGKILL)  # one that hangs would keep the test run's output open
+        os.waitpid(child, 0)
+    np.testing.assert_array_equal(found, expected)
+    assert n_in_child == n_before
+
+
+def test_embeddings_may_be_a_read_only_memory_map_and_bags_read_only(table, random_bag, documents, tmp_path):
+    np.save(tmp_path / "table.npy", table)
+    mapped = np.load(tmp_path / "table.npy", mmap_mode="r")
+    frozen = WeightedBags(documents.term_ids.copy(), documents.weights.copy(), documents.offsets.copy())
+    for array in (frozen.term_ids, frozen.weights, frozen.offsets):
+        array.flags.writeable = False
+    query = random_bag(9)
+    for method in METHODS:
+        expected = distances(query, documents, table, method).values
+        np.testing.assert_array_equal(distances(query, frozen, mapped, method).values, expected)
+
+
+def test_what_comes_in_is_not_changed(table, documents):
+    query = bag([1, 2], [0.5 + 4e-7, 0.5])
+    weights, offsets, rows = documents.weights.copy(), documents.offsets.copy(), table.copy()
+    for method in METHODS:
+        distances(query, documents, table, method)
+    np.testing.assert_array_equal(query.weights, [0.5 + 4e-7, 0.5])
+    np.testing.assert_array_equal(documents.weights, weights)
+    np.testing.assert_array_equal(documents.offsets, offsets)
+    np.testing.assert_array_equal(table, rows)
+
+
+def test_after_the_warm_up_no_kernel_is_compiled():
+    """In a process of its own, where no other test has compiled anything."""
+    program = """
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.transport import METHODS, Parameters, distances, kernels, warm_up
+every = [kernel for kernel in vars(kernels).values() if isinstance(kernel, Dispatcher)]
+warm_up()
+before = [len(kernel.signatures) for kernel in every]
+table = np.eye(40, dtype=np.float32)
+bag = WeightedBag(np.arange(40, dtype=np.int32), np.full(40, 1 / 40))
+for method in METHODS:
+    for epsilon in (0.1, 0.02, 0.001):
+        for tau in (None, 0.0, 0.3):
+            distances(bag, WeightedBags.join([bag] * 3), table, method, Parameters(epsilon, 3, tau), n_threads=2)
+assert sum(before) >= 7
+assert [len(kernel.signatures) for kernel in every] == before
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
+def test_without_numba_the_reference_is_used_and_it_is_said(table, random_bag, documents, monkeypatch, caplog):
+    monkeypatch.delattr("reranker.transport.batch")
+    monkeypatch.setitem(sys.modules, "reranker.transport.batch", None)
+    query = random_bag(9)
+    found = methods.distances(query, documents, table, "sinkhorn")
+    assert found.precision == "float64"
+    assert "Numba" in caplog.text

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from reranker.bags import WeightedBags
+from reranker.transport import distances
+from reranker.transport.cost import ground_cost
+from reranker.transport.tables import cost_table
+from tests.transport.conftest import bag, exact_cost
+
+
+def test_the_cost_is_the_chord_between_two_vectors(circle):
+    cost = ground_cost(np.array([0, 2]), np.array([0, 1, 2, 3]), circle)
+    np.testing.assert_allclose(cost, [[0, 1, 2**0.5, 2], [2**0.5, 2 * np.sin(np.radians(15)), 0, 2**0.5]], atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_table_of_costs_is_the_cost_by_definition(table, random_bag, dtype):
+    query, document = random_bag(37), random_bag(300)
+    cost = cost_table(query, document.term_ids, table, np.dtype(dtype), 1)[:, : len(query)].T
+    tolerance = 2e-6 if dtype == np.float32 else 1e-14
+    np.testing.assert_allclose(cost, exact_cost(query, document, table), atol=tolerance)
+
+
+def test_near_vectors_have_a_cost_as_exact_as_far_ones(implementation):
+    """sqrt(2 - 2g) in float32 gives 0 or 3e-4 or 5e-4 here, whichever way g was rounded."""
+    random = np.random.default_rng(3)
+    x = random.standard_normal(300)
+    rows = np.array([x, x + 3e-4 * random.standard_normal(300) * np.linalg.norm(x) / 300**0.5])
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    expected = np.linalg.norm(rows[0].astype(np.float64) - rows[1].astype(np.float64))
+    assert 2e-4 < expected < 4e-4
+    found = distances(
+        bag([0], [1.0]), WeightedBags.join([bag([1], [1.0])]), rows, "rwmd", implementation=implementation
+    )
+    np.testing.assert_allclose(found.values, [expected], rtol=1e-5)
+
+
+def test_the_same_term_on_both_sides_costs_exactly_nothing(table, implementation):
+    """Any row times itself in float32 is 1 ± 1e-7, which would be a cost of 3e-4."""
+    bags = [bag([term], [1.0]) for term in range(100)]
+    for one in bags:
+        found = distances(one, WeightedBags.join([one]), table, "sinkhorn", implementation=implementation)
+        assert found.values[0] == 0.0
+
+
+def test_equal_vectors_under_two_ids_cost_nothing(circle, implementation):
+    found = distances(
+        bag([5], [1.0]), WeightedBags.join([bag([6], [1.0])]), circle, "rwmd", implementation=implementation
+    )
+    assert found.values[0] == 0.0

@@ -1,0 +1,150 @@
+import numpy as np
+import pytest
+
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.errors import BadEmbeddings, BadInput, EmptyQuery
+from reranker.transport import AUTO_MAX_RELAXED_WORDS, METHODS, Parameters, distances, resolve_method, transport
+from tests.transport.conftest import bag
+
+
+@pytest.fixture
+def pair():
+    return bag([0, 1], [0.5, 0.5]), WeightedBags.join([bag([2, 3], [0.5, 0.5]), bag([1], [1.0])])
+
+
+def test_auto_is_relaxed_for_short_queries_and_sinkhorn_for_long_ones():
+    assert resolve_method("auto", AUTO_MAX_RELAXED_WORDS) == "relaxed"
+    assert resolve_method("auto", AUTO_MAX_RELAXED_WORDS + 1) == "sinkhorn"
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "auto"])
+def test_every_other_name_stands_for_itself(method):
+    assert resolve_method(method, 1) == resolve_method(method, 1000) == method
+
+
+def test_the_length_that_auto_goes_by_is_that_of_words_with_weight(table):
+    ids = list(range(AUTO_MAX_RELAXED_WORDS + 5))
+    few = bag(ids, [1 / AUTO_MAX_RELAXED_WORDS] * AUTO_MAX_RELAXED_WORDS + [0.0] * 5)
+    many = bag(ids, [1 / len(ids)] * len(ids))
+    documents = WeightedBags.join([bag([7], [1.0])])
+    for query, method in ((few, "relaxed"), (many, "sinkhorn")):
+        found = distances(query, documents, table, "auto")
+        assert found.method == transport(query, documents[0], table, "auto").method == method
+        np.testing.assert_array_equal(found.values, distances(query, documents, table, method).values)
+
+
+@pytest.mark.parametrize(("wrong", "nearest"), [("sinkhron", "sinkhorn"), ("relax", "relaxed"), ("EMD2", "emd")])
+def test_an_unknown_method_is_refused_with_the_nearest_known_one(wrong, nearest):
+    with pytest.raises(BadInput, match=f"'{wrong}'; did you mean '{nearest}'"):
+        resolve_method(wrong, 3)
+
+
+@pytest.mark.parametrize("epsilon", [0, -0.1, np.nan, np.inf, 1e-5, 101])
+def test_an_epsilon_out_of_range_is_refused(epsilon):
+    with pytest.raises(BadInput, match=r"epsilon is .*; give a number from"):
+        Parameters(epsilon=epsilon)
+
+
+@pytest.mark.parametrize("n_iterations", [0, -1, 10_001, 2.5, np.nan])
+def test_a_number_of_iterations_out_of_range_is_refused(n_iterations):
+    with pytest.raises(BadInput, match=r"n_iterations is .*; give a whole number from 1 to 10000"):
+        Parameters(n_iterations=n_iterations)
+
+
+@pytest.mark.parametrize("tau", [-0.1, np.nan, np.inf])
+def test_a_tau_out_of_range_is_refused(tau):
+    with pytest.raises(BadInput, match=r"tau is .*; give 0 or a larger"):
+        Parameters(tau=tau)
+
+
+@pytest.mark.parametrize("tau", [0, 1e-300, 1e300])
+def test_every_tau_that_is_allowed_has_an_exponent_from_0_to_1(tau):
+    assert 0 <= Parameters(tau=tau).power("relaxed") <= 1
+
+
+def test_the_parameters_that_are_allowed_at_the_edge_are_taken():
+    assert Parameters(epsilon=1e-4, n_iterations=1, tau=0.0)
+    assert Parameters(epsilon=100, n_iterations=10_000, tau=5)
+
+
+class TestBadBags:
+    def test_an_empty_query_is_refused(self, circle, pair):
+        nothing = WeightedBag(np.empty(0, np.int32), np.empty(0))
+        with pytest.raises(EmptyQuery, match="no known word"):
+            distances(nothing, pair[1], circle)
+        with pytest.raises(EmptyQuery):
+            transport(nothing, pair[0], circle)
+
+    def test_weights_that_do_not_sum_to_one_are_refused(self, circle, pair):
+        query, documents = pair
+        with pytest.raises(BadInput, match=r"query weights sum to 2, not 1; divide them by their sum"):
+            distances(bag([0, 1], [1.0, 1.0]), documents, circle)
+        bad = WeightedBags.join([query, bag([0], [0.9])])
+        with pytest.raises(BadInput, match=r"document weights of candidate 1 sum to 0.9, not 1"):
+            distances(query, bad, circle)
+
+    def test_a_sum_off_by_rounding_is_taken(self, circle, pair):
+        query, documents = pair
+        nearly = distances(bag([0, 1], [0.5, 0.5 + 5e-7]), documents, circle)
+        np.testing.assert_allclose(nearly.values, distances(query, documents, circle).values, atol=1e-6)
+
+    @pytest.mark.parametrize("weights", [[-0.5, 1.5], [np.nan, 1.0], [np.inf, 0.5]])
+    def test_weights_below_zero_or_not_finite_are_refused(self, circle, pair, weights):
+        query, documents = pair
+        with pytest.raises(BadInput, match=r"query weights hold .*; give finite weights"):
+            distances(bag([0, 1], weights), documents, circle)
+        with pytest.raises(BadInput, match="document weights hold"):
+            distances(query, WeightedBags.join([bag([0, 1], weights)]), circle)
+
+    @pytest.mark.parametrize("term_id", [-1, 7])
+    def test_term_ids_outside_the_embeddings_are_refused(self, circle, pair, term_id):
+        query, documents = pair
+        with pytest.raises(BadInput, match=f"term id {term_id} is outside the 7 embeddings"):
+            distances(bag([term_id], [1.0]), documents, circle)
+        with pytest.raises(BadInput, match=f"term id {term_id} is outside the 7 embeddings"):
+            distances(query, WeightedBags.join([bag([term_id], [1.0])]), circle)
+
+    def test_as_many_weights_as_term_ids_are_asked_for(self, circle, pair):
+        with pytest.raises(BadInput, match="one weight for each term id"):
+            distances(bag([0, 1], [1.0]), pair[1], circle)
+
+    @pytest.mark.parametrize("offsets", [[0, 3, 2, 3], [1, 3], [0, 2], []])
+    def test_offsets_that_do_not_ascend_over_all_words_are_refused(self, circle, pair, offsets):
+        bags = WeightedBags(np.zeros(3, np.int32), np.full(3, 1 / 3), np.array(offsets, np.int64))
+        with pytest.raises(BadInput, match="offsets"):
+            distances(pair[0], bags, circle)
+
+    def test_no_threads_are_refused(self, circle, pair):
+        with pytest.raises(BadInput, match="n_threads is 0"):
+            distances(*pair, circle, n_threads=0)
+
+    def test_an_unknown_implementation_is_refused(self, circle, pair):
+        with pytest.raises(BadInput, match="implementation"):
+            distances(*pair, circle, implementation="gpu")
+
+
+class TestBadEmbeddings:
+    @pytest.mark.parametrize("method", [method for method in METHODS if method != "auto"])
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize(("term_id", "column"), [(0, 0), (3, 0), (3, 1)])
+    @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+    def test_an_embedding_that_is_not_finite_is_named(
+        self, circle, pair, implementation, method, value, term_id, column
+    ):
+        """Term 0 is the query's, term 3 a document's; column 1 of the query's first word is 0."""
+        circle[term_id, column] = value
+        with pytest.raises(BadEmbeddings, match=f"embedding of term {term_id} is not finite"):
+            distances(*pair, circle, method, implementation=implementation)
+
+    def test_an_embedding_that_is_not_used_may_be_anything(self, circle, pair):
+        circle[6] = np.nan
+        assert np.isfinite(distances(*pair, circle).values).all()
+
+    def test_rows_that_were_not_normalised_are_named(self, circle, pair):
+        with pytest.raises(BadEmbeddings, match="embedding of term 0 has norm 3, not 1; divide"):
+            distances(*pair, circle * 3)
+
+    @pytest.mark.parametrize("embeddings", [np.zeros(4, np.float32), np.zeros((4, 2), np.int32)])
+    def test_a_block_of_another_shape_or_type_is_refused(self, pair, embeddings):
+        with pytest.raises(BadInput, match="give \\(n_terms, dim\\) float32"):
+            distances(*pair, embeddings)

@@ -1,0 +1,62 @@
+import numpy as np
+import ot
+import pytest
+
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.transport import METHODS, Parameters, distances, transport
+from tests.transport.conftest import bag, exact_cost
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("epsilon", [0.1, 0.001])
+def test_the_plan_pays_the_distance_that_was_reported(table, random_bag, method, epsilon):
+    query, document, parameters = random_bag(11), random_bag(17), Parameters(epsilon)
+    found = transport(query, document, table, method, parameters)
+    expected = distances(query, WeightedBags.join([document]), table, method, parameters)
+    assert found.plan.shape == found.cost.shape == (11, 17)
+    assert found.method == expected.method
+    assert found.distance == (found.plan * found.cost).sum()
+    assert found.distance == pytest.approx(expected.values[0], abs=2e-6)
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method not in ("nbow", "auto")])
+def test_the_cost_is_the_ground_cost(table, random_bag, method):
+    query, document = random_bag(11), random_bag(17)
+    np.testing.assert_allclose(
+        transport(query, document, table, method).cost, exact_cost(query, document, table), atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("method", ["nbow", "emd", "sinkhorn", "relaxed"])
+def test_all_mass_of_each_query_word_goes_somewhere(table, random_bag, method):
+    query, document = random_bag(11), random_bag(17)
+    found = transport(query, document, table, method)
+    np.testing.assert_allclose(found.plan.sum(axis=1), query.weights, rtol=1e-9)
+    assert (found.plan >= 0).all()
+
+
+def test_the_plan_of_sinkhorn_is_that_of_pot(table, random_bag):
+    query, document = random_bag(11), random_bag(17)
+    expected = ot.sinkhorn(
+        query.weights, document.weights, exact_cost(query, document, table), 0.1, numItermax=50, stopThr=0, warn=False
+    )
+    np.testing.assert_allclose(transport(query, document, table, "sinkhorn").plan, expected, atol=1e-8)
+
+
+def test_the_plan_of_rwmd_is_the_dearer_side(circle):
+    """Document side as worked in test_closed_forms: 60° and 180° both from 90°, the second word of the query."""
+    found = transport(bag([0, 2], [0.5, 0.5]), bag([1, 3], [0.25, 0.75]), circle, "rwmd")
+    assert found.plan.tolist() == [[0, 0], [0.25, 0.75]]
+    found = transport(bag([0, 2], [0.5, 0.5]), bag([1], [1.0]), circle, "rwmd")
+    assert found.plan.tolist() == [[0.5], [0.5]]
+
+
+def test_words_of_no_weight_keep_their_places_without_mass(table):
+    found = transport(bag([4, 1, 2], [0.0, 0.5, 0.5]), bag([7, 9], [1.0, 0.0]), table)
+    np.testing.assert_allclose(found.plan, [[0, 0], [0.5, 0], [0.5, 0]])
+
+
+def test_a_document_without_words_is_at_infinity(table, random_bag):
+    found = transport(random_bag(3), WeightedBag(np.empty(0, np.int32), np.empty(0)), table)
+    assert found.plan.shape == found.cost.shape == (3, 0)
+    assert found.distance == np.inf
