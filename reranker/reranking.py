@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reranker.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.detection import guess_language
 from reranker.embeddings import Embeddings
-from reranker.errors import EmptyQuery, UnknownWords
+from reranker.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.idf import IdfTable
 from reranker.languages import language_code
 from reranker.scores import order_by_distance, score
@@ -158,5 +158,9 @@ class Reranker:
             languages = [language_code(document_languages)] * len(documents)
         else:
             languages = [language_code(code) for code in document_languages]
+            if len(languages) != len(documents):
+                raise BadInput(
+                    f"{len(languages)} languages came for {len(documents)} documents; give one for all or one for each"
+                )
         candidates = [(self.embeddings.bag(text, code), code) for text, code in zip(documents, languages, strict=True)]
         return self.rerank_bags(read.weighted, candidates, method, parameters)

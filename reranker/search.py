@@ -229,11 +229,11 @@ class Searcher:
 
     def _candidates(self, query: Query, request: SearchRequest, depth: int) -> list[Candidate]:
         runs = []
-        if request.first_stage in ("knn", "hybrid"):
-            vector = self.embeddings.nbow(query.weighted)
-            if vector is not None:
-                runs.append(self.store.knn(request.index, vector, depth, request.filters))
-        if request.first_stage in ("bm25", "hybrid"):
+        vector = self.embeddings.nbow(query.weighted) if request.first_stage != "bm25" else None
+        if vector is not None:
+            runs.append(self.store.knn(request.index, vector, depth, request.filters))
+        # A query whose embeddings cancel out has no direction to search in; its words can still be found.
+        if request.first_stage != "knn" or vector is None:
             runs.append(self.store.bm25(request.index, query.text, depth, request.filters))
         if request.first_stage == "hybrid":
             return reciprocal_rank_fusion(runs, depth)

@@ -100,3 +100,8 @@ def test_first_stage_ranks_break_ties_where_they_are_given(reranker):
     query = reranker.query("chat", "fr").weighted
     found = reranker.rerank_bags(query, bags, first_stage_ranks=np.array([7, 3]))
     assert order(found) == [1, 0]
+
+
+def test_one_language_too_few_is_refused(reranker):
+    with pytest.raises(BadInput, match="1 languages came for 2 documents"):
+        reranker.rerank("chat", ["cat", "dog"], language="fr", document_languages=["en"])

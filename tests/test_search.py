@@ -170,3 +170,8 @@ def test_the_idf_of_an_index_is_read_again_after_a_while(store, embeddings):
     assert searcher.reranker("pets").idf is before
     now[0] = 31.0
     assert searcher.reranker("pets").idf is not before
+
+
+def test_a_query_whose_embeddings_cancel_out_is_found_by_its_words(searcher):
+    # cat (1, 0) and bread (-1, 0) stand in one document each, so they weigh the same and their mean is nothing.
+    assert set(found(searcher, "cat bread", language="en")) == {"e1", "e3"}

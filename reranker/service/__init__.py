@@ -1,0 +1,1 @@
+"""The HTTP service: turns requests into calls of the library; it alone knows HTTP."""

@@ -1,0 +1,103 @@
+"""Turns every failure into JSON, in the shape that the callers of the route know; nothing unexpected shows its details.
+
+ours      {"error": {"code": "bad_input", "message": "…"}}
+cohere    {"id": "…", "message": "…"}
+tei       {"error": "…", "error_type": "validation"}
+engine    {"error": {"type": "…", "reason": "…", "root_cause": […]}, "status": 400}
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from typing import Any, Literal
+
+from flask import Flask, Response, g, request
+from werkzeug.exceptions import HTTPException
+
+from reranker.errors import BadInput, EmptyQuery, SinkrankError
+from reranker.service.json_text import json_bytes, to_json
+
+Shape = Literal["ours", "cohere", "tei", "engine"]
+
+_SHAPES_BY_PATH: dict[str, Shape] = {"/v1/rerank": "cohere", "/v2/rerank": "cohere", "/rerank": "tei"}
+_UNEXPECTED = "something went wrong inside the service; its log has the details"
+
+_log = logging.getLogger(__name__)
+
+
+class TooLarge(BadInput):
+    """More than a route takes in one request."""
+
+    http_status = 413
+    code = "too_large"
+
+
+class BadBody(BadInput):
+    """JSON that does not fit the route."""
+
+    code = "bad_body"
+
+
+def use_shape(shape: Shape) -> None:
+    """Errors of this request from here on have this shape."""
+    g.error_shape = shape
+
+
+def json_response(body: Any, status: int = 200) -> Response:
+    """A JSON answer with plain decimals (`json_text`)."""
+    return Response(json_bytes(to_json(body) + "\n"), status, mimetype="application/json")
+
+
+def register(app: Flask) -> None:
+    """Installs the handlers."""
+    app.register_error_handler(SinkrankError, _known)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(Exception, _unexpected)
+
+
+def _known(error: SinkrankError) -> Response:
+    if error.http_status >= 500:
+        _log.warning("%s %r: %s", request.method, request.path, error)
+    return _render(error.http_status, error.code, str(error), isinstance(error, EmptyQuery))
+
+
+def _http(error: HTTPException) -> Response:
+    status = error.code or 500
+    if status < 400:
+        return Response(status=status, headers=error.get_headers())
+    messages = {
+        404: f"there is no {request.path} here; the routes are in the documentation, the page is at /-/ui",
+        405: f"{request.method} is not for {request.path}; use {', '.join(_allowed(error))}",
+        413: f"the body is larger than {request.max_content_length} bytes; send less at a time",
+    }
+    answer = _render(
+        status, (error.name or "error").lower().replace(" ", "_"), messages.get(status, str(error.description))
+    )
+    if status == 405:
+        answer.headers["Allow"] = ", ".join(_allowed(error))
+    return answer
+
+
+def _allowed(error: HTTPException) -> list[str]:
+    return sorted(getattr(error, "valid_methods", None) or ())
+
+
+def _unexpected(error: Exception) -> Response:
+    _log.error("%s %r failed", request.method, request.path, exc_info=error)
+    return _render(500, "internal_error", _UNEXPECTED)
+
+
+def _render(status: int, code: str, message: str, is_empty: bool = False) -> Response:
+    shape: Shape = g.get("error_shape") or _SHAPES_BY_PATH.get(request.path, "ours")
+    if shape == "cohere":
+        return json_response({"id": str(uuid.uuid4()), "message": message}, status)
+    if shape == "tei":
+        # TEI answers a body of the wrong form by 422 and an empty one by 400; its error types are a closed set.
+        status = 422 if code in ("bad_body", "bad_input", "unknown_language") else status
+        kind = "empty" if is_empty else "validation" if status < 500 else "backend"
+        return json_response({"error": message, "error_type": kind}, status)
+    if shape == "engine":
+        cause = {"type": code, "reason": message}
+        return json_response({"error": {"root_cause": [cause], **cause}, "status": status}, status)
+    return json_response({"error": {"code": code, "message": message}}, status)

@@ -1,0 +1,84 @@
+"""Re-ranks an engine's hits, with the idf of their index where it is one of ours."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from reranker.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
+from reranker.reranking import Reranker
+from reranker.search import INDEX_CACHE_SECONDS
+from reranker.service.hits import HitReader
+from reranker.service.proxy_request import ProxySearch
+from reranker.service.service import Service
+
+_MAX_KNOWN_INDICES = 10_000
+
+_log = logging.getLogger(__name__)
+
+Hit = Mapping[str, Any]
+
+
+class HitRanker:
+    """Ranks hits; safe to share between threads."""
+
+    def __init__(self, service: Service, clock: Callable[[], float] = time.monotonic) -> None:
+        self._service = service
+        self._clock = clock
+        self._foreign: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._reader = HitReader(
+            service.embeddings, service.settings.proxy_text_fields, lambda index: self._reranker(index) is not None
+        )
+
+    def lacks_source(self, hits: Sequence[Hit]) -> bool:
+        """Whether a hit without its whole `_source` has no packed bag either."""
+        return any(self._reader.packed_bag(hit, hit.get("_source")) is None for hit in hits)
+
+    def rank(self, search: ProxySearch, hits: Sequence[Hit], sources: Sequence[Any]) -> list[tuple[int, float]] | None:
+        """The hits' places and scores in their new order.
+
+        Args:
+            sources: the `_source` of each hit.
+
+        Returns:
+            (place among the hits, score), best first; None if no hit has a known word.
+        """
+        bags = [self._reader.bag(hit, source) for hit, source in zip(hits, sources, strict=True)]
+        if not any(len(bag) for bag, _ in bags):
+            return None
+        reranker = self._common_reranker(hits)
+        query = reranker.query(search.text, search.language)
+        ranking = reranker.rerank_bags(query.weighted, bags, search.method, search.parameters)
+        return [(ranked.index, ranked.score) for ranked in ranking.documents]
+
+    def _common_reranker(self, hits: Sequence[Hit]) -> Reranker:
+        """With the idf of the hits' index; hits of several are weighed alike, by that of the embeddings."""
+        indices = {str(hit.get("_index")) for hit in hits}
+        ours = self._reranker(indices.pop()) if len(indices) == 1 else None
+        return ours or self._service.reranker
+
+    def _reranker(self, index: str) -> Reranker | None:
+        """The reranker of one of our indices; None for any other, which is remembered for a while."""
+        if self._service.store is None:
+            return None
+        now = self._clock()
+        with self._lock:
+            if now < self._foreign.get(index, 0.0):
+                return None
+        try:
+            return self._service.searcher.reranker(index)
+        except (BadInput, NotFound, NotOurIndex):
+            pass
+        except VersionMismatch as error:
+            _log.warning("the proxy reads the texts of index %r, not its bags of words: %s", index, error)
+        except SinkrankError as error:
+            _log.warning("the proxy cannot tell whose index %r is, and reads its texts: %s", index, error)
+        with self._lock:
+            if len(self._foreign) >= _MAX_KNOWN_INDICES:
+                self._foreign.clear()
+            self._foreign[index] = now + INDEX_CACHE_SECONDS
+        return None

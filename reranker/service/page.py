@@ -1,0 +1,71 @@
+"""`/-/ui`: a page to search with, served whole from here; it loads nothing from elsewhere and runs no inline script."""
+
+from __future__ import annotations
+
+import logging
+
+from flask import Blueprint, Response, render_template, send_from_directory
+
+from reranker.errors import SinkrankError
+from reranker.search import FIRST_STAGES
+from reranker.service.service import Service, current_service
+from reranker.transport import METHODS
+
+_CONTENT_SECURITY_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data:",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+blueprint = Blueprint("page", __name__, template_folder="templates")
+_log = logging.getLogger(__name__)
+
+
+@blueprint.get("/-/ui")
+def page() -> Response:
+    """The page, with the languages, methods and indices to choose from."""
+    service = current_service()
+    indices, problem = _indices(service)
+    html = render_template(
+        "page.html",
+        languages=service.embeddings.languages,
+        methods=METHODS,
+        method=service.settings.method,
+        first_stages=FIRST_STAGES,
+        first_stage=service.settings.first_stage,
+        indices=indices,
+        index=service.settings.index,
+        problem=problem,
+    )
+    response = Response(html, mimetype="text/html")
+    response.headers["Content-Security-Policy"] = _CONTENT_SECURITY_POLICY
+    response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@blueprint.get("/-/static/<path:name>")
+def static_file(name: str) -> Response:
+    """Style and script of the page."""
+    return send_from_directory(f"{blueprint.root_path}/static", name, max_age=300)
+
+
+def _indices(service: Service) -> tuple[list[str], str]:
+    """The names to choose from, and what to tell the reader where there is none."""
+    if service.store is None:
+        return [], "This service has no store to search. Start it with: sinkrank serve --store ADDRESS"
+    try:
+        indices = service.store.indices()
+    except SinkrankError as error:
+        _log.warning("the page cannot list the indices: %s", error)
+        return [], f"The store does not answer. {error}"
+    if not indices:
+        return [], "There is no index yet. Make one with: sinkrank ingest FILE --index NAME"
+    return indices, ""

@@ -1,0 +1,58 @@
+"""The arithmetic of pages over a window of re-ranked hits: which hits to fetch, and which of them make the page.
+
+With a window of W hits, page after page shows the W re-ranked hits and then the engine's own order, each hit once:
+
+    from + size ≤ W     fetch the window, re-rank it, cut the page out
+    from < W < …        fetch up to the page's end, re-rank the first W, leave the rest behind them
+    from ≥ W            the engine's own page: behind the window both orders are the same
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reranker.scores import LOWEST_SCORE, SCORE_DECIMALS
+
+
+@dataclass(frozen=True, slots=True)
+class PagePlan:
+    """A page that touches the window: fetch hits 0 to `n_fetch`, re-rank the first `window` of them."""
+
+    offset: int
+    size: int
+    window: int
+
+    @property
+    def n_fetch(self) -> int:
+        return max(self.window, self.offset + self.size)
+
+    def cut(self, ranked: Sequence[tuple[int, float]], n_hits: int) -> list[tuple[int, float]]:
+        """The page: (place among the fetched hits, score), best first.
+
+        Args:
+            ranked: (place, score) of the hits of the window in their new order, each place once.
+            n_hits: hits that the engine brought, the window's among them.
+        """
+        behind = falling_scores(ranked[-1][1] if ranked else 1.0, len(ranked), n_hits - len(ranked))
+        whole = [*ranked, *zip(range(len(ranked), n_hits), behind, strict=True)]
+        return whole[self.offset : self.offset + self.size]
+
+
+def plan_page(offset: int, size: int, window: int) -> PagePlan | None:
+    """How to fetch the page; None where it lies behind the window or holds nothing."""
+    if size <= 0 or offset < 0 or offset >= window:
+        return None
+    return PagePlan(offset, size, window)
+
+
+def falling_scores(lowest: float, n_before: int, n: int) -> list[float]:
+    """Scores for `n` hits behind `n_before` re-ranked ones, the last with score `lowest`: never rising, in (0, 1].
+
+    >>> falling_scores(0.5, 1, 2)
+    [0.333333, 0.25]
+    """
+    return [
+        max(LOWEST_SCORE, round(lowest * (n_before + 1) / (n_before + place + 1), SCORE_DECIMALS))
+        for place in range(1, n + 1)
+    ]

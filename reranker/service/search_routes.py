@@ -1,0 +1,55 @@
+"""`POST /v1/search` and `POST /v1/explain`: our own search in two stages, and why a hit stands where it does."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from reranker import answers
+from reranker.search import SearchRequest
+from reranker.service.errors import json_response
+from reranker.service.requests import ExplainBody, SearchBody, parse, read_object
+from reranker.service.service import Service, current_service
+from reranker.stores.protocol import Filters
+
+blueprint = Blueprint("search", __name__)
+
+
+@blueprint.post("/v1/search")
+def search() -> Response:
+    """Searches an index; see `requests.SearchBody` for the body, docs/http.md for the answer."""
+    service = current_service()
+    wanted = _search_request(service, parse(SearchBody, read_object()))
+    return json_response(answers.search_answer(wanted.index, service.searcher.search(wanted)))
+
+
+@blueprint.post("/v1/explain")
+def explain() -> Response:
+    """Takes the distance of one document apart; the parts of all words sum to it."""
+    service = current_service()
+    body = parse(ExplainBody, read_object())
+    index = service.searcher.choose_index(body.index or service.settings.index)
+    explained = service.searcher.explain(
+        body.query,
+        index,
+        body.doc_id,
+        body.language,
+        body.method or service.settings.method,
+        service.parameters(body.epsilon, body.n_iterations, body.tau),
+    )
+    return json_response(answers.explanation(index, body.doc_id, explained))
+
+
+def _search_request(service: Service, body: SearchBody) -> SearchRequest:
+    settings = service.settings
+    return SearchRequest(
+        text=body.query,
+        index=service.searcher.choose_index(body.index or settings.index),
+        language=body.language,
+        filters=Filters.parse(body.languages, body.filters),
+        first_stage=body.first_stage or settings.first_stage,
+        depth=settings.depth if body.depth is None else body.depth,
+        method=body.method or settings.method,
+        parameters=service.parameters(body.epsilon, body.n_iterations, body.tau),
+        offset=body.offset,
+        size=settings.size if body.size is None else body.size,
+    )

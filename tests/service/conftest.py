@@ -1,0 +1,102 @@
+"""A service over the tiny vocabulary and a small embedded store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from waitress import create_server, wasyncore
+
+from reranker.documents import Document
+from reranker.embeddings import Embeddings
+from reranker.encoding import encode
+from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.service.app import create_app
+from reranker.settings import Settings
+from reranker.stores import open_store
+from reranker.stores.protocol import IndexDescription, Store
+from tests.tiny import tiny_embeddings
+
+DOCUMENTS = [
+    Document(
+        "cat-fr", "chat chat chien", "fr", title="Le chat", url="https://example.org/chat", metadata={"year": 1999}
+    ),
+    Document("cat-en", "cat dog", "en", title="A cat", metadata={"year": 2005, "tag": ["pet", "home"]}),
+    Document("bread-fr", "pain eau", "fr", metadata={"year": 2010}),
+    Document("car-en", "car water", "en"),
+    Document("unknown", "zzz qqq", "en"),
+]
+
+
+def fill(store: Store, embeddings: Embeddings, index: str, documents: list[Document]) -> None:
+    """Makes an index as `sinkrank ingest` does."""
+    store.create(index, IndexDescription(embeddings.version, embeddings.dim))
+    encoded = [encode(document, embeddings, IdfTable()) for document in documents]
+    assert [result.error for result in store.write(index, encoded)] == [None] * len(documents)
+    languages = {document.language for document in documents}
+    table = {
+        code: DocumentFrequencies.count(one.bag for one in encoded if one.document.language == code)
+        for code in languages
+    }
+    store.save_idf(index, IdfTable(table))
+    store.refresh(index)
+
+
+@contextmanager
+def serving(app: Flask) -> Iterator[str]:
+    """The app behind waitress at a free port; gives its URL."""
+    sockets: dict[int, Any] = {}
+    server = create_server(app, map=sockets, host="127.0.0.1", port=0, threads=4)
+    stopped = threading.Event()
+
+    def run() -> None:
+        while not stopped.is_set():
+            wasyncore.loop(timeout=0.05, map=sockets, count=1)
+        server.task_dispatcher.shutdown()
+        wasyncore.close_all(sockets)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.effective_port}"
+    finally:
+        stopped.set()
+        thread.join(10)
+
+
+@pytest.fixture(scope="session")
+def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
+    return tiny_embeddings(tmp_path_factory.mktemp("service") / "embeddings")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path, threads=1, max_body_bytes=20_000, max_documents=50)
+
+
+@pytest.fixture
+def store(settings: Settings, embeddings: Embeddings) -> Iterator[Store]:
+    with closing(open_store(settings.store_address)) as store:
+        fill(store, embeddings, "pages", DOCUMENTS)
+        yield store
+
+
+@pytest.fixture
+def app(settings: Settings, store: Store, embeddings: Embeddings) -> Flask:
+    return create_app(settings, store, embeddings)
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    return app.test_client()
+
+
+@pytest.fixture
+def make_app(embeddings: Embeddings) -> Callable[[Settings, Store | None], Flask]:
+    return lambda settings, store: create_app(settings, store, embeddings)

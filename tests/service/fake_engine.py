@@ -1,0 +1,87 @@
+"""An upstream that answers what a test tells it to and keeps each request byte for byte."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Received:
+    """A request as it came over the wire, its chunks put together."""
+
+    line: str
+    headers: list[tuple[str, str]]
+    body: bytes
+    is_chunked: bool
+
+    def header(self, name: str) -> str | None:
+        found = [value for key, value in self.headers if key.lower() == name.lower()]
+        return ", ".join(found) if found else None
+
+
+@dataclass
+class FakeEngine:
+    """`answer` gives the whole answer, status line and all; one request a connection."""
+
+    url: str = ""
+    answer: Callable[[Received], bytes] = lambda received: ok(b"{}")
+    received: list[Received] = field(default_factory=list)
+
+
+def ok(body: bytes, *headers: str) -> bytes:
+    lines = ["HTTP/1.1 200 OK", "Content-Type: application/json", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1") + body
+
+
+@contextmanager
+def fake_engine() -> Iterator[FakeEngine]:
+    engine = FakeEngine()
+    listener = socket.create_server(("127.0.0.1", 0))
+    engine.url = f"opensearch://127.0.0.1:{listener.getsockname()[1]}"
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(10)
+                received = _read(connection)
+                if received is not None:
+                    engine.received.append(received)
+                    connection.sendall(engine.answer(received))
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield engine
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+def _read(connection: socket.socket) -> Received | None:
+    with connection.makefile("rb") as stream:
+        line = stream.readline()
+        if not line:
+            return None
+        headers = []
+        while (row := stream.readline().rstrip(b"\r\n")) != b"":
+            name, _, value = row.decode("latin-1").partition(":")
+            headers.append((name, value.strip()))
+        received = Received(line.decode("latin-1").rstrip("\r\n"), headers, b"", False)
+        if received.header("Transfer-Encoding") == "chunked":
+            received.is_chunked = True
+            while n_bytes := int(stream.readline(), 16):
+                received.body += stream.read(n_bytes)
+                stream.readline()
+            stream.readline()
+        else:
+            received.body = stream.read(int(received.header("Content-Length") or 0))
+        return received

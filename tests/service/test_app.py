@@ -1,0 +1,155 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import urllib3
+from flask import Flask
+from flask.testing import FlaskClient
+
+from reranker.errors import SinkrankError, StoreUnavailable
+from reranker.service.app import warm_up
+from reranker.service.service import EXTENSION
+from reranker.settings import Settings
+from tests.service.conftest import serving
+
+
+def subclasses(kind: type) -> list[type]:
+    return [kind, *(one for below in kind.__subclasses__() for one in subclasses(below))]
+
+
+@pytest.mark.parametrize("kind", subclasses(SinkrankError))
+def test_every_error_of_ours_becomes_json(app: Flask, kind: type[SinkrankError]) -> None:
+    def fail() -> None:
+        raise kind("told so")
+
+    app.add_url_rule("/-/fail", view_func=fail)
+    response = app.test_client().get("/-/fail")
+    assert response.status_code == kind.http_status
+    assert response.get_json() == {"error": {"code": kind.code, "message": "told so"}}
+
+
+def test_an_unexpected_error_is_logged_and_tells_nothing(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> None:
+        raise RuntimeError("secret 1234")
+
+    app.add_url_rule("/-/fail", view_func=fail)
+    response = app.test_client().get("/-/fail")
+    assert response.status_code == 500
+    assert "1234" not in response.text
+    assert response.get_json()["error"]["code"] == "internal_error"
+    assert "secret 1234" in caplog.text
+
+
+def test_it_is_alive_before_it_is_ready(app: Flask) -> None:
+    client = app.test_client()
+    assert client.get("/-/live").status_code == 200
+    cold = client.get("/-/ready")
+    assert cold.status_code == 503
+    assert cold.get_json()["checks"]["kernel"] == {"ready": False}
+    warm_up(app)
+    warm = client.get("/-/ready")
+    assert (warm.status_code, warm.get_json()["status"]) == (200, "ready")
+    assert warm.get_json()["checks"]["embeddings"]["languages"] == ["en", "fr"]
+
+
+def test_a_store_that_does_not_answer_is_not_ready(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    app.extensions[EXTENSION].warm.set()
+
+    def down() -> list[str]:
+        raise StoreUnavailable("no node at localhost:9")
+
+    monkeypatch.setattr(app.extensions[EXTENSION].store, "indices", down)
+    response = app.test_client().get("/-/ready")
+    assert response.status_code == 503
+    assert response.get_json()["checks"]["store"] == {"ready": False, "message": "no node at localhost:9"}
+    page = app.test_client().get("/-/ui")
+    assert page.status_code == 200
+    assert "no node at localhost:9" in page.text
+
+
+@pytest.mark.parametrize("path", ["/pages/_search", "/_search", "/_cat/indices", "/pages"])
+def test_without_an_engine_its_paths_say_which_setting_brings_one(client: FlaskClient, path: str) -> None:
+    response = client.post(path, json={})
+    assert response.status_code == 404
+    assert "store opensearch://" in response.get_json()["error"]["message"]
+
+
+def test_a_wrong_method_names_the_right_one(client: FlaskClient) -> None:
+    response = client.get("/v1/search")
+    assert response.status_code == 405
+    assert "POST" in response.headers["Allow"]
+    assert "POST" in response.get_json()["error"]["message"]
+    assert client.get("/v1/rerank").get_json().keys() == {"id", "message"}
+
+
+def test_a_path_of_ours_that_is_not_there_says_so(client: FlaskClient) -> None:
+    assert client.get("/-/nothing").get_json()["error"]["code"] == "not_found"
+
+
+def test_the_root_leads_to_the_page(client: FlaskClient) -> None:
+    response = client.get("/")
+    assert (response.status_code, response.headers["Location"]) == (302, "/-/ui")
+
+
+def test_the_page_loads_nothing_from_elsewhere(client: FlaskClient) -> None:
+    response = client.get("/-/ui")
+    policy = response.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http:" not in response.text.replace("http-equiv", "")
+    assert "https:" not in response.text
+    assert "<script>" not in response.text
+    assert "style=" not in response.text
+    assert "onclick" not in response.text
+    for name in ("page.css", "page.js"):
+        assert f"/-/static/{name}" in response.text
+        with client.get(f"/-/static/{name}") as answer:
+            assert answer.status_code == 200
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_the_page_offers_what_there_is(client: FlaskClient) -> None:
+    text = client.get("/-/ui").text
+    for option in ("<option>en</option>", "<option>fr</option>", "<option>relaxed</option>", "<option>pages</option>"):
+        assert option in text
+
+
+def test_static_files_stay_in_their_folder(client: FlaskClient) -> None:
+    assert client.get("/-/static/../app.py").status_code == 404
+    assert client.get("/-/static/%2e%2e/app.py").status_code == 404
+
+
+def test_the_script_writes_text_only() -> None:
+    from pathlib import Path
+
+    import reranker.service.page as page
+
+    script = (Path(page.__file__).parent / "static" / "page.js").read_text(encoding="utf-8")
+    for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        assert way not in script
+
+
+def test_threads_get_the_same_answers(app: Flask) -> None:
+    barrier = threading.Barrier(4)
+
+    def ask(_: int) -> Any:
+        barrier.wait(10)
+        with urllib3.PoolManager() as http:
+            return [
+                http.request("POST", f"{url}/v1/search", json={"query": query}).json()["hits"]
+                for query in ("cat", "chien eau", "car bread") * 3
+            ]
+
+    with serving(app) as url, ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(ask, range(4)))
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_a_body_over_the_limit_is_refused_however_it_comes(app: Flask, settings: Settings) -> None:
+    large = b'{"query": "' + b"c" * settings.max_body_bytes + b'"}'
+    with serving(app) as url, urllib3.PoolManager() as http:
+        for body in (large, iter([large])):
+            response = http.request("POST", f"{url}/v1/search", body=body)
+            assert response.status == 413
+            assert "20000 bytes" in response.json()["error"]["message"]

@@ -1,0 +1,153 @@
+"""Which searches are re-ranked, how, and what is asked of the engine instead."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput
+from reranker.service.proxy_request import ProxySearch, Skip, read_search, without_ours
+from reranker.service.service import Service
+from reranker.settings import Settings
+
+QUERY = {"match": {"text": "cat"}}
+
+
+@pytest.fixture
+def service(embeddings: Embeddings, tmp_path: Path) -> Service:
+    return Service.build(Settings(home=tmp_path, proxy_window_size=20, epsilon=0.2), None, embeddings)
+
+
+def read(service: Service, body: Any, query_string: str = "") -> ProxySearch:
+    return read_search(service, query_string, body if isinstance(body, bytes) else json.dumps(body).encode())
+
+
+def test_a_search_is_widened_in_the_url_and_its_body_left_alone(service: Service) -> None:
+    search = read(service, {"query": QUERY, "from": 5, "size": 3}, "routing=a%20b&from=2&pretty")
+    assert search.query_string == "routing=a%20b&pretty&from=0&size=20"
+    assert (search.page.offset, search.page.size) == (2, 3)  # the URL goes before the body
+    assert search.body is None
+    assert search.is_pretty
+
+
+def test_our_section_is_read_and_taken_out(service: Service) -> None:
+    ours = {
+        "query_context": {"query_text": "chat"},
+        "window_size": 7,
+        "method": "emd",
+        "language": "fr",
+        "epsilon": 0.5,
+        "tau": 0.1,
+    }
+    search = read(service, {"query": QUERY, "ext": {"rerank": ours, "other": {"a": 1}}})
+    assert (search.text, search.language, search.method, search.page.window) == ("chat", "fr", "emd", 7)
+    assert (search.parameters.epsilon, search.parameters.tau) == (0.5, 0.1)
+    assert json.loads(search.body or b"") == {"query": QUERY, "ext": {"other": {"a": 1}}}
+    assert search.body_without_ours == search.body
+    alone = read(service, {"query": QUERY, "ext": {"rerank": ours}})
+    assert json.loads(alone.body or b"") == {"query": QUERY}
+
+
+def test_what_the_section_leaves_out_is_taken_from_query_and_settings(service: Service) -> None:
+    search = read(service, {"query": QUERY, "ext": {"rerank": {"method": "rwmd"}}})
+    assert (search.text, search.method, search.parameters.epsilon, search.page.window) == ("cat", "rwmd", 0.2, 20)
+
+
+def test_the_text_is_read_from_the_url(service: Service) -> None:
+    assert read(service, b"", "q=text%3Acat+-dog").text == "cat"
+
+
+def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: Service) -> None:
+    search = read(service, {"query": QUERY, "_source": ["title"], "ext": {"rerank": {}}})
+    assert json.loads(search.body or b"")["_source"] == {"excludes": [], "includes": ["title", "bag", "lang"]}
+    assert json.loads(search.body_without_ours or b"") == {"query": QUERY, "_source": ["title"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "query_string", "reason"),
+    [
+        ({"query": QUERY}, "rerank=false", "disabled"),
+        ({"query": QUERY, "ext": {"rerank": {"window_size": -1}}}, "rerank=false", "disabled"),
+        ({"query": {"match_all": {}}}, "", "no_query_text"),
+        ({}, "", "no_query_text"),
+        (b"", "", "no_query_text"),
+        (b"{", "", "body_not_json"),
+        (b"query: 1", "", "body_not_json"),
+        (b"[]", "", "body_not_json"),
+        (b"\xff\xfe", "", "body_not_json"),
+        ({"query": QUERY, "size": 0}, "", "beyond_window"),
+        ({"query": QUERY, "from": 20}, "", "beyond_window"),
+        ({"query": QUERY}, "from=20", "beyond_window"),
+        ({"query": QUERY, "size": None}, "", "odd_page"),
+        ({"query": QUERY, "size": -1}, "", "odd_page"),
+        ({"query": QUERY}, "size=ten", "odd_page"),
+        ({"query": QUERY, "sort": [{"year": "desc"}]}, "", "sorted"),
+        ({"query": QUERY, "sort": "year"}, "", "sorted"),
+        ({"query": QUERY, "sort": ["_score", "year"]}, "", "sorted"),
+        ({"query": QUERY, "sort": {"_score": "asc"}}, "", "sorted"),
+        ({"query": QUERY}, "sort=year:asc", "sorted"),
+        ({"query": QUERY}, "scroll=1m", "scroll"),
+        ({"query": QUERY, "search_after": [1]}, "", "search_after"),
+        ({"query": QUERY, "pit": {"id": "x"}}, "", "point_in_time"),
+        ({"query": QUERY}, "filter_path=hits.hits._id", "filter_path"),
+        ({"query": QUERY}, "format=yaml", "not_json"),
+        (b"", "source=%7B%7D&source_content_type=application%2Fjson", "source_parameter"),
+        ({"query": {"match": {"text": "zzz"}}}, "", "unknown_words"),
+        ({"query": {"match": {"text": "42"}}}, "", "unknown_words"),
+        ({"query": QUERY, "ext": {"rerank": {"query_context": {"query_text_path": "a"}}}}, "", "query_text_path"),
+    ],
+)
+def test_some_searches_are_the_engines_alone(service: Service, body: Any, query_string: str, reason: str) -> None:
+    with pytest.raises(Skip) as skip:
+        read(service, body, query_string)
+    assert (skip.value.reason, skip.value.body) == (reason, None)
+
+
+def test_our_section_is_taken_out_of_what_is_skipped_too(service: Service) -> None:
+    with pytest.raises(Skip) as skip:
+        read(service, {"query": QUERY, "sort": "year", "ext": {"rerank": {"window_size": 5}}})
+    assert json.loads(skip.value.body or b"") == {"query": QUERY, "sort": "year"}
+
+
+@pytest.mark.parametrize("sort", [[], "_score", ["_score"], [{"_score": "desc"}], {"_score": {"order": "desc"}}])
+def test_an_order_by_score_is_the_usual_one(service: Service, sort: Any) -> None:
+    assert read(service, {"query": QUERY, "sort": sort}).text == "cat"
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ({"window_size": 0}, "window_size"),
+        ({"window_size": 5_000}, "window_size"),
+        ({"window_size": "10"}, "window_size"),
+        ({"window": 5}, "did you mean 'window_size'"),
+        ({"query_context": {"query_txt": "x"}}, "query_txt"),
+        ({"query_context": {"query_text": 7}}, "query_text"),
+        ({"query_context": "cat"}, "query_context"),
+        ({"method": "magic"}, "magic"),
+        ({"language": "xx"}, "'xx'"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"tau": -1}, "tau"),
+        (7, "ext.rerank"),
+    ],
+)
+def test_a_wrong_section_is_an_error_of_ours(service: Service, section: Any, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        read(service, {"query": QUERY, "ext": {"rerank": section}})
+
+
+@pytest.mark.parametrize(
+    ("query_string", "passed"),
+    [
+        ("rerank=false", ""),
+        ("a=1&rerank=false&b=%2f", "a=1&b=%2f"),
+        ("a=1&&b", "a=1&&b"),
+        ("rerank", ""),
+        ("re%72ank=false", ""),
+        ("", ""),
+    ],
+)
+def test_our_parameter_alone_is_taken_out_of_the_url(query_string: str, passed: str) -> None:
+    assert without_ours(query_string) == passed

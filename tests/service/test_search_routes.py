@@ -1,0 +1,139 @@
+from math import sqrt
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from reranker.settings import Settings
+from tests.tiny import TRANSLATION_COST
+
+
+def search(client: FlaskClient, **body: Any) -> dict[str, Any]:
+    response = client.post("/v1/search", json=body)
+    assert response.status_code == 200, response.text
+    return response.get_json()
+
+
+def error(client: FlaskClient, path: str, status: int, **body: Any) -> dict[str, str]:
+    response = client.post(path, json=body)
+    assert response.status_code == status, response.text
+    return response.get_json()["error"]
+
+
+def test_a_french_query_finds_english_documents(client: FlaskClient) -> None:
+    answer = search(client, query="chat", language="fr", languages=["en"], method="emd")
+    hits = answer["hits"]
+    assert [hit["id"] for hit in hits] == ["cat-en", "car-en"]
+    assert answer["language"] == "fr"
+    assert answer["method"] == "emd"
+    # "A cat" and "cat dog": two of three words are cats; chat to dog has cosine 0.96 · 0.8 + 0.28 · 0.6 = 0.936. The
+    # idf of cat and dog in the three English documents is the same.
+    distance = 2 / 3 * TRANSLATION_COST + 1 / 3 * sqrt(2 - 2 * 0.936)
+    assert hits[0]["distance"] == pytest.approx(distance, abs=1e-5)
+    assert hits[0]["score"] == pytest.approx(1 / (1 + distance), abs=1e-5)
+    assert (hits[0]["title"], hits[0]["language"], hits[0]["metadata"]["tag"]) == ("A cat", "en", ["pet", "home"])
+
+
+def test_each_hit_keeps_its_first_rank_and_score(client: FlaskClient) -> None:
+    hits = search(client, query="cat")["hits"]
+    assert [hit["rank"] for hit in hits] == list(range(1, len(hits) + 1))
+    assert sorted(hit["first_stage_rank"] for hit in hits) == list(range(1, len(hits) + 1))
+    assert all(-1 <= hit["first_stage_score"] <= 1 for hit in hits)
+
+
+def test_the_language_of_the_query_is_guessed(client: FlaskClient) -> None:
+    assert search(client, query="chien eau")["language"] == "fr"
+
+
+def test_filters_reach_the_store(client: FlaskClient) -> None:
+    hits = search(client, query="cat", filters={"year": {"gte": 2000}})["hits"]
+    assert {hit["id"] for hit in hits} == {"cat-en", "bread-fr"}
+
+
+def test_pages_hold_each_hit_once(client: FlaskClient) -> None:
+    pages = [search(client, query="cat", depth=2, **{"from": start, "size": 1})["hits"] for start in range(4)]
+    ids = [hit["id"] for page in pages for hit in page]
+    assert sorted(ids) == ["bread-fr", "car-en", "cat-en", "cat-fr"]
+
+
+def test_unknown_words_are_named(client: FlaskClient) -> None:
+    assert search(client, query="cat sofa", language="en")["unknown_words"] == ["sofa"]
+
+
+def test_the_parts_of_an_explanation_sum_to_the_distance(client: FlaskClient) -> None:
+    hit = search(client, query="chat voiture", language="fr", method="sinkhorn")["hits"][0]
+    response = client.post(
+        "/v1/explain", json={"query": "chat voiture", "language": "fr", "id": hit["id"], "method": "sinkhorn"}
+    )
+    explanation = response.get_json()
+    assert explanation["distance"] == pytest.approx(hit["distance"], abs=1e-5)
+    words = explanation["words"]
+    assert sum(word["distance"] for word in words) == pytest.approx(explanation["distance"], abs=1e-9)
+    assert sum(word["mass"] for word in words) == pytest.approx(1, abs=1e-4)
+    for word in words:
+        paid = sum(pair["mass"] * pair["cost"] for pair in word["pairs"])
+        assert paid + word["rest_distance"] == pytest.approx(word["distance"], abs=1e-9)
+    assert {word["word"] for word in words} == {"chat", "voiture"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "words"),
+    [
+        ({"query": "cat", "langauge": "en"}, 400, "bad_body", "did you mean 'language'"),
+        ({"query": "cat", "size": "10"}, 400, "bad_body", "'size'"),
+        ({"query": "cat", "size": True}, 400, "bad_body", "'size'"),
+        ({"query": 7}, 400, "bad_body", "'query'"),
+        ({"query": "c" * 100_001}, 413, "request_entity_too_large", "20000 bytes"),
+        ({}, 400, "bad_body", "'query' is missing"),
+        ({"query": "  "}, 400, "empty_query", "no word"),
+        ({"query": "zzz", "language": "en"}, 422, "unknown_words", "zzz"),
+        ({"query": "cat", "language": "xx"}, 400, "unknown_language", "'xx'"),
+        ({"query": "cat", "languages": ["klingon"]}, 400, "unknown_language", "'klingon'"),
+        ({"query": "cat", "method": "sinkhron"}, 400, "bad_input", "did you mean 'sinkhorn'"),
+        ({"query": "cat", "epsilon": -1}, 400, "bad_input", "epsilon"),
+        ({"query": "cat", "first_stage": "magic"}, 400, "bad_input", "hybrid"),
+        ({"query": "cat", "depth": 0}, 400, "bad_input", "depth"),
+        ({"query": "cat", "from": -1}, 400, "bad_input", "from"),
+        ({"query": "cat", "filters": {"year": {"above": 3}}}, 400, "bad_input", "gte"),
+        ({"query": "cat", "filters": {"tag": "\ud83d"}}, 400, "bad_body", "Unicode"),
+        ({"query": "cat \ud83d"}, 400, "bad_body", "'query'"),
+        ({"query": "cat", "index": "../etc"}, 400, "bad_input", "cannot be an index"),
+        ({"query": "cat", "index": "missing"}, 404, "not_found", "missing"),
+    ],
+)
+def test_bad_searches_say_what_is_wrong(
+    client: FlaskClient, body: dict[str, Any], status: int, code: str, words: str
+) -> None:
+    answer = error(client, "/v1/search", status, **body)
+    assert answer["code"] == code
+    assert words in answer["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"query": "cat"}, 400, "bad_body"),
+        ({"query": "cat", "id": "nowhere"}, 404, "not_found"),
+        ({"query": "cat", "id": "unknown"}, 400, "bad_input"),
+        ({"query": "", "id": "cat-en"}, 400, "empty_query"),
+    ],
+)
+def test_bad_explanations_say_what_is_wrong(client: FlaskClient, body: dict[str, Any], status: int, code: str) -> None:
+    assert error(client, "/v1/explain", status, **body)["code"] == code
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[1]", b'"text"', b"[" * 100_000])
+def test_a_body_that_is_no_json_object_is_refused(client: FlaskClient, settings: Settings, data: bytes) -> None:
+    response = client.post("/v1/search", data=data[: settings.max_body_bytes])
+    assert response.status_code == 400
+    assert response.get_json()["error"]["code"] in ("not_json", "bad_body")
+
+
+def test_the_content_type_does_not_matter(client: FlaskClient) -> None:
+    response = client.post("/v1/search", data=b'{"query": "cat"}', content_type="text/plain")
+    assert response.status_code == 200
+
+
+def test_a_service_without_a_store_says_so(make_app: Any, settings: Settings) -> None:
+    client = make_app(settings, None).test_client()
+    assert "--store" in error(client, "/v1/search", 503, query="cat")["message"]
