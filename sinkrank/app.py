@@ -1,0 +1,88 @@
+"""Joins the commands into one, and turns errors into exit codes and one line each.
+
+The modules of the commands import nothing heavy (NumPy, Numba, pydantic) before they run, so that `--help` is quick.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from reranker.errors import SinkrankError
+from sinkrank.commands.demo import demo
+from sinkrank.commands.doctor import doctor
+from sinkrank.commands.embeddings import app as embeddings_app
+from sinkrank.commands.explain import explain
+from sinkrank.commands.ingest import ingest
+from sinkrank.commands.search import search
+from sinkrank.commands.serve import serve
+from sinkrank.evaluate import evaluate
+
+EXIT_FAILED = 1
+EXIT_STOPPED = 130  # what a shell reports of a program that Ctrl-C ended: 128 + SIGINT
+
+
+class _Group(TyperGroup):
+    """Shows an error as `sinkrank: <message>`; `--debug` lets it through, with its traceback."""
+
+    def invoke(self, ctx: Any) -> Any:  # typer's own copy of Click, or Click itself, by version
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            if ctx.params.get("debug"):
+                raise
+            typer.echo("sinkrank: stopped", err=True)
+            raise typer.Exit(EXIT_STOPPED) from None
+        except BrokenPipeError:
+            raise  # the reader of our output went away (`| head`): Click ends quietly
+        except (SinkrankError, OSError) as error:
+            if ctx.params.get("debug"):
+                raise
+            typer.echo(f"sinkrank: {' '.join(str(error).split())}", err=True)
+            raise typer.Exit(EXIT_FAILED) from None
+
+
+app = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Re-ranks search hits by optimal transport between words, across languages.",
+    epilog="Begin with [bold]sinkrank demo[/bold]; each command has an example under --help.",
+)
+
+
+@app.callback()
+def _main(
+    debug: Annotated[bool, typer.Option("--debug", help="Log more, and show the traceback of an error.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from importlib.metadata import PackageNotFoundError
+        from importlib.metadata import version as installed
+
+        try:
+            typer.echo(installed("sinkrank"))
+        except PackageNotFoundError:
+            typer.echo("not installed (run from a checkout)")
+        raise typer.Exit
+    logging.basicConfig(
+        level=logging.INFO if debug else logging.WARNING,
+        stream=sys.stderr,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+
+
+app.command()(demo)
+app.command()(serve)
+app.command()(ingest)
+app.command()(search)
+app.command()(explain)
+app.add_typer(embeddings_app, name="embeddings")
+app.command()(evaluate)
+app.command()(doctor)

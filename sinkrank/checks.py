@@ -1,0 +1,118 @@
+"""What `sinkrank doctor` looks at; each check ends in one sentence."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reranker.embeddings import Embeddings
+from reranker.errors import SinkrankError
+from reranker.settings import SETTINGS_FILE, LoadedSettings, Settings, load_settings
+from reranker.stores.protocol import Store, check_versions
+from reranker.transport import warm_up
+from sinkrank import resources
+
+# As in pyproject.toml.
+_OLDEST_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was looked at, whether it is well, and what was found or is to be done."""
+
+    name: str
+    ok: bool
+    message: str
+
+
+def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = False) -> list[Check]:
+    """All checks, in order; one that fails does not keep the others from being made.
+
+    Args:
+        quick: whether to leave out compiling and reading every embedding.
+    """
+    checks = [_python()]
+    try:
+        loaded = load_settings(flags, file=config)
+    except SinkrankError as error:
+        return [*checks, Check("settings", False, str(error))]
+    checks.append(_settings(loaded, config))
+    embeddings, check = _embeddings(loaded.settings, quick)
+    checks.append(check)
+    checks += _store(loaded.settings, embeddings)
+    if not quick:
+        checks.append(_kernel())
+    return checks
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    ok = sys.version_info >= _OLDEST_PYTHON
+    return Check("python", ok, version if ok else f"{version}; install {'.'.join(map(str, _OLDEST_PYTHON))} or newer")
+
+
+def _settings(loaded: LoadedSettings, config: Path | None) -> Check:
+    given = sum(origin != "default" for origin in loaded.origins.values())
+    path = config or Path(SETTINGS_FILE)
+    file = f"read from {path}, " if path.exists() else ""
+    return Check("settings", True, f"{file}{given} given, the others as default")
+
+
+def _embeddings(settings: Settings, quick: bool) -> tuple[Embeddings | None, Check]:
+    try:
+        embeddings = resources.open_embeddings(settings)
+        if not quick:
+            embeddings.verify()
+    except SinkrankError as error:
+        return None, Check("embeddings", False, str(error))
+    found = (
+        f"{embeddings.path}: version {embeddings.version}, {embeddings.n_terms:,} terms of {embeddings.dim} "
+        f"dimensions ({', '.join(embeddings.languages)})"
+    )
+    return embeddings, Check("embeddings", True, found)
+
+
+def _store(settings: Settings, embeddings: Embeddings | None) -> Iterator[Check]:
+    try:
+        with resources.opened_store(settings) as store:
+            names = store.indices()
+            yield Check("store", True, f"{store.address}: {len(names)} {'index' if len(names) == 1 else 'indices'}")
+            for name in names:
+                yield _index(store, name, embeddings)
+            if settings.index is not None and settings.index not in names:
+                # What it says of the name is the reason: not there, or not ours.
+                yield _index(store, settings.index, embeddings)
+    except SinkrankError as error:
+        yield Check("store", False, str(error))
+
+
+def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
+    label = f"index {name}"
+    try:
+        made = store.describe(name)
+        if embeddings is not None:
+            check_versions(name, made, embeddings)
+        idf = sorted(store.idf(name).languages)
+        found = f"{store.count(name):,} documents, idf of {', '.join(idf) or 'no language'}"
+    except SinkrankError as error:
+        return Check(label, False, str(error))
+    if embeddings is None:
+        return Check(label, False, f"{found}; made with embeddings of version {made.embeddings_version}, none are here")
+    return Check(label, True, found)
+
+
+def _kernel() -> Check:
+    started = time.monotonic()
+    try:
+        import numba
+
+        warm_up()
+    except ImportError as error:
+        return Check("kernel", False, f"numba cannot be imported ({error}); install it: without it searches are slow")
+    except Exception as error:  # a compiler may fail in any way; doctor says so and goes on
+        return Check("kernel", False, f"the kernels do not compile ({error}); reinstall numba {numba.__version__}")
+    return Check("kernel", True, f"compiled by numba {numba.__version__} in {time.monotonic() - started:.1f} s")

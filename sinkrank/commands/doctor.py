@@ -1,0 +1,48 @@
+"""`sinkrank doctor`: whether everything is in place, and what to do where it is not."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sinkrank import options
+
+
+def doctor(
+    json_: options.Json = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out what takes long: compiling, and reading all embeddings.")
+    ] = False,
+    home: options.Home = None,
+    embeddings: options.EmbeddingsPath = None,
+    store: options.StoreAddress = None,
+    index: options.IndexName = None,
+    config: options.Config = None,
+) -> None:
+    """Check settings, embeddings, store, indices and the compiled kernel; exit code 1 if there is a problem.
+
+    Example: [bold]sinkrank doctor --store opensearch://localhost:9200[/bold]
+    """
+    from sinkrank import output
+    from sinkrank.checks import run_checks
+
+    flags = {"home": home, "embeddings": embeddings, "store": store, "index": index}
+    with output.talk().status("checking …"):
+        checks = run_checks(config, flags, quick)
+    is_sound = all(check.ok for check in checks)
+    if json_:
+        output.print_json(
+            {
+                "ok": is_sound,
+                "checks": [{"name": check.name, "ok": check.ok, "message": check.message} for check in checks],
+            }
+        )
+    else:
+        console = output.results()
+        for check in checks:
+            label = "[green]ok     [/green]" if check.ok else "[bold red]problem[/bold red]"
+            console.print(label, end=" ")
+            console.print(f"{check.name}: {check.message}", markup=False, soft_wrap=True)
+    if not is_sound:
+        raise typer.Exit(1)

@@ -1,0 +1,91 @@
+"""`sinkrank search`: two stages, and the hits in their new order."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sinkrank import options
+
+
+def search(
+    text: Annotated[str, typer.Argument(help="What to search for.")],
+    lang: options.QueryLanguage = None,
+    to: Annotated[
+        list[str] | None, typer.Option("--to", metavar="CODE", help="Language of the documents; may be repeated.")
+    ] = None,
+    first_stage: Annotated[
+        str | None, typer.Option("--first-stage", help="What fetches the candidates: knn, bm25 or hybrid.")
+    ] = None,
+    depth: Annotated[int | None, typer.Option("--depth", help="Candidates to re-rank (default: 100).")] = None,
+    method: options.Method = None,
+    epsilon: options.Epsilon = None,
+    tau: options.Tau = None,
+    filters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            metavar="CONDITION",
+            help="On metadata: 'module=swriter', 'year>=2000', \"year>='2000'\" (text, as CSV has it). May be "
+            "repeated: all fields must match; for one field any of its values.",
+        ),
+    ] = None,
+    offset: Annotated[int, typer.Option("--from", help="Hits to leave out at the top.")] = 0,
+    size: Annotated[int | None, typer.Option("--size", help="Hits to show (default: 10).")] = None,
+    json_: options.Json = False,
+    home: options.Home = None,
+    embeddings: options.EmbeddingsPath = None,
+    store: options.StoreAddress = None,
+    index: options.IndexName = None,
+    config: options.Config = None,
+) -> None:
+    """Search an index: a first stage fetches candidates, transport between words re-orders them.
+
+    The method none keeps the first stage's order.
+
+    Example: [bold]sinkrank search "asiakirjan tulostaminen" --lang fi --to el[/bold]
+    """
+    from sinkrank.filters import parse_filters
+
+    conditions = parse_filters(filters or ())
+
+    from reranker import answers
+    from reranker.search import SearchRequest
+    from reranker.stores.protocol import Filters
+    from sinkrank import output, resources, tables
+
+    settings = options.load(
+        config,
+        home=home,
+        embeddings=embeddings,
+        store=store,
+        index=index,
+        first_stage=first_stage,
+        depth=depth,
+        method=method,
+        epsilon=epsilon,
+        tau=tau,
+        size=size,
+    ).settings
+    with resources.opened_searcher(settings) as searcher:
+        request = SearchRequest(
+            text=text,
+            index=searcher.choose_index(settings.index),
+            language=lang,
+            filters=Filters.parse(to, conditions),
+            first_stage=settings.first_stage,
+            depth=settings.depth,
+            method=settings.method,
+            parameters=resources.parameters_of(settings),
+            offset=offset,
+            size=settings.size,
+        )
+        answer = searcher.search(request)
+    if json_:
+        output.print_json(answers.search_answer(request.index, answer))
+        return
+    console = output.results()
+    if answer.hits:
+        console.print(tables.search_table(answer))
+    console.print(tables.search_footer(answer), markup=False)

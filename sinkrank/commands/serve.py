@@ -1,0 +1,150 @@
+"""`sinkrank serve`: the HTTP service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sinkrank import options
+
+if TYPE_CHECKING:
+    from reranker.settings import LoadedSettings, Settings
+    from reranker.stores.protocol import Store
+
+
+def serve(
+    host: Annotated[str | None, typer.Option("--host", help="Address to listen at (default: 127.0.0.1).")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", help="Port to listen at; 0 takes a free one (default: 8080).")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Requests that are handled at a time (default: 8).")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Threads of one re-ranking (default: one a core, at most 4).")
+    ] = None,
+    first_stage: Annotated[str | None, typer.Option("--first-stage", help="knn, bm25 or hybrid.")] = None,
+    depth: Annotated[int | None, typer.Option("--depth", help="Candidates to re-rank (default: 100).")] = None,
+    method: options.Method = None,
+    epsilon: options.Epsilon = None,
+    tau: options.Tau = None,
+    print_settings: Annotated[
+        bool, typer.Option("--print-settings", help="Show each setting and where it came from, and stop.")
+    ] = False,
+    json_: Annotated[bool, typer.Option("--json", help="With --print-settings: as one JSON document.")] = False,
+    home: options.Home = None,
+    embeddings: options.EmbeddingsPath = None,
+    store: options.StoreAddress = None,
+    index: options.IndexName = None,
+    config: options.Config = None,
+) -> None:
+    """Serve the search, the rerank APIs, the proxy and the page over HTTP, until Ctrl-C or SIGTERM.
+
+    Requests that have begun are answered before it ends. Without a store it still re-ranks the texts of a request.
+
+    Example: [bold]sinkrank serve --port 8080 --store opensearch://localhost:9200[/bold]
+    """
+    if json_ and not print_settings:
+        raise typer.BadParameter("it goes with --print-settings", param_hint="--json")
+    loaded = options.load(
+        config,
+        host=host,
+        port=port,
+        workers=workers,
+        threads=threads,
+        first_stage=first_stage,
+        depth=depth,
+        method=method,
+        epsilon=epsilon,
+        tau=tau,
+        home=home,
+        embeddings=embeddings,
+        store=store,
+        index=index,
+    )
+    if print_settings:
+        _print_settings(loaded, json_)
+        return
+    with _opened_store(loaded.settings) as opened:
+        run_service(loaded.settings, opened)
+
+
+def run_service(settings: Settings, store: Store | None) -> None:
+    """Builds the service over a store, if there is one, and serves it until it is told to stop.
+
+    Raises:
+        NotFound, BadEmbeddings, VersionMismatch: the embeddings cannot be opened.
+        BadInput: the address cannot be listened at.
+    """
+    from reranker.service.app import create_app, warm_up
+    from sinkrank import output, resources
+    from sinkrank.server import address_of, bind, serve_until_stopped
+
+    app = create_app(settings, store, resources.open_embeddings(settings))
+    console = output.talk()
+    with bind(settings.host, settings.port) as listener:
+        address = address_of(listener)
+        console.print("compiling the kernels (a minute at the first start) …", style="dim")
+        warm_up(app)
+
+        def ready() -> None:
+            console.print(f"sinkrank serves {address}", markup=False)
+            console.print(f"the page: {address}/-/ui   the API: POST {address}/v1/search", markup=False)
+            console.print("Ctrl-C stops it", style="dim")
+
+        serve_until_stopped(app, settings, listener, ready)
+    console.print("stopped")
+
+
+@contextmanager
+def _opened_store(settings: Settings) -> Iterator[Store | None]:
+    """The store; None where none is set and the default folder is not there."""
+    from pathlib import Path
+
+    from sinkrank import output, resources
+
+    if settings.store is None and not Path(settings.store_address).is_dir():
+        output.talk().print(
+            f"no store is set and {settings.store_address} is not there: re-ranking texts only, no search", markup=False
+        )
+        yield None
+        return
+    with resources.opened_store(settings) as store:
+        yield store
+
+
+def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from sinkrank import output
+
+    shown = {name: _shown(name, value) for name, value in loaded.settings}
+    if as_json:
+        output.print_json({name: {"value": shown[name], "from": loaded.origins[name]} for name in shown})
+        return
+    table = Table("setting", "value", "from", "what it is", box=box.SIMPLE_HEAD, pad_edge=False)
+    fields = type(loaded.settings).model_fields
+    for name, value in shown.items():
+        text = "" if value is None else str(value)
+        table.add_row(name, Text(text), Text(loaded.origins[name]), Text(fields[name].description or ""))
+    output.results().print(table)
+
+
+def _shown(name: str, value: Any) -> Any:
+    """A setting's value as it may be shown: no password, also none inside an address."""
+    from pydantic import SecretStr
+
+    from sinkrank.resources import without_credentials
+
+    if isinstance(value, SecretStr):
+        return "***"
+    if name == "store" and value is not None:
+        return without_credentials(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

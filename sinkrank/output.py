@@ -1,0 +1,109 @@
+"""Where things are shown: results on standard output, talk and progress bars on standard error."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+Progress = Callable[[int, int | None, str], None]
+
+# Tables in a pipe are for tools that read lines: wide enough that few cells are cut.
+_PIPE_WIDTH = 200
+# A step that took less is taken off the screen when the next one begins.
+_KEPT_SECONDS = 1.0
+
+
+def results() -> Console:
+    """Standard output."""
+    console = Console(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+
+
+def talk() -> Console:
+    """Standard error."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))  # noqa: T201
+
+
+@contextmanager
+def progress_bars(console: Console | None = None) -> Iterator[Progress]:
+    """A function that shows progress, one bar a description; it shows nothing where standard error is no terminal."""
+    console = talk() if console is None else console
+    if not console.is_terminal:
+        yield lambda done, total, description: None
+        return
+    with _bars(console) as bars:
+        yield _Reporter(bars)
+
+
+class _Reporter:
+    """Finds the bar of a description; when another one comes, the last one's is finished, or gone if it was short."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._description = ""
+        self._task: TaskID | None = None
+        self._started = 0.0
+
+    def __call__(self, done: int, total: int | None, description: str) -> None:
+        if description != self._description or self._task is None:
+            self._finish()
+            self._description, self._started = description, time.monotonic()
+            self._task = self._bars.add_task(description, total=total)
+        self._bars.update(self._task, completed=done, total=total)
+
+    def _finish(self) -> None:
+        if self._task is None:
+            return
+        self._bars.stop_task(self._task)
+        if time.monotonic() - self._started < _KEPT_SECONDS:
+            self._bars.remove_task(self._task)
+
+
+def _bars(console: Console) -> Bars:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _rate_column(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(compact=True),
+        console=console,
+    )
+
+
+def _rate_column() -> Any:
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        """Steps a second."""
+
+        def render(self, task: Task) -> Text:
+            # Rich has no speed of a step whose total was not known before its end.
+            speed = task.completed / task.elapsed if task.finished and task.elapsed else task.speed
+            return Text(f"{speed:,.0f}/s" if speed else "", style="progress.data.speed")
+
+    return RateColumn()

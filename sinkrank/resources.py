@@ -1,0 +1,75 @@
+"""Opens what the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from reranker.embeddings import Embeddings
+    from reranker.search import Searcher
+    from reranker.settings import Settings
+    from reranker.stores.protocol import Store
+    from reranker.transport import Parameters
+
+
+def open_embeddings(settings: Settings) -> Embeddings:
+    """The embedding store.
+
+    Raises:
+        NotFound, BadEmbeddings, VersionMismatch: as `Embeddings.open`.
+    """
+    from reranker.embeddings import Embeddings
+
+    return Embeddings.open(settings.embeddings_path)
+
+
+@contextmanager
+def opened_store(settings: Settings) -> Iterator[Store]:
+    """The store, closed at the end; nothing is connected to before it is used."""
+    from reranker.stores import open_store
+
+    password = settings.store_password
+    store = open_store(
+        settings.store_address,
+        username=settings.store_username,
+        password=password.get_secret_value() if password is not None else None,
+        ca_certs=settings.store_ca_certs,
+        timeout_s=settings.store_timeout_s,
+        verify_certs=settings.store_verify_certs,
+    )
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def opened_searcher(settings: Settings) -> Iterator[Searcher]:
+    """A searcher of the store with the embeddings."""
+    from reranker.search import Searcher
+
+    embeddings = open_embeddings(settings)
+    with opened_store(settings) as store:
+        yield Searcher(store, embeddings, settings.n_threads)
+
+
+def parameters_of(settings: Settings) -> Parameters:
+    """The parameters of the methods, as set."""
+    from reranker.transport import Parameters
+
+    return Parameters(epsilon=settings.epsilon, n_iterations=settings.n_iterations, tau=settings.tau)
+
+
+def without_credentials(address: str) -> str:
+    """A store's address as it may be shown: `https://user:secret@host` → `https://***@host`.
+
+    >>> without_credentials("https://me:secret@search.example:9200"), without_credentials(".sinkrank/store")
+    ('https://***@search.example:9200', '.sinkrank/store')
+    """
+    parts = urlsplit(address)
+    if "@" not in parts.netloc:
+        return address
+    return parts._replace(netloc=f"***@{parts.netloc.rpartition('@')[2]}").geturl()

@@ -1,0 +1,93 @@
+"""Answers as tables for a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from reranker.explanation import Explanation
+from reranker.search import SearchAnswer
+
+_TITLE_CHARS = 60
+
+
+def search_table(answer: SearchAnswer, title: str | None = None) -> Table:
+    """The hits: new rank and score beside the first stage's."""
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    for name in ("rank", "score", f"{answer.first_stage} rank", f"{answer.first_stage} score"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("lang", no_wrap=True)
+    table.add_column("title", overflow="ellipsis", no_wrap=True, max_width=_TITLE_CHARS, ratio=2)
+    table.add_column("id", overflow="fold", ratio=1)
+    for hit in answer.hits:
+        document = hit.document
+        table.add_row(
+            str(hit.reranked_rank),
+            f"{hit.score:.4f}",
+            str(hit.first_stage_rank),
+            f"{hit.first_stage_score:.4f}",
+            document.language,
+            plain(document.title or document.text[:_TITLE_CHARS]),
+            plain(document.doc_id),
+        )
+    return table
+
+
+def search_footer(answer: SearchAnswer) -> str:
+    """What stands below the table: how the answer came to be."""
+    took = answer.took_ms
+    if not answer.n_candidates:
+        lines = ["no document was found"]
+    else:
+        lines = [
+            f"{answer.n_candidates} candidates by {answer.first_stage} in {took['first_stage']:.1f} ms, "
+            f"re-ranked by {answer.method} in {took['rerank']:.1f} ms; the query was read as {answer.language!r}"
+        ]
+    if answer.unknown_words:
+        lines.append(f"words without an embedding: {plain(', '.join(answer.unknown_words)).plain}")
+    return "\n".join(lines)
+
+
+def explanation_table(explanation: Explanation, title: str | None = None) -> Table:
+    """Each query word, where its mass went, and what that cost; the last line is the distance."""
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_footer=True)
+    distance = f"{explanation.distance:.4f}"
+    table.add_column("query word", footer=f"{explanation.method} distance")
+    table.add_column("weight", justify="right", footer=f"{sum(word.mass for word in explanation.words):.4f}")
+    table.add_column("document word")
+    table.add_column("mass", justify="right")
+    table.add_column("cost", justify="right")
+    table.add_column("mass · cost", justify="right", footer=distance)
+    table.add_column("share", justify="right", footer="100.0 %" if explanation.distance > 0 else "")
+    for word in explanation.words:
+        rows = [
+            (plain(pair.document_word), f"{pair.mass:.4f}", f"{pair.cost:.4f}", pair.mass * pair.cost, pair.share)
+            for pair in word.pairs
+        ]
+        # The last digit shown: what is less would be a row of zeros.
+        if word.rest_mass >= 5e-5 or word.rest_distance >= 5e-5:
+            share = word.rest_distance / explanation.distance if explanation.distance > 0 else 0.0
+            cost = f"{word.rest_distance / word.rest_mass:.4f}" if word.rest_mass > 0 else ""
+            rows.append((Text("all others", style="dim"), f"{word.rest_mass:.4f}", cost, word.rest_distance, share))
+        for place, (document_word, mass, cost, part, share) in enumerate(rows):
+            head = (plain(word.word), f"{word.mass:.4f}") if place == 0 else (Text(), "")
+            table.add_row(*head, document_word, mass, cost, f"{part:.4f}", f"{100 * share:.1f} %")
+    return table
+
+
+def telling_pairs(explanation: Explanation, n: int) -> list[str]:
+    """The pairs that brought the document nearest, `chat → cat (mass 0.12, cost 0.40)`; fewer where fewer did."""
+    return [
+        f"{plain(pair.query_word).plain} → {plain(pair.document_word).plain} "
+        f"(mass {pair.mass:.2f}, cost {pair.cost:.2f})"
+        for pair in explanation.telling_pairs(n)
+        if pair.saving > 0 and pair.mass >= 0.005
+    ]
+
+
+def plain(text: str) -> Text:
+    """A text of a document, with nothing in it that a terminal obeys."""
+    return Text("".join(" " if unicodedata.category(char) in ("Cc", "Zl", "Zp") else char for char in text))

@@ -1,0 +1,136 @@
+"""What all commands have in common: help, exit codes, what goes where."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from reranker.errors import BadInput
+from tests.cli.conftest import DOCUMENTS, Run, write_rows
+
+ROOT = Path(__file__).resolve().parents[2]
+
+COMMANDS = [
+    ["demo"],
+    ["serve"],
+    ["ingest"],
+    ["search"],
+    ["explain"],
+    ["embeddings", "import"],
+    ["embeddings", "train"],
+    ["embeddings", "info"],
+    ["embeddings", "nearest"],
+    ["evaluate"],
+    ["doctor"],
+]
+
+
+def process(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command line as a user's shell does, with its output in pipes."""
+    return subprocess.run(
+        [sys.executable, "-m", "sinkrank", *arguments],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_each_command_has_help_with_an_example(run: Run, command: list[str]) -> None:
+    result = run(*command, "--help")
+    assert result.exit_code == 0
+    assert f"sinkrank {' '.join(command)}" in result.stdout
+    assert "Example" in result.stdout
+
+
+def test_the_list_of_commands_is_whole(run: Run) -> None:
+    shown = run("--help").stdout
+    assert all(re.search(rf"^│ {command[0]} ", shown, re.MULTILINE) for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["serach"], ["search"], ["search", "cat", "--no-such-flag"], ["embeddings", "x"]]
+)
+def test_wrong_use_is_exit_code_2(run: Run, arguments: list[str]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+def test_help_is_quick_because_nothing_heavy_is_imported(empty_home: Path) -> None:
+    heavy = {"numpy", "numba", "scipy", "pydantic", "flask", "opensearchpy", "waitress"}
+    script = "import sys, sinkrank.app; print(*sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert set(result.stdout.split()) & heavy == set()
+
+    started = time.monotonic()
+    assert process(empty_home, "--help").returncode == 0
+    assert time.monotonic() - started < 5  # 0.2 s on a quiet machine; 0.5 s is the aim
+
+
+def test_an_error_has_no_traceback_unless_asked_for(empty_home: Path) -> None:
+    quiet = process(empty_home, "search", "cat")
+    assert (quiet.returncode, quiet.stdout) == (1, "")
+    assert quiet.stderr.startswith("sinkrank: there are no embeddings at ")
+    assert "Traceback" not in quiet.stderr
+
+    loud = process(empty_home, "--debug", "search", "cat")
+    assert loud.returncode == 1
+    assert "Traceback" in loud.stderr
+
+
+def test_in_a_pipe_results_are_alone_on_standard_output_and_there_is_no_bar(home: Path) -> None:
+    write_rows(home / "in.jsonl", DOCUMENTS)
+    ingested = process(home, "ingest", "in.jsonl", "--json")
+    assert (ingested.returncode, ingested.stderr) == (0, "")
+    assert json.loads(ingested.stdout)["indexed"] == 4
+
+    found = process(home, "search", "cat", "--lang", "en", "--json")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert json.loads(found.stdout)["hits"][0]["id"] == "fr/chat"
+
+
+def test_ctrl_c_ends_with_code_130(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sinkrank.resources.open_embeddings", interrupted)
+    result = run("search", "cat")
+    assert result.exit_code == 130
+    assert result.stderr == "sinkrank: stopped\n"
+
+
+def test_an_error_of_several_lines_is_told_in_one(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise BadInput("one\n  two")
+
+    monkeypatch.setattr("sinkrank.resources.open_embeddings", fails)
+    assert run("search", "cat").stderr == "sinkrank: one two\n"
+
+
+def test_json_has_the_shape_of_the_service(indexed: Path, run: Run) -> None:
+    from reranker.embeddings import Embeddings
+    from reranker.service.app import create_app
+    from reranker.settings import Settings
+    from reranker.stores import open_store
+
+    store = open_store(".sinkrank/store")
+    client = create_app(Settings(), store, Embeddings.open(Path(".sinkrank/embeddings"))).test_client()
+    served = client.post("/v1/search", json={"query": "cat", "language": "en"}).get_json()
+    printed = json.loads(run("search", "cat", "--lang", "en", "--json").stdout)
+    del served["took_ms"], printed["took_ms"]
+    assert printed == served
+
+    served = client.post("/v1/explain", json={"query": "cat", "language": "en", "id": "fr/animaux"}).get_json()
+    assert json.loads(run("explain", "cat", "fr/animaux", "--lang", "en", "--json").stdout) == served
+    store.close()

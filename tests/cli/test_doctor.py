@@ -1,0 +1,83 @@
+"""`sinkrank doctor`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reranker.embeddings import EmbeddingsWriter
+from tests.cli.conftest import Run
+from tests.engines.nodes import free_ports
+
+
+def checks(run: Run, *arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    """The exit code and the checks by name."""
+    result = run("doctor", "--json", *arguments)
+    found = json.loads(result.stdout)
+    assert found["ok"] is (result.exit_code == 0)
+    return result.exit_code, {check["name"]: check for check in found["checks"]}
+
+
+def test_all_is_well(indexed: Path, run: Run) -> None:
+    code, found = checks(run)
+    assert code == 0
+    assert set(found) == {"python", "settings", "embeddings", "store", "index documents", "kernel"}
+    assert "10 terms of 2 dimensions (en, fr)" in found["embeddings"]["message"]
+    assert found["index documents"]["message"] == "4 documents, idf of en, fr"
+
+
+def test_the_lines_say_ok_or_problem(home: Path, run: Run) -> None:
+    result = run("doctor", "--quick")
+    assert result.exit_code == 1
+    lines = dict(line.split(":", 1) for line in result.stdout.splitlines())
+    assert "ok      embeddings" in lines
+    assert "sinkrank ingest" in lines["problem store"]
+
+
+def test_nothing_made_yet(empty_home: Path, run: Run) -> None:
+    code, found = checks(run, "--quick")
+    assert code == 1
+    assert "sinkrank embeddings train" in found["embeddings"]["message"]
+    assert found["store"]["ok"] is False
+
+
+def test_a_stale_index_is_named_with_the_command_that_rebuilds_it(indexed: Path, run: Run) -> None:
+    with EmbeddingsWriter(indexed / "other", dim=2, source="test") as writer:
+        writer.append("en", ["cat"], np.array([[1.0, 0.0]]))
+        writer.commit()
+    code, found = checks(run, "--quick", "--embeddings", "other")
+    assert code == 1
+    assert found["embeddings"]["ok"] is True
+    assert "`sinkrank ingest FILE --index documents --rebuild`" in found["index documents"]["message"]
+
+
+def test_damaged_embeddings_are_found(indexed: Path, run: Run) -> None:
+    path = indexed / ".sinkrank" / "embeddings" / "vectors.npy"
+    contents = bytearray(path.read_bytes())
+    contents[-1] ^= 1
+    path.write_bytes(contents)
+    code, found = checks(run)
+    assert code == 1
+    assert "damaged" in found["embeddings"]["message"]
+
+
+def test_a_node_that_is_down(indexed: Path, run: Run) -> None:
+    code, found = checks(run, "--quick", "--store", f"opensearch://127.0.0.1:{free_ports(1)[0]}")
+    assert code == 1
+    assert "start the engine" in found["store"]["message"]
+
+
+def test_an_unknown_setting(indexed: Path, run: Run) -> None:
+    (indexed / "sinkrank.toml").write_text("indx = 'a'\n")
+    code, found = checks(run, "--quick")
+    assert code == 1
+    assert "did you mean 'index'?" in found["settings"]["message"]
+
+
+def test_an_index_that_was_asked_for_and_is_not_there(indexed: Path, run: Run) -> None:
+    code, found = checks(run, "--quick", "--index", "absent")
+    assert code == 1
+    assert "has no index 'absent'" in found["index absent"]["message"]

@@ -1,0 +1,169 @@
+"""`sinkrank ingest`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from reranker.errors import NotFound
+from reranker.stores import open_store
+from tests.cli.conftest import DOCUMENTS, Run, write_rows
+from tests.engines.nodes import free_ports
+from tests.engines.sources import Engine
+from tests.tiny import TRANSLATION_COST
+
+
+def test_ingest_says_what_it_did(home: Path, run: Run) -> None:
+    result = run("ingest", str(write_rows(home / "in.jsonl", DOCUMENTS)))
+
+    assert result.exit_code == 0
+    assert "4 of 4 documents are in index 'documents' (en 1, fr 3)" in result.stdout
+    assert result.stderr == ""
+
+
+def test_a_rejected_row_is_told_and_kept_and_the_exit_code_is_1(home: Path, run: Run) -> None:
+    rows = [*DOCUMENTS, "{broken", {"id": "x", "lang": "fr"}, {"id": "y", "lang": "fx", "text": "eau"}]
+    result = run("ingest", str(write_rows(home / "in.jsonl", rows)), "--rejects", "bad.jsonl")
+
+    assert result.exit_code == 1
+    assert "3 rejected, with their reasons in bad.jsonl" in result.stdout
+    rejects = [json.loads(line) for line in (home / "bad.jsonl").read_text().splitlines()]
+    assert [(row["line"], row["id"]) for row in rejects] == [(5, None), (6, "x"), (7, "y")]
+
+
+def test_the_summary_is_one_json_document(home: Path, run: Run) -> None:
+    write_rows(home / "in.jsonl", [*DOCUMENTS, "{broken"])
+    summary = json.loads(run("ingest", "in.jsonl", "--index", "pages", "--json").stdout)
+    assert {name: summary[name] for name in ("index", "read", "indexed", "rejected", "languages", "rejects")} == {
+        "index": "pages",
+        "read": 5,
+        "indexed": 4,
+        "rejected": 1,
+        "languages": {"en": 1, "fr": 3},
+        "rejects": "in.jsonl.rejects.jsonl",
+    }
+
+
+def test_standard_input_is_read_twice_and_its_rejects_stay_in_the_working_folder(home: Path, run: Run) -> None:
+    result = run("ingest", "-", "--lang", "fr", stdin='{"id": "1", "text": "chat"}\nbroken\n')
+    assert result.exit_code == 1
+    assert "1 of 2 documents" in result.stdout
+    assert (home / "stdin.rejects.jsonl").exists()
+
+
+def test_gzipped_csv_from_standard_input(home: Path, run: Run) -> None:
+    result = run("ingest", "-", "--format", "csv", stdin=gzip.compress(b"id,lang,text\n1,fr,chat\n"))
+    assert result.exit_code == 0, result.output
+    assert "1 of 1 documents" in result.stdout
+
+
+def test_columns_of_other_names(home: Path, run: Run) -> None:
+    (home / "in.csv").write_text("nr,body\n1,chat\n")
+    result = run("ingest", "in.csv", "--lang", "fr", "--id-field", "nr", "--text-field", "body", "--json")
+    assert json.loads(result.stdout)["indexed"] == 1
+    assert run("search", "cat", "--lang", "en", "--json").stdout.count('"id": "1"') == 1
+
+
+def test_rebuild_replaces_the_index(indexed: Path, run: Run) -> None:
+    write_rows(indexed / "new.jsonl", DOCUMENTS[:1])
+    assert run("ingest", "new.jsonl", "--rebuild").exit_code == 0
+    assert [hit["id"] for hit in json.loads(run("search", "cat", "--json").stdout)["hits"]] == ["fr/chat"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.jsonl"], "there is no file 'absent.jsonl'"),
+        (["in.jsonl", "--lang", "fx"], "'fx' is not a language code"),
+        (["in.jsonl", "--index", "_bad"], "cannot be an index"),
+        (["in.jsonl", "--format", "xml"], "give one of jsonl, csv, tsv"),
+        (["in.jsonl", "--embeddings", "nowhere"], "there are no embeddings at"),
+        (["in.jsonl", "--rejects", "no/such/folder.jsonl"], "name another file with --rejects"),
+        (["-", "-"], "can be read only once"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_1(home: Path, run: Run, arguments: list[str], message: str) -> None:
+    write_rows(home / "in.jsonl", DOCUMENTS)
+    result = run("ingest", *arguments)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+
+
+def test_a_node_that_is_down_is_told_before_anything_is_written(home: Path, run: Run) -> None:
+    write_rows(home / "in.jsonl", DOCUMENTS)
+    result = run("ingest", "in.jsonl", "--store", f"opensearch://127.0.0.1:{free_ports(1)[0]}", "--index", "pages")
+    assert result.exit_code == 1
+    assert "start the engine" in result.stderr
+
+
+def test_no_file_is_wrong_use(home: Path, run: Run) -> None:
+    assert run("ingest").exit_code == 2
+
+
+@pytest.fixture
+def engine_options(engine: Engine) -> Iterator[list[str]]:
+    """The options that name an index of this test on a real node; it is dropped at the end."""
+    address, index = f"{engine.distribution}://{engine.url.removeprefix('http://')}", f"cli-{os.getpid()}"
+    yield ["--store", address, "--index", index]
+    store = open_store(address)
+    with suppress(NotFound):
+        store.drop(index)
+    store.close()
+
+
+@pytest.mark.engine
+def test_an_engine_takes_the_place_of_the_default_store(home: Path, run: Run, engine_options: list[str]) -> None:
+    write_rows(home / "in.jsonl", [*DOCUMENTS, "{broken"])
+    ingested = run("ingest", "in.jsonl", *engine_options)
+    assert "4 of 5 documents" in ingested.stdout, ingested.stderr
+    assert ingested.exit_code == 1
+
+    again = run("ingest", "in.jsonl", *engine_options)
+    assert "4 of 5 documents" in again.stdout
+
+    options = [*engine_options, "--lang", "en", "--method", "emd", "--json"]
+    hits = json.loads(run("search", "cat", *options).stdout)["hits"]
+    assert [hit["id"] for hit in hits] == ["fr/chat", "fr/animaux", "en/car", "fr/pain"]
+    filtered = json.loads(run("search", "cat", *options, "--filter", "year>=2001").stdout)["hits"]
+    assert {hit["id"] for hit in filtered} == {"fr/chat", "fr/pain"}
+    explained = json.loads(run("explain", "cat", "fr/chat", *options).stdout)
+    assert explained["distance"] == pytest.approx(TRANSLATION_COST, abs=1e-6)
+    checks = json.loads(run("doctor", "--quick", "--json", *engine_options).stdout)
+    assert checks["ok"] is True
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("flags", [[], ["--rebuild"]])
+def test_an_index_of_another_program_is_refused_and_left_alone(
+    home: Path, run: Run, engine: Engine, flags: list[str]
+) -> None:
+    index = f"{engine.url}/cli-foreign-{os.getpid()}"
+    put = urllib3.request("PUT", f"{index}/_doc/1?refresh=true", json={"text": "not ours"}, timeout=30)
+    assert put.status == 201
+    write_rows(home / "in.jsonl", DOCUMENTS)
+    store = [
+        "--store",
+        f"{engine.distribution}://{engine.url.removeprefix('http://')}",
+        "--index",
+        index.rpartition("/")[2],
+    ]
+    try:
+        result = run("ingest", "in.jsonl", *store, *flags)
+        searched = run("search", "cat", *store)
+        count = urllib3.request("GET", f"{index}/_count", timeout=30).json()["count"]
+    finally:
+        urllib3.request("DELETE", index, timeout=30)
+
+    assert result.exit_code == searched.exit_code == 1
+    assert "was not made by Sinkrank" in result.stderr
+    assert "was not made by Sinkrank" in searched.stderr
+    assert count == 1

@@ -1,0 +1,215 @@
+"""`sinkrank search` and `sinkrank explain`, with distances worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from math import log, sqrt
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.engines.nodes import free_ports
+from tests.tiny import TRANSLATION_COST
+
+pytestmark = pytest.mark.usefixtures("indexed")
+
+# cat and chien have cosine 0.6, cat and pain -0.96, cat and car 0.
+CAT_CHIEN_COST = sqrt(2 - 2 * 0.6)
+CHAT_WEIGHT = log(4 / 3) / (log(4 / 3) + log(2))
+
+
+def test_search_finds_the_translation_first(run: Run) -> None:
+    result = run("search", "cat", "--lang", "en", "--method", "emd", "--json")
+
+    assert result.exit_code == 0
+    hits = json.loads(result.stdout)["hits"]
+    assert [hit["id"] for hit in hits] == ["fr/chat", "fr/animaux", "en/car", "fr/pain"]
+    distances = [
+        TRANSLATION_COST,
+        CHAT_WEIGHT * TRANSLATION_COST + (1 - CHAT_WEIGHT) * CAT_CHIEN_COST,
+        sqrt(2),
+        sqrt(3.92),
+    ]
+    assert [hit["distance"] for hit in hits] == pytest.approx(distances, abs=1e-6)
+    assert [hit["score"] for hit in hits] == pytest.approx([1 / (1 + distance) for distance in distances], abs=1e-6)
+    assert hits[0]["first_stage_score"] == pytest.approx(0.96, abs=1e-6)
+
+
+def test_search_prints_a_table_with_both_ranks(run: Run) -> None:
+    result = run("search", "cat", "--lang", "en")
+
+    first = next(line for line in result.stdout.splitlines() if "fr/chat" in line)
+    assert first.split() == ["1", "0.7795", "1", "0.9600", "fr", "Chat", "fr/chat"]
+    assert "4 candidates by knn" in result.stdout
+    assert "re-ranked by relaxed" in result.stdout
+    assert result.stderr == ""
+
+
+def test_search_keeps_to_the_languages_asked_for(run: Run) -> None:
+    result = run("search", "cat", "--to", "en", "--json")
+    assert [hit["id"] for hit in json.loads(result.stdout)["hits"]] == ["en/car"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        (["kind=food"], {"fr/pain"}),
+        (["kind=food", "kind=thing"], {"fr/pain", "en/car"}),
+        (["year=2001"], {"fr/chat"}),
+        (["year>=2001"], {"fr/chat", "fr/pain"}),
+        (["year>=2000", "year<2010"], {"fr/chat"}),
+        (["kind=pet", "year<2000"], {"fr/animaux"}),
+    ],
+)
+def test_search_filters_by_metadata(run: Run, filters: list[str], found: set[str]) -> None:
+    options = [part for condition in filters for part in ("--filter", condition)]
+    result = run("search", "cat", "--lang", "en", *options, "--json")
+    assert {hit["id"] for hit in json.loads(result.stdout)["hits"]} == found
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [("year=1999", {"1"}), ("year>='2000'", {"2"}), ("used=true", {"2"}), ("year>=2000", set())],
+)
+def test_csv_has_text_alone_to_filter_by(run: Run, indexed: Path, condition: str, found: set[str]) -> None:
+    (indexed / "more.csv").write_text("id,lang,text,year,used\n1,fr,chat,1999,false\n2,fr,chien,2005,true\n")
+    assert run("ingest", "more.csv", "--index", "csv").exit_code == 0
+
+    result = run("search", "cat", "--lang", "en", "--index", "csv", "--filter", condition, "--json")
+
+    assert {hit["id"] for hit in json.loads(result.stdout)["hits"]} == found
+
+
+@pytest.mark.parametrize("condition", ["kind", "=food", ""])
+def test_a_filter_of_another_form_is_wrong_use(run: Run, condition: str) -> None:
+    result = run("search", "cat", "--filter", condition)
+    assert result.exit_code == 2
+    assert "is not a condition" in result.stderr
+
+
+def test_a_value_and_a_range_of_one_field_are_wrong_use(run: Run) -> None:
+    assert run("search", "cat", "--filter", "year=2001", "--filter", "year>1999").exit_code == 2
+
+
+def test_pages_go_through_the_hits_without_a_gap(run: Run) -> None:
+    pages = [
+        json.loads(run("search", "cat", "--lang", "en", "--from", str(start), "--size", "2", "--json").stdout)["hits"]
+        for start in (0, 2)
+    ]
+    assert [hit["rank"] for page in pages for hit in page] == [1, 2, 3, 4]
+
+
+def test_bm25_finds_a_word_without_an_embedding_and_says_which_it_was(run: Run, indexed: Path) -> None:
+    (indexed / "more.jsonl").write_text('{"id": "fr/zebre", "language": "fr", "text": "zèbre"}\n')
+    assert run("ingest", "more.jsonl").exit_code == 0
+
+    result = run("search", "zèbre", "--lang", "fr", "--first-stage", "bm25")
+
+    assert result.exit_code == 0
+    assert "fr/zebre" in result.stdout
+    assert "words without an embedding: zèbre" in result.stdout
+
+
+def test_a_document_cannot_write_to_the_terminal(run: Run, indexed: Path) -> None:
+    title = "chat \x1b[31mred\x07 [bold]markup[/bold]"
+    (indexed / "more.jsonl").write_text(json.dumps({"id": "odd", "language": "fr", "title": title}) + "\n")
+    assert run("ingest", "more.jsonl").exit_code == 0
+
+    shown = run("search", "cat", "--lang", "en").stdout
+
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+    assert "[bold]markup[/bold]" in shown
+
+
+def test_explain_gives_the_parts_whose_sum_is_the_distance(run: Run) -> None:
+    result = run("explain", "cat", "fr/animaux", "--lang", "en", "--method", "emd", "--json")
+
+    explained = json.loads(result.stdout)
+    (word,) = explained["words"]
+    moved = {pair["document_word"]: (pair["mass"], pair["cost"]) for pair in word["pairs"]}
+    assert moved["chat"] == pytest.approx((CHAT_WEIGHT, TRANSLATION_COST), abs=1e-6)
+    assert moved["chien"] == pytest.approx((1 - CHAT_WEIGHT, CAT_CHIEN_COST), abs=1e-6)
+    assert sum(mass * cost for mass, cost in moved.values()) == pytest.approx(explained["distance"], abs=1e-9)
+    assert sum(pair["share"] for pair in word["pairs"]) == pytest.approx(1)
+
+
+def test_explain_prints_the_pairs_and_the_sum(run: Run) -> None:
+    # 0.293305 · 0.282843 = 0.082959 and 0.706695 · 0.894427 = 0.632087 make 0.715046.
+    lines = [line.split() for line in run("explain", "cat", "fr/animaux", "--method", "emd").stdout.splitlines()]
+    assert ["cat", "1.0000", "chien", "0.7067", "0.8944", "0.6321", "88.4", "%"] in lines
+    assert ["chat", "0.2933", "0.2828", "0.0830", "11.6", "%"] in lines
+    assert ["emd", "distance", "1.0000", "0.7150", "100.0", "%"] in lines
+
+
+def test_explain_names_the_pair_that_brought_the_document_nearest(run: Run) -> None:
+    result = run("explain", "cat", "fr/animaux", "--method", "emd")
+    assert "What brought it nearest: cat → chat (mass 0.29, cost 0.28)" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["search", ""], "the query has no word"),
+        (["search", "zebra quagga", "--lang", "en"], "none of the query's words (zebra, quagga) has an embedding"),
+        (["search", "cat", "--lang", "englsh"], "'englsh' is not a language code"),
+        (["search", "cat", "--to", "frr"], "'fr'"),
+        (["search", "cat", "--method", "sinkhron"], "did you mean 'sinkhorn'?"),
+        (["search", "cat", "--first-stage", "bm52"], "setting first_stage (from flag)"),
+        (["search", "cat", "--depth", "0"], "setting depth (from flag)"),
+        (["search", "cat", "--epsilon", "-1"], "setting epsilon (from flag)"),
+        (["search", "cat", "--index", "other"], "no index 'other'"),
+        (["search", "cat", "--index", "../x"], "cannot be an index"),
+        (["search", "cat", "--store", "nowhere"], "there is no store at 'nowhere'"),
+        (["search", "cat", "--store", "gopher://x"], "gopher"),
+        (["search", "cat", "--embeddings", "nowhere"], "there are no embeddings at"),
+        (["search", "cat", "--config", "nowhere.toml"], "there is no settings file 'nowhere.toml'"),
+        (["explain", "cat", "fr/chien"], "no document 'fr/chien'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_1(run: Run, arguments: list[str], message: str) -> None:
+    result = run(*arguments)
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("sinkrank: ")
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+
+
+def test_a_node_that_is_down_is_named_with_the_cure(run: Run) -> None:
+    port = free_ports(1)[0]
+    result = run("search", "cat", "--store", f"opensearch://me:secret@127.0.0.1:{port}", "--index", "documents")
+
+    assert result.exit_code == 1
+    assert f"127.0.0.1:{port}" in result.stderr
+    assert "start the engine" in result.stderr
+    assert "secret" not in result.stderr
+
+
+def test_a_document_without_known_words_has_nothing_to_explain(run: Run, indexed: Path) -> None:
+    (indexed / "more.jsonl").write_text('{"id": "fr/zebre", "language": "fr", "text": "zèbre"}\n')
+    run("ingest", "more.jsonl")
+
+    result = run("explain", "cat", "fr/zebre", "--lang", "en")
+
+    assert result.exit_code == 1
+    assert "the document has no word with an embedding" in result.stderr
+
+
+def test_an_index_of_other_embeddings_is_refused_with_the_command_that_rebuilds_it(run: Run, indexed: Path) -> None:
+    (indexed / "tiny.vec").write_text("1 2\ncat 1 0\n")
+    (indexed / ".sinkrank" / "embeddings").rename(indexed / "old")
+    from reranker.embeddings import EmbeddingsWriter
+
+    with EmbeddingsWriter(indexed / ".sinkrank" / "embeddings", dim=2, source="test") as writer:
+        import numpy as np
+
+        writer.append("en", ["cat"], np.array([[1.0, 0.0]]))
+        writer.commit()
+
+    result = run("search", "cat", "--lang", "en")
+
+    assert result.exit_code == 1
+    assert "sinkrank ingest FILE --index documents --rebuild" in result.stderr

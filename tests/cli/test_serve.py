@@ -1,0 +1,184 @@
+"""`sinkrank serve`: the settings it shows, and how it starts and ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+import urllib3
+from flask import Flask
+
+from reranker.errors import BadInput
+from reranker.settings import Settings
+from sinkrank.server import address_of, bind, serve_until_stopped
+from tests.cli.conftest import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_print_settings_shows_each_value_and_where_it_came_from(
+    empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (empty_home / "sinkrank.toml").write_text("depth = 50\nsize = 5\n")
+    monkeypatch.setenv("SINKRANK_SIZE", "7")
+
+    result = run("serve", "--print-settings", "--json", "--port", "0")
+
+    settings = json.loads(result.stdout)
+    assert settings["depth"] == {"value": 50, "from": "sinkrank.toml"}
+    assert settings["size"] == {"value": 7, "from": "environment"}
+    assert settings["port"] == {"value": 0, "from": "flag"}
+    assert settings["method"] == {"value": "auto", "from": "default"}
+    assert set(settings) == set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_print_settings_shows_no_secret(
+    empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, form: list[str]
+) -> None:
+    monkeypatch.setenv("SINKRANK_STORE_PASSWORD", "geheim1")
+    result = run("serve", "--print-settings", "--store", "https://me:geheim2@search.example:9200", *form)
+    assert "geheim" not in result.output
+    assert "***" in result.stdout
+    assert "https://***@search.example:9200" in result.stdout
+
+
+def test_an_unknown_setting_is_named_with_the_nearest(empty_home: Path, run: Run) -> None:
+    (empty_home / "sinkrank.toml").write_text("dept = 50\n")
+    result = run("serve", "--print-settings")
+    assert result.exit_code == 1
+    assert "did you mean 'depth'?" in result.stderr
+
+
+def test_json_without_print_settings_is_wrong_use(empty_home: Path, run: Run) -> None:
+    assert run("serve", "--json").exit_code == 2
+
+
+def test_serving_without_embeddings_says_how_to_make_them(empty_home: Path, run: Run) -> None:
+    result = run("serve", "--port", "0")
+    assert result.exit_code == 1
+    assert "sinkrank embeddings train" in result.stderr
+
+
+def test_a_port_that_is_taken_is_an_error_with_the_cure() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(BadInput, match=r"cannot listen at .*--port"):
+        bind("127.0.0.1", taken.getsockname()[1])
+
+
+@contextmanager
+def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A real process of `sinkrank serve`, and its address once it is ready."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sinkrank", "serve", "--port", "0", *arguments],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    try:
+        for line in process.stderr:
+            if found := re.search(r"sinkrank serves (http://\S+)", line):
+                yield process, found.group(1)
+                break
+        else:
+            pytest.fail("the service ended before it was ready")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_the_service_answers_and_ends_with_code_0_when_told_to(indexed: Path, stop: signal.Signals) -> None:
+    with serving(indexed) as (process, address):
+        ready = urllib3.request("GET", f"{address}/-/ready", timeout=10)
+        found = urllib3.request("POST", f"{address}/v1/search", json={"query": "cat", "language": "en"}, timeout=60)
+        process.send_signal(stop)
+        stdout, stderr = process.communicate(timeout=20)
+
+    assert ready.status == 200
+    assert found.json()["hits"][0]["id"] == "fr/chat"
+    assert process.returncode == 0
+    assert stdout == ""
+    assert stderr.endswith("stopped\n")
+
+
+def test_without_a_store_the_service_still_reranks(home: Path) -> None:
+    with serving(home) as (_, address):
+        body = {"query": "cat", "documents": ["pain", "chat"], "language": "en", "document_languages": "fr"}
+        reranked = urllib3.request("POST", f"{address}/v1/rerank", json=body, timeout=60).json()
+        searched = urllib3.request("POST", f"{address}/v1/search", json={"query": "cat"}, timeout=10)
+
+    assert [result["index"] for result in reranked["results"]] == [1, 0]
+    assert searched.status == 503
+
+
+def stopped_meanwhile(handle: Callable[[], str], grace_s: float) -> tuple[list[bytes], float]:
+    """Serves one route, asks it, and sends SIGTERM while it works; returns the answers, and the seconds until the
+    server had ended."""
+    begun = threading.Event()
+    answers: list[bytes] = []
+    app = Flask(__name__)
+
+    @app.get("/")
+    def route() -> str:
+        begun.set()
+        return handle()
+
+    def ask(address: str) -> None:
+        with suppress(urllib3.exceptions.HTTPError):
+            answers.append(urllib3.request("GET", address, timeout=10, retries=False).data)
+
+    def stop() -> None:
+        begun.wait(10)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with bind("127.0.0.1", 0) as listener:
+        threads = [threading.Thread(target=ask, args=[address_of(listener)]), threading.Thread(target=stop)]
+
+        def start() -> None:
+            for thread in threads:
+                thread.start()
+
+        started = time.monotonic()
+        serve_until_stopped(app, Settings(), listener, start, grace_s)
+        seconds = time.monotonic() - started
+    for thread in threads:
+        thread.join()
+    return answers, seconds
+
+
+def test_a_running_request_is_answered_after_the_signal() -> None:
+    def slow() -> str:
+        time.sleep(2)  # longer than waitress itself waits
+        return "whole"
+
+    answers, _ = stopped_meanwhile(slow, grace_s=10)
+
+    assert answers == [b"whole"]
+
+
+def test_a_request_that_does_not_end_is_not_waited_for_longer_than_the_grace() -> None:
+    release = threading.Event()
+
+    def stuck() -> str:
+        release.wait(30)
+        return "late"
+
+    answers, seconds = stopped_meanwhile(stuck, grace_s=0.5)
+    release.set()
+
+    assert answers == []
+    assert seconds < 5

@@ -1,0 +1,47 @@
+"""A five-word vocabulary in two languages with two-dimensional embeddings placed by hand: the fixture for everything.
+
+Each French word lies at cosine 0.96 from its English translation, on the unit circle at a point with two decimals, so
+that costs can be worked out on paper: cost = sqrt(2 - 2 · cosine), which between translations is sqrt(0.08).
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from pathlib import Path
+
+import numpy as np
+
+from reranker.embeddings import Embeddings, EmbeddingsWriter
+
+POSITIONS: dict[str, dict[str, tuple[float, float]]] = {
+    "en": {
+        "cat": (1.0, 0.0),
+        "dog": (0.8, 0.6),
+        "water": (-0.6, 0.8),
+        "bread": (-1.0, 0.0),
+        "car": (0.0, -1.0),
+    },
+    "fr": {
+        "chat": (0.96, 0.28),
+        "chien": (0.6, 0.8),
+        "eau": (-0.8, 0.6),
+        "pain": (-0.96, -0.28),
+        "voiture": (0.28, -0.96),
+    },
+}
+
+TRANSLATION_COST = sqrt(2 - 2 * 0.96)
+"""The cost between any word and its translation: 0.282843."""
+
+
+def tiny_embeddings(path: Path) -> Embeddings:
+    """Writes the vocabulary to a store at `path`, which must not exist yet, and opens it.
+
+    Term ids: en cat 0, dog 1, water 2, bread 3, car 4; fr chat 5, chien 6, eau 7, pain 8, voiture 9. There are no
+    document frequencies, so `embeddings.idf` is empty and weights are tf alone.
+    """
+    with EmbeddingsWriter(path, dim=2, source="tests.tiny") as writer:
+        for language, positions in POSITIONS.items():
+            writer.append(language, list(positions), np.array(list(positions.values())))
+        writer.commit()
+    return Embeddings.open(path)
