@@ -1,0 +1,95 @@
+"""Moves the vectors of rare terms towards those of terms of like spelling: `kirjastossa` towards `kirjasto`.
+
+In an inflecting language most forms of a word are rare, and counts say little of them. That terms with the same
+character n-grams are akin is the idea of fastText (Bojanowski et al. 2017); here it works on finished vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ingest.embeddings.spectral import unit_rows
+
+# fastText's n-gram lengths (Bojanowski et al. 2017, section 3.2).
+_MIN_LENGTH, _MAX_LENGTH = 3, 6
+# An n-gram of more terms is an ending rather than a stem; the work grows with its square.
+_MAX_TERMS_OF_NGRAM = 1_000
+_BLOCK_ROWS = 2_048
+# Set on 400 pages held out of the training pages of the LibreOffice corpus: without any of this, the MRR of `relaxed`
+# for 150 queries of 20 words was 0.80 (fi → en) and 0.960 (en → fr); with these values 0.87 and 0.974. Neighbouring
+# values (pull 4, rare below 5, trusted from 1, likeness 0.15) change the mean of three pairs by less than 0.01.
+_PULL = 2.0
+_RARE_BELOW = 20.0
+_TRUSTED_FROM = 5.0
+_MIN_LIKENESS = 0.25
+
+
+def ngrams(term: str) -> set[str]:
+    """The character n-grams of a term between its ends, marked `<` and `>`.
+
+    >>> sorted(ngrams("so"))
+    ['<so', '<so>', 'so>']
+    """
+    marked = f"<{term}>"
+    return {
+        marked[start : start + length]
+        for length in range(_MIN_LENGTH, _MAX_LENGTH + 1)
+        for start in range(len(marked) - length + 1)
+    }
+
+
+def spelling_matrix(terms: Sequence[str]) -> sparse.csr_matrix:
+    """(n_terms, n_ngrams) float32: the n-grams of each term, weighted by log(n_terms / terms that hold them), rows of
+    length 1; the product of two rows is their likeness. A term that shares no n-gram has a row of zeros."""
+    columns: dict[str, int] = {}
+    indices: list[int] = []
+    offsets = [0]
+    for term in terms:
+        indices.extend(columns.setdefault(ngram, len(columns)) for ngram in sorted(ngrams(term)))
+        offsets.append(len(indices))
+    n_terms = np.bincount(indices, minlength=len(columns))
+    shared = (n_terms > 1) & (n_terms <= _MAX_TERMS_OF_NGRAM)
+    weights = np.where(shared, np.log(len(terms) / np.maximum(n_terms, 1)), 0).astype(np.float32)
+    matrix = sparse.csr_matrix((weights[indices], indices, offsets), shape=(len(terms), len(columns)))
+    norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    matrix.data /= np.repeat(np.where(norms > 0, norms, 1), np.diff(matrix.indptr)).astype(np.float32)
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def smooth(vectors: NDArray[np.float32], terms: Sequence[str], n_units: NDArray[np.integer]) -> NDArray[np.float32]:
+    """The vectors of one language's terms, each moved towards the terms of like spelling, the further the rarer it is.
+
+        v'(t) = v(t) + 2 · 20 / (20 + n(t)) · sum over s of likeness(s, t) · n(s) / (n(s) + 5) · v(s)
+
+    Args:
+        vectors: (n_terms, dim), rows of length 1, or 0 for a term of which nothing is known.
+        n_units: (n_terms,) units that hold each term: n in the formula.
+
+    Returns:
+        (n_terms, dim), rows of length 1, or 0 where nothing is known of the like terms either.
+    """
+    spelling = spelling_matrix(terms)
+    counts = n_units.astype(np.float32)
+    trusted = vectors * (counts / (counts + _TRUSTED_FROM))[:, None]
+    pull = _PULL * _RARE_BELOW / (_RARE_BELOW + counts)
+    moved = vectors.copy()
+    for start, likeness in _likeness_blocks(spelling):
+        block = slice(start, start + likeness.shape[0])
+        moved[block] += pull[block, None] * (likeness @ trusted)
+    return unit_rows(moved)
+
+
+def _likeness_blocks(spelling: sparse.csr_matrix) -> Iterator[tuple[int, sparse.csr_matrix]]:
+    """The likeness of terms to all terms, some rows at a time; a term is not like itself, nor like one far off."""
+    transposed = spelling.T.tocsr()
+    for start in range(0, spelling.shape[0], _BLOCK_ROWS):
+        likeness = (spelling[start : start + _BLOCK_ROWS] @ transposed).tocsr()
+        rows = np.repeat(np.arange(likeness.shape[0]), np.diff(likeness.indptr)) + start
+        likeness.data[(likeness.data < _MIN_LIKENESS) | (likeness.indices == rows)] = 0
+        likeness.eliminate_zeros()
+        yield start, likeness

@@ -1,0 +1,130 @@
+"""Opens an embeddings file, plain, gzipped or the one file of a zip archive, as a stream that knows how far it is."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from reranker.errors import BadEmbeddings, BadInput, NotFound
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZIP_MAGIC = b"PK\x03\x04"
+_BUFFER_BYTES = 1 << 18
+# A line of 300 numbers has some 3 kB; one far beyond that is no text.
+_MAX_LINE_BYTES = 1 << 20
+
+
+class EmbeddingsFile:
+    """A file to read from its beginning, once.
+
+    Attributes:
+        path: the file as it was named.
+        size: its bytes on the disk.
+    """
+
+    def __init__(self, path: Path, raw: BinaryIO, content: BinaryIO) -> None:
+        self.path = path
+        self.size = path.stat().st_size
+        self._raw = raw
+        self._content = content
+
+    @property
+    def position(self) -> int:
+        """Bytes read from the disk so far."""
+        return self._raw.tell()
+
+    def read(self, n_bytes: int) -> bytes:
+        """The next bytes; fewer at the end of the file only.
+
+        Raises:
+            BadEmbeddings: the file is cut short or damaged.
+        """
+        with self._damage_named("the data"):
+            return self._content.read(n_bytes)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Each line with its number from 1, without its end.
+
+        Raises:
+            BadEmbeddings: a line of more than 1 MiB, or the file is cut short or damaged.
+        """
+        number = 0
+        while True:
+            with self._damage_named(f"line {number + 1}"):
+                line = self._content.readline(_MAX_LINE_BYTES)
+            if not line:
+                return
+            number += 1
+            if len(line) == _MAX_LINE_BYTES:
+                raise BadEmbeddings(
+                    f"{self.path}, line {number}: longer than {_MAX_LINE_BYTES:,} bytes, so this is no text of "
+                    "embeddings; give --format (word2vec-binary?), or another file"
+                )
+            yield number, line.rstrip(b"\r\n")
+
+    @contextmanager
+    def _damage_named(self, place: str) -> Iterator[None]:
+        try:
+            yield
+        except (EOFError, OSError, zlib.error, zipfile.BadZipFile) as error:
+            raise BadEmbeddings(
+                f"{self.path}, {place}: the file is cut short or damaged ({error}); fetch it again"
+            ) from error
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[EmbeddingsFile]:
+    """Opens a file; whether it is compressed is seen from its first bytes, not from its name.
+
+    Raises:
+        NotFound: there is no such file.
+        BadInput: it is a folder, or may not be read.
+        BadEmbeddings: a zip archive that holds no file or more than one, or is damaged or encrypted.
+    """
+    if not path.exists():
+        raise NotFound(f"there is no file {str(path)!r}; check the path")
+    if path.is_dir():
+        raise BadInput(f"{str(path)!r} is a folder; name the files in it")
+    try:
+        raw = path.open("rb")
+    except OSError as error:
+        raise BadInput(f"{str(path)!r} cannot be read ({error.strerror}); check its permissions") from error
+    with raw:
+        magic = raw.peek(4)[:4]
+        if magic.startswith(_GZIP_MAGIC):
+            with gzip.GzipFile(fileobj=raw) as unzipped:
+                yield EmbeddingsFile(path, raw, _buffered(unzipped))
+        elif magic == _ZIP_MAGIC:
+            with _open_member(path, raw) as member:
+                yield EmbeddingsFile(path, raw, _buffered(member))
+        else:
+            yield EmbeddingsFile(path, raw, raw)
+
+
+@contextmanager
+def _open_member(path: Path, raw: BinaryIO) -> Iterator[BinaryIO]:
+    try:
+        with zipfile.ZipFile(raw) as archive:
+            # A Mac puts a second, hidden file beside each.
+            members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
+            if len(members) != 1:
+                names = ", ".join(member.filename for member in members) or "nothing"
+                raise BadEmbeddings(
+                    f"{path} holds {len(members)} files ({names}); unpack it and name the one that is meant"
+                )
+            member = archive.open(members[0])
+            with member:
+                yield cast(BinaryIO, member)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise BadEmbeddings(f"{path} cannot be unpacked ({error}); fetch it again, or unpack it by hand") from error
+
+
+def _buffered(stream: object) -> BinaryIO:
+    """Lines of these streams, which are written in Python, come a few times faster out of a buffer."""
+    return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream), _BUFFER_BYTES))

@@ -1,0 +1,275 @@
+"""Aligned texts into cross-lingual embeddings: the arithmetic by hand, and a language of a few words."""
+
+import gzip
+import json
+from math import log
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ingest.embeddings.spectral import ppmi, truncated_svd
+from ingest.embeddings.spelling import ngrams, smooth, spelling_matrix
+from ingest.embeddings.training import train
+from ingest.embeddings.units import count_units, read_units
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput, NotFound
+
+DICTIONARY = {"cat": "chat", "dog": "chien", "water": "eau", "bread": "pain", "car": "voiture", "house": "maison"}
+
+
+def unit(group, language, text, **more):
+    return {"group": group, "language": language, "text": text, **more}
+
+
+def toy():
+    """Every pair of words of the dictionary as one aligned unit."""
+    words = list(DICTIONARY)
+    for first in words:
+        for second in words:
+            if first < second:
+                group = f"{first}-{second}"
+                yield unit(group, "en", f"{first} {second}")
+                yield unit(group, "fr", f"{DICTIONARY[first]}, {DICTIONARY[second]}!")
+
+
+def write_lines(path, lines):
+    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
+    return path
+
+
+def test_ppmi_of_two_words_and_two_units_by_hand():
+    # cat stands in both units, dog in the second: 3 pairs in all.
+    #   cat, unit 1: p = 1/3; cat 2/3, unit 1/3: log((1/3) / (2/9)) = log(3/2)
+    #   cat, unit 2: p = 1/3; cat 2/3, unit 2/3: log((1/3) / (4/9)) = log(3/4) < 0
+    #   dog, unit 2: p = 1/3; dog 1/3, unit 2/3: log(3/2)
+    presence = sparse.csr_matrix(np.array([[1, 1], [0, 1]], dtype=np.float32))
+    assert ppmi(presence).toarray() == pytest.approx(np.array([[log(3 / 2), 0], [0, log(3 / 2)]]))
+
+
+@pytest.mark.parametrize("shape", [(60, 40), (12, 9)], ids=["randomised", "exact"])
+def test_the_svd_finds_a_matrix_of_low_rank_again(shape):
+    rng = np.random.default_rng(3)
+    left, _ = np.linalg.qr(rng.standard_normal((shape[0], 3)))
+    right, _ = np.linalg.qr(rng.standard_normal((shape[1], 3)))
+    matrix = sparse.csr_matrix((left * [5, 3, 2]) @ right.T)
+    found, values = truncated_svd(matrix, 8, seed=1)
+    assert values == pytest.approx([5, 3, 2], rel=1e-4)  # the rank is 3, though 8 were asked for
+    assert np.abs(np.sum(found * left, axis=0)) == pytest.approx([1, 1, 1], abs=1e-4)
+
+
+def test_ngrams_have_three_to_six_letters_and_know_the_ends_of_a_word():
+    assert ngrams("abc") == {"<ab", "abc", "bc>", "<abc", "abc>", "<abc>"}
+
+
+def test_terms_of_like_spelling_are_like_each_other_and_others_are_not():
+    matrix = spelling_matrix(["kirjasto", "kirjastossa", "vene"]).toarray()
+    likeness = matrix @ matrix.T
+    assert likeness[0, 1] > 0.5
+    assert likeness[0, 2] == 0
+    assert likeness[0, 0] == pytest.approx(1)
+
+
+def test_smoothing_moves_the_rare_term_most_and_leaves_the_term_without_kin():
+    vectors = np.array([[1, 0], [0, 1], [-1, 0]], dtype=np.float32)
+    terms = ["kirjasto", "kirjastossa", "vene"]
+    spelling = spelling_matrix(terms).toarray()
+    moved = smooth(vectors, terms, np.array([1000, 1, 1]))
+    assert moved[2].tolist() == [-1, 0]
+    assert moved[0] == pytest.approx([1, 0], abs=0.02)  # a thousand units speak for themselves
+    # One unit does not: 2 · 20 / (20 + 1) times the likeness times 1000 / (1000 + 5) of the other's vector is added.
+    likeness = float((spelling @ spelling.T)[0, 1])
+    assert moved[1, 0] / moved[1, 1] == pytest.approx(2 * 20 / 21 * likeness * 1000 / 1005)
+    assert np.linalg.norm(moved, axis=1) == pytest.approx([1, 1, 1])
+
+
+def test_smoothing_gives_a_vector_to_a_term_of_which_nothing_else_is_known():
+    moved = smooth(
+        np.array([[1, 0], [0, 0], [0, 0]], np.float32), ["kirjasto", "kirjastossa", "vene"], np.array([9, 0, 0])
+    )
+    assert moved.tolist() == [[1, 0], [1, 0], [0, 0]]
+
+
+def test_a_word_lies_nearest_to_its_translation(tmp_path):
+    summary = train(toy(), tmp_path / "store", dim=6)
+    store = Embeddings.open(tmp_path / "store")
+    for english, french in DICTIONARY.items():
+        assert store.nearest(english, "en", "fr", 1)[0][:2] == ("fr", french)
+        assert store.nearest(french, "fr", "en", 1)[0][:2] == ("en", english)
+    assert (summary.languages, summary.warnings) == ({"en": 6, "fr": 6}, ())
+    assert (summary.version, summary.dim) == (store.version, store.dim)
+
+
+def test_a_file_gives_what_the_same_rows_give_plain_or_gzipped(tmp_path):
+    file = write_lines(tmp_path / "toy.jsonl", toy())
+    packed = tmp_path / "toy.jsonl.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    versions = {train(units, tmp_path / "store", dim=6, replace=True).version for units in (file, packed, list(toy()))}
+    assert len(versions) == 1
+    assert Embeddings.open(tmp_path / "store").meta["source"] == "aligned texts"
+
+
+def test_rows_are_in_order_of_frequency_and_then_of_the_alphabet(tmp_path):
+    units = [
+        unit(1, "en", "dog cat cat zebra"),
+        unit(1, "fr", "chien chat"),
+        unit(2, "en", "cat bread"),
+        unit(2, "fr", "pain"),
+    ]
+    train(units, tmp_path / "store", dim=2)
+    store = Embeddings.open(tmp_path / "store")
+    assert [term for _, term in store.vocabulary.terms("en")] == ["cat", "bread", "dog", "zebra"]
+
+
+def test_document_frequencies_are_counted_over_documents_where_they_are_named(tmp_path):
+    units = [
+        unit("a1", "en", "cat dog", document="a"),
+        unit("a1", "fr", "chat chien", document="a"),
+        unit("a2", "en", "cat bread", document="a"),
+        unit("a2", "fr", "pain", document="a"),
+        unit("b1", "en", "cat water", document="b"),
+        unit("b1", "fr", "eau chat", document="b"),
+    ]
+    counts = count_units(read_units(units), min_count=1).languages
+    english = dict(zip(counts["en"].terms, counts["en"].document_frequencies.tolist(), strict=True))
+    assert english == {"cat": 2, "dog": 1, "bread": 1, "water": 1}
+    assert counts["en"].n_documents == 2
+    without = count_units(read_units([{**row, "document": row["group"]} for row in units]), 1).languages["en"]
+    assert (without.n_documents, without.document_frequencies[0]) == (3, 3)
+    train(units, tmp_path / "store", dim=3)
+    store = Embeddings.open(tmp_path / "store")
+    french = store.idf.languages["fr"]
+    # chat stands in both documents: log(3 / 3) = 0; eau in one: log(3 / 2)
+    ids = np.array([store.term_id("fr", "chat"), store.term_id("fr", "eau")], np.int32)
+    assert french.idf(ids) == pytest.approx([0, log(3 / 2)])
+
+
+def test_a_group_is_one_unit_however_often_a_word_stands_in_it():
+    units = [
+        unit(1, "en", "cat cat"),
+        unit(1, "en", "cat"),
+        unit(1, "fr", "chat"),
+        unit(2, "en", "dog"),
+        unit(2, "fr", "x"),
+    ]
+    counts = count_units(read_units(units), 1).languages["en"]
+    assert counts.units.toarray().tolist() == [[1, 0], [0, 1]]
+
+
+def test_seldom_words_and_unaligned_units_are_left_out_and_counted(tmp_path):
+    more = [unit("lonely", "en", "cat unicorn unicorn"), unit("cat-dog", "en", "hapax")]
+    summary = train([*toy(), *more], tmp_path / "store", dim=6, min_count=2)
+    store = Embeddings.open(tmp_path / "store")
+    assert (store.term_id("en", "hapax"), store.term_id("en", "unicorn")) == (None, None)
+    assert summary.skipped == {
+        "terms that came too seldom": 1,
+        "terms in no aligned unit, or in nearly all": 1,
+        "units of groups in one language only": 1,
+    }
+
+
+def test_stop_words_and_numbers_are_no_terms(tmp_path):
+    train([*toy(), unit("cat-dog", "en", "the 2018")], tmp_path / "store", dim=6)
+    assert Embeddings.open(tmp_path / "store").term_id("en", "the") is None
+
+
+def test_too_little_text_for_the_dimensions_is_warned_of(tmp_path):
+    summary = train(toy(), tmp_path / "store")
+    assert summary.dim < 300
+    assert "dimensions instead of 300: 15 aligned groups" in summary.warnings[0]
+
+
+def test_a_language_that_nothing_ties_to_the_others_is_warned_of(tmp_path):
+    summary = train([*toy(), unit("alone", "de", "Katze")], tmp_path / "store", dim=6)
+    assert "no text in language 'de' has a translation" in summary.warnings[0]
+    assert Embeddings.open(tmp_path / "store").languages == ("en", "fr")
+
+
+def test_the_same_texts_and_seed_give_the_same_store(tmp_path):
+    rng = np.random.default_rng(1)
+    units = []
+    for group in range(80):  # enough for the randomised SVD
+        words = rng.choice(60, 5)
+        units += [unit(group, "en", " ".join(f"e{chr(97 + w // 26)}{chr(97 + w % 26)}" for w in words))]
+        units += [unit(group, "fr", " ".join(f"f{chr(97 + w // 26)}{chr(97 + w % 26)}" for w in words))]
+    first, second, other = (
+        train(units, tmp_path / "store", dim=20, seed=seed, replace=True).version for seed in (1, 1, 2)
+    )
+    assert first == second != other
+
+
+BAD_LINES = {
+    "not JSON": ('{"group": ', r"not JSON"),
+    "not an object": ("[1]", r"a list, not an object"),
+    "no text": ({"group": "a", "language": "en"}, r'no "text"; a line is'),
+    "no group": ({"text": "a", "language": "en"}, r'no "group"; a line is'),
+    "a number for a text": (unit("a", "en", 5), r'"text" is a number'),
+    "a list for a group": (unit(["a"], "en", "x"), r'"group" is a list'),
+    "an empty group": (unit("", "en", "x"), r"non-empty"),
+    "a list for a document": (unit("a", "en", "x", document=[1]), r'"document" must be'),
+    "an unknown language": (unit("a", "xx", "x"), r"'xx' is not a language code"),
+}
+
+
+@pytest.mark.parametrize(("line", "message"), BAD_LINES.values(), ids=BAD_LINES)
+def test_a_bad_line_is_named_and_leaves_nothing(tmp_path, line, message):
+    file = write_lines(tmp_path / "units.jsonl", [*list(toy())[:4], line])
+    with pytest.raises(BadInput, match=rf"units.jsonl, line 5: .*{message}"):
+        train(file, tmp_path / "store")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["units.jsonl"]
+
+
+def test_a_bad_row_in_memory_is_named_by_its_number(tmp_path):
+    with pytest.raises(BadInput, match="unit 2: no"):
+        train([unit("a", "en", "cat"), {"group": "a"}], tmp_path / "store")
+
+
+@pytest.mark.parametrize(
+    ("units", "message"),
+    [
+        ([], "there are no aligned texts"),
+        ([unit(1, "en", "cat"), unit(2, "fr", "chat")], r"0 of the groups .*\(en, fr came\)"),
+        ([unit(1, "en", "cat"), unit(1, "fr", "chat"), unit(2, "en", "dog")], "1 of the groups"),
+        ([unit(g, lang, "same") for g in (1, 2) for lang in ("de", "fr")], "nothing tells the words apart"),
+    ],
+    ids=["nothing", "no translations", "one aligned group", "one word everywhere"],
+)
+def test_texts_that_teach_nothing_are_refused_with_the_cure(tmp_path, units, message):
+    with pytest.raises(BadInput, match=message) as caught:
+        train(units, tmp_path / "store")
+    assert "give" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrong_numbers_a_missing_file_and_a_store_that_is_there_are_refused_before_the_work(tmp_path):
+    with pytest.raises(BadInput, match="dim is 0"):
+        train(toy(), tmp_path / "store", dim=0)
+    with pytest.raises(NotFound):
+        train(tmp_path / "missing.jsonl", tmp_path / "store")
+    train(toy(), tmp_path / "store", dim=4)
+
+    def never():
+        raise AssertionError("read although the output is there")
+        yield
+
+    with pytest.raises(BadInput, match="--replace"):
+        train(never(), tmp_path / "store")
+
+
+def test_progress_is_reported_step_by_step(tmp_path):
+    seen = []
+    train(
+        toy(),
+        tmp_path / "store",
+        dim=6,
+        progress=lambda done, total, description: seen.append((done, total, description)),
+    )
+    assert seen[0] == (30, 30, "counted words of aligned texts")
+    assert seen[-1] == (2, 2, "compared spellings")
+
+
+def test_weights_of_spelling_are_inverse_frequencies():
+    # "ab" and "abc": n-grams <ab (both), ab>, <ab> and abc, bc>, <abc, abc>, <abc> (one each, so of no use)
+    matrix = spelling_matrix(["ab", "abc", "xyz"]).toarray()
+    assert sorted(matrix.sum(axis=1).round(6).tolist()) == [0, 1, 1]
+    assert matrix[0] @ matrix[1] == pytest.approx(1)

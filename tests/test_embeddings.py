@@ -1,0 +1,344 @@
+"""The embedding store: written once, opened by many."""
+
+import json
+import pickle
+import subprocess
+import sys
+from math import cos, pi, sin, sqrt
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from reranker.bags import WeightedBag
+from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.errors import BadEmbeddings, BadInput, NotFound, UnknownLanguage, UnknownWords, VersionMismatch
+from tests.tiny import POSITIONS, tiny_embeddings
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return tiny_embeddings(tmp_path / "store")
+
+
+def weighted(*pairs):
+    return WeightedBag(np.array([i for i, _ in pairs], np.int32), np.array([w for _, w in pairs], np.float64))
+
+
+def write(path, rows, language="en", **options):
+    with EmbeddingsWriter(path, dim=2, source="test", **options) as writer:
+        writer.append(language, list(rows), np.array(list(rows.values()), dtype=np.float64))
+        writer.commit()
+    return Embeddings.open(path)
+
+
+def test_terms_have_their_rows_in_the_order_of_writing(tiny):
+    assert (tiny.n_terms, tiny.dim, tiny.languages) == (10, 2, ("en", "fr"))
+    assert (tiny.term_id("en", "cat"), tiny.term_id("fr", "voiture")) == (0, 9)
+    assert tiny.term(5) == ("fr", "chat")
+    assert tiny.vectors[5] == pytest.approx(POSITIONS["fr"]["chat"])
+
+
+def test_a_term_of_another_language_is_not_known(tiny):
+    assert tiny.term_id("en", "chat") is None
+    assert tiny.term_id("de", "cat") is None
+
+
+def test_rows_are_normalised(tmp_path):
+    assert write(tmp_path / "s", {"cat": (3, 4)}).vectors.tolist() == [pytest.approx([0.6, 0.8])]
+
+
+def test_vectors_are_mapped_and_cannot_be_written(tiny):
+    assert isinstance(tiny.vectors, np.memmap)
+    with pytest.raises(ValueError, match="read-only"):
+        tiny.vectors[0, 0] = 1
+
+
+def test_a_bag_counts_known_and_unknown_words(tiny):
+    bag = tiny.bag("Dog, cat DOG? Unicorns!", "en")
+    assert (bag.term_ids.tolist(), bag.counts.tolist(), bag.n_unknown) == ([0, 1], [1, 2], 1)
+    assert (bag.term_ids.dtype, bag.counts.dtype) == (np.int32, np.int32)
+
+
+def test_a_bag_of_tokens_repeats_its_answer_from_the_cache(tiny):
+    first, second = (tiny.bag_of_tokens(["water", "cat", "nothing"], "en") for _ in range(2))
+    assert first.term_ids.tolist() == second.term_ids.tolist() == [0, 2]
+    assert first.n_unknown == second.n_unknown == 1
+
+
+def test_a_bag_of_a_language_that_is_not_held_is_empty(tiny):
+    bag = tiny.bag("Katze Hund", "de")
+    assert (len(bag), bag.n_unknown) == (0, 2)
+
+
+def test_nbow_is_the_normalised_weighted_mean(tiny):
+    # (cat 1/4 + dog 3/4) = (0.85, 0.45), of length sqrt(0.925)
+    found = tiny.nbow(weighted((0, 0.25), (1, 0.75)))
+    assert found == pytest.approx([0.85 / sqrt(0.925), 0.45 / sqrt(0.925)], abs=1e-6)
+    assert found.dtype == np.float32
+
+
+def test_nbow_of_no_words_or_of_opposite_words_is_none(tiny):
+    assert tiny.nbow(weighted()) is None
+    assert tiny.nbow(weighted((0, 0.5), (3, 0.5))) is None  # cat and bread lie opposite
+
+
+def test_nbow_of_words_that_cancel_out_but_for_rounding_is_none(tmp_path):
+    corners = {"abcdefg"[i]: (cos(2 * pi * i / 7), sin(2 * pi * i / 7)) for i in range(7)}
+    store = write(tmp_path / "s", corners)
+    assert store.nbow(weighted(*((i, 1 / 7) for i in range(7)))) is None
+
+
+def test_nearest_of_a_word_in_the_other_language_is_its_translation(tiny):
+    language, term, cosine = tiny.nearest("Cat", "en", "fr", 1)[0]
+    assert (language, term, cosine) == ("fr", "chat", pytest.approx(0.96))
+
+
+def test_nearest_in_all_languages_leaves_out_the_word_itself_and_is_in_order(tiny):
+    found = tiny.nearest("cat", "en", None, 3)
+    # cosines with (1, 0) are first coordinates: chat 0.96, dog 0.8, chien 0.6
+    assert [(term, round(cosine, 2)) for _, term, cosine in found] == [("chat", 0.96), ("dog", 0.8), ("chien", 0.6)]
+
+
+def test_nearest_gives_as_many_as_there_are_and_none_for_none(tiny):
+    assert len(tiny.nearest("cat", "en", "fr", 100)) == 5
+    assert tiny.nearest("cat", "en", "fr", 0) == []
+
+
+def test_nearest_puts_equal_cosines_in_the_order_of_rows(tmp_path):
+    store = write(tmp_path / "s", {"a": (1, 0), "b": (0, 1), "c": (0, 1), "d": (0, 1)})
+    assert [term for _, term, _ in store.nearest("a", "en", None, 2)] == ["b", "c"]
+
+
+def test_nearest_of_an_unknown_word_names_near_spellings(tiny):
+    with pytest.raises(UnknownWords, match=r"'watr'.*spelled alike are 'water'"):
+        tiny.nearest("watr", "en", None, 3)
+    with pytest.raises(UnknownWords, match=r"'xyzzy'.*try another"):
+        tiny.nearest("xyzzy", "en", None, 3)
+
+
+def test_nearest_with_a_language_that_is_not_held_names_those_that_are(tiny):
+    with pytest.raises(UnknownLanguage, match=r"'de'.*en, fr"):
+        tiny.nearest("cat", "en", "de", 3)
+
+
+def test_document_frequencies_become_an_idf_table_by_language(tmp_path):
+    with EmbeddingsWriter(tmp_path / "s", dim=2, source="test") as writer:
+        writer.append("en", ["cat", "dog"], np.eye(2), np.array([3, 0]))
+        writer.append("fr", ["chat"], np.ones((1, 2)), np.array([2]))
+        writer.commit({"en": 4, "fr": 5})
+    languages = Embeddings.open(tmp_path / "s").idf.languages
+    assert (languages["en"].n_documents, languages["en"].term_ids.tolist(), languages["en"].counts.tolist()) == (
+        4,
+        [0],
+        [3],
+    )
+    assert (languages["fr"].n_documents, languages["fr"].term_ids.tolist(), languages["fr"].counts.tolist()) == (
+        5,
+        [2],
+        [2],
+    )
+
+
+def test_without_document_frequencies_the_idf_table_is_empty(tiny):
+    assert tiny.idf.languages == {}
+
+
+def test_document_frequencies_for_some_terms_only_are_refused(tmp_path):
+    with EmbeddingsWriter(tmp_path / "s", dim=2, source="test") as writer:
+        writer.append("en", ["cat", "dog"], np.eye(2), np.array([3, 1]))
+        writer.append("en", ["cow"], np.ones((1, 2)))
+        with pytest.raises(BadEmbeddings, match="for 2 of 3 terms"):
+            writer.commit({"en": 4})
+
+
+def test_the_version_depends_on_terms_and_vectors_and_on_nothing_else(tmp_path):
+    rows = {"cat": (1, 0), "dog": (0, 1)}
+    version = write(tmp_path / "a", rows).version
+    assert write(tmp_path / "b", rows).version == version
+    assert write(tmp_path / "c", rows, language="fr").version != version
+    assert write(tmp_path / "d", {"cat": (1, 0), "cow": (0, 1)}).version != version
+    assert write(tmp_path / "e", {"cat": (1, 0), "dog": (0.1, 1)}).version != version
+
+
+def test_verify_finds_a_changed_number_that_opening_does_not(tmp_path):
+    path = tmp_path / "s"
+    write(path, {"cat": (1, 0)}).verify()
+    content = bytearray((path / "vectors.npy").read_bytes())
+    content[-1] ^= 1
+    (path / "vectors.npy").write_bytes(bytes(content))
+    with pytest.raises(BadEmbeddings, match="damaged"):
+        Embeddings.open(path).verify()
+
+
+def test_a_pickled_store_is_opened_again(tiny):
+    copy = pickle.loads(pickle.dumps(tiny))
+    assert (copy.term_id("fr", "eau"), copy.version) == (7, tiny.version)
+
+
+def test_a_pickled_store_that_was_replaced_meanwhile_is_a_version_mismatch(tmp_path):
+    pickled = pickle.dumps(write(tmp_path / "s", {"cat": (1, 0)}))
+    write(tmp_path / "s", {"cow": (1, 0)}, replace=True)
+    with pytest.raises(VersionMismatch, match="start the service again"):
+        pickle.loads(pickled)
+
+
+def test_two_processes_open_one_store_at_a_time(tiny):
+    code = (
+        "import sys; from pathlib import Path; from reranker.embeddings import Embeddings\n"
+        "store = Embeddings.open(Path(sys.argv[1])); print(store.term_id('fr', 'pain'), flush=True); sys.stdin.read()"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(tiny.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    assert [process.stdout.readline() for process in processes] == [b"8\n", b"8\n"]
+    for process in processes:
+        process.communicate()
+        assert process.returncode == 0
+
+
+def test_threads_share_one_store(tiny, monkeypatch):
+    monkeypatch.setattr("reranker.embeddings._MAX_CACHED_TERMS", 2)  # so that the cache is emptied all the time
+    wrong = []
+
+    def look_up():
+        for _ in range(300):
+            wrong.extend(term for row, term in enumerate(POSITIONS["en"]) if tiny.term_id("en", term) != row)
+
+    threads = [Thread(target=look_up) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_store_that_is_not_there_is_not_found_and_the_commands_are_named(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for name in ("none", "empty"):
+        with pytest.raises(NotFound, match=r"sinkrank embeddings train.*import"):
+            Embeddings.open(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["vectors.npy", "term_bytes.npy", "term_offsets.npy", "languages.npy", "slots.npy"])
+@pytest.mark.parametrize("damage", ["missing", "cut short", "empty", "too long"])
+def test_a_damaged_file_is_named(tiny, name, damage):
+    file = tiny.path / name
+    content = file.read_bytes()
+    if damage == "missing":
+        file.unlink()
+    elif damage == "too long":
+        np.save(file, np.concatenate([np.load(file), np.load(file)]))
+    else:
+        file.write_bytes(b"" if damage == "empty" else content[:-1])
+    with pytest.raises(BadEmbeddings, match=name):
+        Embeddings.open(tiny.path)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"format": 99}, VersionMismatch, "format 99"),
+        ({"tokenizer_version": 0}, VersionMismatch, "tokenizer 0"),
+        ({"dim": "two"}, BadEmbeddings, "proper dim"),
+        ({"languages": None}, BadEmbeddings, "proper languages"),
+        ({"n_terms": 9}, BadEmbeddings, "damaged"),
+    ],
+)
+def test_meta_that_does_not_fit_is_refused(tiny, change, error, message):
+    meta = tiny.path / "meta.json"
+    meta.write_text(json.dumps({**json.loads(meta.read_text()), **change}))
+    with pytest.raises(error, match=message):
+        Embeddings.open(tiny.path)
+
+
+def test_meta_that_is_not_json_is_refused(tiny):
+    (tiny.path / "meta.json").write_text("{")
+    with pytest.raises(BadEmbeddings, match="not JSON"):
+        Embeddings.open(tiny.path)
+
+
+def test_nothing_stands_under_the_name_until_the_commit(tmp_path):
+    path = tmp_path / "deep" / "store"
+    with EmbeddingsWriter(path, dim=2, source="test") as writer:
+        writer.append("en", ["cat"], np.ones((1, 2)))
+        assert not path.exists()
+        writer.commit()
+        assert path.exists()
+    assert [entry.name for entry in path.parent.iterdir()] == ["store"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_writer_that_is_broken_off_leaves_nothing(tmp_path, error):
+    def break_off():
+        with EmbeddingsWriter(tmp_path / "store", dim=2, source="test") as writer:
+            writer.append("en", ["cat"], np.ones((1, 2)))
+            raise error
+
+    with pytest.raises(error):
+        break_off()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_is_not_overwritten_unless_asked_for(tmp_path):
+    write(tmp_path / "s", {"cat": (1, 0)})
+    with pytest.raises(BadInput, match="--replace"):
+        write(tmp_path / "s", {"cow": (1, 0)})
+    assert write(tmp_path / "s", {"cow": (1, 0)}, replace=True).term(0) == ("en", "cow")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["s"]
+
+
+def test_a_failed_replacement_leaves_the_old_store(tmp_path):
+    write(tmp_path / "s", {"cat": (1, 0)})
+    with pytest.raises(BadEmbeddings):
+        write(tmp_path / "s", {"cow": (np.nan, 0)}, replace=True)
+    assert Embeddings.open(tmp_path / "s").term(0) == ("en", "cat")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["s"]
+
+
+def test_a_folder_that_is_no_store_is_never_replaced(tmp_path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1").write_text("years of work")
+    with pytest.raises(BadInput, match="not an embedding store"):
+        write(tmp_path / "thesis", {"cat": (1, 0)}, replace=True)
+    assert (tmp_path / "thesis" / "chapter1").exists()
+
+
+@pytest.mark.parametrize(
+    ("vector", "message"),
+    [((0, 0), "'cow'.*zero vector"), ((np.nan, 1), "'cow'.*NaN"), ((np.inf, 1), "'cow'.*infinity")],
+)
+def test_a_vector_without_direction_is_refused_with_its_term(tmp_path, vector, message):
+    with pytest.raises(BadEmbeddings, match=message):
+        write(tmp_path / "s", {"cat": (1, 0), "cow": vector})
+
+
+def test_vectors_of_another_dimension_are_refused(tmp_path):
+    with (
+        EmbeddingsWriter(tmp_path / "s", dim=2, source="test") as writer,
+        pytest.raises(BadEmbeddings, match=r"\(1, 3\)"),
+    ):
+        writer.append("en", ["cat"], np.ones((1, 3)))
+
+
+def test_of_a_term_given_twice_the_first_counts(tmp_path):
+    with EmbeddingsWriter(tmp_path / "s", dim=2, source="test") as writer:
+        assert writer.append("en", ["cat", "cat"], np.eye(2)) == 1
+        assert writer.append("en-GB", ["cat", "dog"], np.eye(2)) == 1
+        assert (writer.n_duplicates, dict(writer.counts)) == (2, {"en": 2})
+        writer.commit()
+    assert Embeddings.open(tmp_path / "s").vectors.tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_store_without_terms_is_refused(tmp_path):
+    with (
+        EmbeddingsWriter(tmp_path / "s", dim=2, source="test") as writer,
+        pytest.raises(BadEmbeddings, match="no term"),
+    ):
+        writer.commit()
+
+
+def test_a_writer_is_used_in_a_with_statement(tmp_path):
+    with pytest.raises(BadEmbeddings, match="with statement"):
+        EmbeddingsWriter(tmp_path / "s", dim=2, source="test").append("en", ["cat"], np.ones((1, 2)))
