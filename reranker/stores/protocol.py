@@ -104,9 +104,7 @@ class Filters:
     metadata: Mapping[str, tuple[Scalar, ...] | Range] = field(default_factory=dict)
 
     @classmethod
-    def parse(
-        cls, languages: Iterable[str] | None = None, metadata: Mapping[str, Any] | None = None
-    ) -> Filters:
+    def parse(cls, languages: Iterable[str] | None = None, metadata: Mapping[str, Any] | None = None) -> Filters:
         """Reads filters as they stand in a request: `{"module": "swriter", "year": {"gte": 2000}, "tag": ["a", "b"]}`.
 
         Raises:
