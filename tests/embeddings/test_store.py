@@ -199,7 +199,7 @@ def test_two_processes_open_one_store_at_a_time(tiny):
 
 
 def test_threads_share_one_store(tiny, monkeypatch):
-    monkeypatch.setattr("reranker.embeddings._MAX_CACHED_TERMS", 2)  # so that the cache is emptied all the time
+    monkeypatch.setattr("reranker.embeddings.store._MAX_CACHED_TERMS", 2)  # so that the cache is emptied all the time
     wrong = []
 
     def look_up():

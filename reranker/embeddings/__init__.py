@@ -1,0 +1,15 @@
+"""Embedding stores: folders of word embeddings in one space for several languages, written once and then read.
+
+    vectors.npy               (n_terms, dim) float32, L2-normalised; frequent terms of a language come first
+    term_bytes.npy, term_offsets.npy, languages.npy, slots.npy     the vocabulary (`vocabulary.py`)
+    document_frequencies.npy  (n_terms,) int32, only where the training text was counted
+    meta.json                 what is in the folder, and its version
+
+All arrays are memory-mapped: opening reads no vector, and the processes of a host share one copy.
+"""
+
+from reranker.embeddings.folder import FORMAT, check_output
+from reranker.embeddings.store import Embeddings
+from reranker.embeddings.writer import EmbeddingsWriter
+
+__all__ = ["FORMAT", "Embeddings", "EmbeddingsWriter", "check_output"]

@@ -1,0 +1,94 @@
+"""Knows the files of an embedding store's folder: their names, `meta.json`, and how they come to rest on the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, BinaryIO
+from uuid import uuid4
+
+from reranker.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
+from reranker.tokens import TOKENIZER_VERSION
+
+FORMAT = 1
+
+META = "meta.json"
+VECTORS = "vectors.npy"
+DOCUMENT_FREQUENCIES = "document_frequencies.npy"
+
+
+def check_output(output: Path, *, replace: bool) -> None:
+    """Whether a store may be made at a path; call it before long work.
+
+    Raises:
+        BadInput: something is there and `replace` is not given, or it is not an embedding store.
+    """
+    if not output.exists():
+        return
+    if not replace:
+        raise BadInput(f"{output} exists already; give --replace to put the new one in its place, or give another path")
+    if not output.is_dir() or (any(output.iterdir()) and not (output / META).is_file()):
+        raise BadInput(f"{output} is not an embedding store, so it is not replaced; give another path")
+
+
+def read_meta(path: Path) -> Mapping[str, Any]:
+    cure = "make a store with `sinkrank embeddings train` or `sinkrank embeddings import`"
+    if not path.exists():
+        raise NotFound(f"there are no embeddings at {path}; {cure}")
+    if not (path / META).is_file():
+        raise NotFound(f"{path} is not an embedding store (it has no {META}); {cure}")
+    try:
+        meta = json.loads((path / META).read_bytes())
+    except ValueError as error:
+        raise BadEmbeddings(f"{path / META} is not JSON ({error}); import or train the embeddings again") from error
+    if not isinstance(meta, dict) or "format" not in meta:
+        raise NotFound(f"{path} is not an embedding store ({META} has no format number); {cure}")
+    found = (meta["format"], meta.get("tokenizer_version"))
+    if found != (FORMAT, TOKENIZER_VERSION):
+        raise VersionMismatch(
+            f"the embeddings in {path} are of format {found[0]} and tokenizer {found[1]}, not {FORMAT} and "
+            f"{TOKENIZER_VERSION}; import or train them again"
+        )
+    _check_meta(path, meta)
+    return meta
+
+
+def _check_meta(path: Path, meta: Mapping[str, Any]) -> None:
+    wrong = [name for name in ("dim", "n_terms", "n_term_bytes") if not isinstance(meta.get(name), int)]
+    wrong += [name for name in ("version",) if not isinstance(meta.get(name), str)]
+    wrong += [name for name in ("languages",) if not isinstance(meta.get(name), dict)]
+    wrong += [name for name in ("n_documents",) if not isinstance(meta.get(name, 0), dict | None)]
+    if wrong:
+        raise BadEmbeddings(f"{path / META} has no proper {', '.join(wrong)}; import or train the embeddings again")
+
+
+def version_hasher(dim: int) -> blake2b:
+    return blake2b(f"{FORMAT}:{dim}:".encode(), digest_size=8)
+
+
+def sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def close_synced(file: BinaryIO) -> None:
+    sync(file)
+    file.close()
+
+
+def sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # some file systems cannot, and the rename is whole all the same
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def sibling(output: Path, purpose: str) -> Path:
+    """A hidden name beside a folder, so that moving it there is a rename within one file system."""
+    return output.with_name(f".{output.name}.{purpose}-{uuid4().hex[:12]}")

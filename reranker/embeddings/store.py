@@ -1,0 +1,241 @@
+"""Turns terms into embeddings and texts into bags of words, from a folder that is written once and then read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
+from reranker.bags import BagOfWords, WeightedBag
+from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta, version_hasher
+from reranker.embeddings.vocabulary import Vocabulary, open_array
+from reranker.errors import BadEmbeddings, UnknownLanguage, UnknownWords, VersionMismatch
+from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.tokens import normalize_term, tokenize
+
+# Some 100 bytes an entry: at most 20 MB a language, and running text has fewer common terms.
+_MAX_CACHED_TERMS = 200_000
+_CHUNK_ROWS = 16_384  # 20 MB of vectors at 300 dimensions
+# Rounding leaves about 1e-8 of a mean of unit vectors that cancel out in float32.
+_VANISHING_NORM = 1e-6
+_MAX_SPELLINGS = 3
+
+
+class Embeddings:
+    """An embedding store, opened read-only; threads may share it, and a pickled one is opened again by path.
+
+    Attributes:
+        path: the folder.
+        vectors: (n_terms, dim) float32 memory map; each row has length 1.
+        n_terms: number of terms, all languages.
+        dim: dimensions of an embedding.
+        languages: the ISO 639-1 codes held.
+        version: a hash of terms and vectors: term ids of two stores of one version mean the same.
+        meta: `meta.json` as it stands.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        meta: Mapping[str, Any],
+        vectors: NDArray[np.float32],
+        vocabulary: Vocabulary,
+        document_frequencies: NDArray[np.int32] | None,
+    ) -> None:
+        self.path = path
+        self.meta = meta
+        self.vectors = vectors
+        self.vocabulary = vocabulary
+        self.n_terms, self.dim = vectors.shape
+        self.languages = vocabulary.languages
+        self.version: str = meta["version"]
+        self._rows = np.asarray(vectors)  # the same memory; picking rows of a plain array is faster
+        self._document_frequencies = document_frequencies
+        self._known: dict[str, dict[str, int]] = {language: {} for language in self.languages}
+
+    @classmethod
+    def open(cls, path: Path) -> Embeddings:
+        """Opens a store that `sinkrank embeddings train` or `import` has made.
+
+        Raises:
+            NotFound: there is no store at the path.
+            BadEmbeddings: the store is damaged: a file is missing or not of the size that `meta.json` gives.
+            VersionMismatch: the store was made by another format or tokenizer.
+        """
+        path = Path(path).resolve()
+        meta = read_meta(path)
+        n_terms, dim = meta["n_terms"], meta["dim"]
+        vocabulary = Vocabulary.open(path, list(meta["languages"]), n_terms, meta["n_term_bytes"])
+        vectors = open_array(path / VECTORS, np.float32, (n_terms, dim))
+        frequencies = None
+        if meta["n_documents"] is not None:
+            frequencies = open_array(path / DOCUMENT_FREQUENCIES, np.int32, (n_terms,))
+        return cls(path, meta, vectors, vocabulary, frequencies)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self.path, self.version)
+
+    def __repr__(self) -> str:
+        return f"<Embeddings {self.path}: {self.n_terms} terms, dim {self.dim}, {' '.join(self.languages)}>"
+
+    def term_id(self, language: str, term: str) -> int | None:
+        """The row of a term, or None; the caller has normalised it (`reranker.tokens.normalize_term`)."""
+        known = self._known.get(language)
+        if known is None:
+            return None
+        found = known.get(term)
+        if found is None:
+            found = self.vocabulary.find(language, term)
+            if len(known) >= _MAX_CACHED_TERMS:
+                known.clear()  # a thread that reads meanwhile only looks the term up again
+            known[term] = found
+        return found if found >= 0 else None
+
+    def term(self, term_id: int) -> tuple[str, str]:
+        """The (language, term) of a row.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        return self.vocabulary.term(term_id)
+
+    def bag(self, text: str, language: str) -> BagOfWords:
+        """The known words among a text's tokens, counted (`reranker.tokens.tokenize`)."""
+        return self.bag_of_tokens(tokenize(text, language), language)
+
+    def bag_of_tokens(self, tokens: Iterable[str], language: str) -> BagOfWords:
+        """The known words among tokens of one language, counted; a language that is not held has none."""
+        counts: dict[int, int] = {}
+        n_unknown = 0
+        for token, count in Counter(tokens).items():
+            term_id = self.term_id(language, token)
+            if term_id is None:
+                n_unknown += count
+            else:
+                counts[term_id] = count
+        term_ids = sorted(counts)
+        return BagOfWords(
+            np.array(term_ids, dtype=np.int32),
+            np.array([counts[term_id] for term_id in term_ids], dtype=np.int32),
+            n_unknown,
+        )
+
+    def nbow(self, bag: WeightedBag) -> NDArray[np.float32] | None:
+        """The L2-normalised weighted mean of a bag's embeddings (nBOW; Balikas et al. 2018).
+
+        Returns:
+            (dim,) float32 of length 1; None for an empty bag and where the embeddings cancel out.
+        """
+        if not len(bag):
+            return None
+        mean = bag.weights.astype(np.float32) @ self._rows[bag.term_ids]
+        norm = float(np.linalg.norm(mean))
+        return (mean / norm).astype(np.float32) if norm > _VANISHING_NORM else None
+
+    @cached_property
+    def idf(self) -> IdfTable:
+        """The training text's figures, for an index that has none of its own; empty if none were kept."""
+        frequencies = self._document_frequencies
+        if frequencies is None:
+            return IdfTable()
+        languages = {}
+        for language, n_documents in self.meta["n_documents"].items():
+            term_ids = self.vocabulary.term_ids(language)
+            counts: NDArray[np.int32] = np.asarray(frequencies)[term_ids]
+            kept = counts > 0
+            languages[language] = DocumentFrequencies(n_documents, term_ids[kept].astype(np.int32), counts[kept])
+        return IdfTable(languages)
+
+    def nearest(self, term: str, language: str, target_language: str | None, n: int) -> list[tuple[str, str, float]]:
+        """The `n` terms of the highest cosine with a term, which is itself left out; exact, over all rows.
+
+        Args:
+            term: as a person writes it; it is normalised here.
+            target_language: terms of this language only; None for all.
+
+        Returns:
+            (language, term, cosine), the nearest first; equal cosines by term id.
+
+        Raises:
+            UnknownLanguage: a language that the store does not hold.
+            UnknownWords: the term has no embedding; near spellings that have one are named.
+        """
+        self._check_language(language)
+        if target_language is not None:
+            self._check_language(target_language)
+        term_id = self.term_id(language, normalize_term(term))
+        if term_id is None:
+            raise UnknownWords(self._unknown_word(term, language))
+        cosines = self._cosines(self._rows[term_id])
+        wanted = np.ones(self.n_terms, dtype=bool)
+        if target_language is not None:
+            wanted = self.vocabulary.places == self.languages.index(target_language)
+        wanted[term_id] = False
+        ids = np.flatnonzero(wanted)
+        if 0 < n < len(ids):
+            # All that tie with the n-th stay, so that the order below decides between them.
+            least = np.partition(cosines[ids], len(ids) - n)[len(ids) - n]
+            ids = ids[cosines[ids] >= least]
+        best = ids[np.argsort(-cosines[ids], kind="stable")][: max(0, n)]
+        return [(*self.term(int(row)), float(cosines[row])) for row in best]
+
+    def verify(self) -> None:
+        """Reads every term and vector and compares their hash with the version; `open` only compares sizes.
+
+        Raises:
+            BadEmbeddings: they differ.
+        """
+        hasher = version_hasher(self.dim)
+        for start in range(0, self.n_terms, _CHUNK_ROWS):
+            hasher.update(self._rows[start : start + _CHUNK_ROWS].data)
+        hasher.update(self.vocabulary.digest())
+        if hasher.hexdigest() != self.version:
+            raise BadEmbeddings(
+                f"the contents of {self.path} have hash {hasher.hexdigest()}, but meta.json says "
+                f"{self.version}; the embedding store is damaged: import or train it again"
+            )
+
+    def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        cosines = np.empty(self.n_terms, dtype=np.float32)
+        for start in range(0, self.n_terms, _CHUNK_ROWS):
+            chunk = self._rows[start : start + _CHUNK_ROWS]
+            np.matmul(chunk, vector, out=cosines[start : start + len(chunk)])
+        return cosines
+
+    def _check_language(self, language: str) -> None:
+        if language not in self.languages:
+            raise UnknownLanguage(
+                f"the embeddings in {self.path} hold no {language!r}, only {', '.join(self.languages)}; "
+                "give one of these, or import embeddings of that language"
+            )
+
+    def _unknown_word(self, term: str, language: str) -> str:
+        wanted = normalize_term(term)
+        # One edit in three letters at most, so that no far-fetched word is offered.
+        spellings = process.extract(
+            wanted,
+            [known for _, known in self.vocabulary.terms(language)],
+            scorer=Levenshtein.distance,
+            score_cutoff=max(1, len(wanted) // 3),
+            limit=_MAX_SPELLINGS,
+        )
+        if not spellings:
+            return f"{term!r} has no embedding in language {language!r}; try another word"
+        near = ", ".join(repr(spelling) for spelling, _, _ in spellings)
+        return f"{term!r} has no embedding in language {language!r}; spelled alike are {near}"
+
+
+def _reopen(path: Path, version: str) -> Embeddings:
+    embeddings = Embeddings.open(path)
+    if embeddings.version != version:
+        raise VersionMismatch(
+            f"the embeddings in {path} are now of version {embeddings.version}, not {version}; start the service again"
+        )
+    return embeddings

@@ -1,0 +1,225 @@
+"""Writes an embedding store block by block; it appears under its name whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.embeddings.folder import (
+    DOCUMENT_FREQUENCIES,
+    FORMAT,
+    META,
+    VECTORS,
+    check_output,
+    close_synced,
+    sibling,
+    sync,
+    sync_folder,
+    version_hasher,
+)
+from reranker.embeddings.vocabulary import VocabularyBuilder
+from reranker.errors import BadEmbeddings
+from reranker.languages import language_code
+from reranker.tokens import TOKENIZER_VERSION
+
+
+class EmbeddingsWriter:
+    """Writes an embedding store block by block; nothing stands under its name until `commit`.
+
+        with EmbeddingsWriter(path, dim=300, source="wiki.fr.vec") as writer:
+            writer.append("fr", ["chat", "chien"], vectors)
+            writer.commit()
+
+    Leaving the block without `commit`, by an exception or Ctrl-C too, removes all that was written.
+
+    Attributes:
+        n_duplicates: rows left out because their language had the term already; the first counts.
+        counts: terms of each language so far.
+    """
+
+    def __init__(self, output: Path, *, dim: int, source: object, replace: bool = False) -> None:
+        """
+        Args:
+            output: the folder to make.
+            source: where the embeddings come from, for `meta.json`; anything that JSON can hold.
+            replace: whether to put the new store in the place of an old one; the old one goes last.
+
+        Raises:
+            BadInput: the folder exists and may not be replaced, or is not an embedding store.
+        """
+        self._output = Path(output).resolve()
+        self._replace = replace
+        check_output(self._output, replace=replace)
+        if dim < 1:
+            raise BadEmbeddings(f"dim is {dim}; an embedding has at least 1 dimension")
+        self._dim = dim
+        self._source = source
+        self._vocabulary = VocabularyBuilder()
+        self._hasher = version_hasher(dim)
+        self._frequencies: list[NDArray[np.int32]] = []
+        self._folder: Path | None = None
+        self._vectors: BinaryIO | None = None
+        self.n_duplicates = 0
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        return self._vocabulary.counts
+
+    def __enter__(self) -> Self:
+        self._output.parent.mkdir(parents=True, exist_ok=True)
+        self._folder = sibling(self._output, "partial")
+        try:
+            self._folder.mkdir()
+            self._vectors = (self._folder / VECTORS).open("wb")
+            _write_header(self._vectors, 0, self._dim)
+        except BaseException:
+            self._discard()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._discard()
+
+    def append(
+        self,
+        language: str,
+        terms: Sequence[str],
+        vectors: NDArray[np.floating[Any]],
+        document_frequencies: NDArray[np.integer[Any]] | None = None,
+    ) -> int:
+        """Adds terms of one language, the most frequent first.
+
+        Args:
+            terms: normalised, k of them.
+            vectors: (k, dim), of any length but 0; they are normalised here.
+            document_frequencies: (k,) documents of the training text with each term; for all blocks or none.
+
+        Returns:
+            How many were new; the others are counted in `n_duplicates`.
+
+        Raises:
+            BadEmbeddings: a wrong shape, a vector with NaN or infinity, or a zero vector; its term is named.
+        """
+        language = language_code(language)
+        if vectors.shape != (len(terms), self._dim):
+            raise BadEmbeddings(
+                f"{len(terms)} terms of language {language!r} came with vectors of shape {vectors.shape}, "
+                f"not ({len(terms)}, {self._dim}); all embeddings of a store have as many dimensions"
+            )
+        rows = self._normalised(language, terms, vectors)
+        kept = np.array([self._vocabulary.add(language, term) for term in terms], dtype=bool)
+        self.n_duplicates += int(len(terms) - kept.sum())
+        block = np.ascontiguousarray(rows[kept])
+        self._open_file().write(block.data)
+        self._hasher.update(block.data)
+        if document_frequencies is not None:
+            self._frequencies.append(np.asarray(document_frequencies, dtype=np.int32)[kept])
+        return len(block)
+
+    def _normalised(self, language: str, terms: Sequence[str], vectors: NDArray[Any]) -> NDArray[np.float32]:
+        rows = vectors.astype(np.float64)
+        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        usable = np.isfinite(norms) & (norms > 0)
+        if not usable.all():
+            bad = int(np.argmin(usable))
+            what = "a zero vector" if norms[bad] == 0 else "a vector with NaN or infinity in it"
+            raise BadEmbeddings(f"the term {terms[bad]!r} of language {language!r} has {what}; leave the term out")
+        rows /= norms[:, None]
+        return rows.astype(np.float32)
+
+    def commit(self, n_documents: Mapping[str, int] | None = None) -> None:
+        """Finishes the store and puts it in its place.
+
+        Args:
+            n_documents: documents of the training text of each language, if document frequencies were given.
+
+        Raises:
+            BadEmbeddings: there are no terms, or document frequencies for some of them only.
+            BadInput: the folder has come into being meanwhile.
+        """
+        n_terms = len(self._vocabulary)
+        if not n_terms:
+            raise BadEmbeddings("no term is left to write; see which were skipped, and check the file's language")
+        counted = sum(len(block) for block in self._frequencies)
+        if counted != (n_terms if n_documents is not None else 0):
+            raise BadEmbeddings(
+                f"document frequencies came for {counted} of {n_terms} terms, and n_documents is "
+                f"{n_documents}; give both for all terms or for none"
+            )
+        folder, vectors = self._folder, self._open_file()
+        if folder is None:
+            raise BadEmbeddings("the writer is closed; open it again")
+        vectors.seek(0)
+        _write_header(vectors, n_terms, self._dim)
+        close_synced(vectors)
+        self._vectors = None
+        arrays = dict(self._vocabulary.arrays())
+        if n_documents is not None:
+            arrays[DOCUMENT_FREQUENCIES] = np.concatenate(self._frequencies)
+        for name, values in arrays.items():
+            with (folder / name).open("wb") as file:
+                np.save(file, values, allow_pickle=False)
+                sync(file)
+        with (folder / META).open("wb") as file:
+            file.write(json.dumps(self._meta(n_documents), ensure_ascii=False, indent=2).encode() + b"\n")
+            sync(file)
+        sync_folder(folder)
+        self._put_in_place(folder)
+        self._folder = None
+
+    def _meta(self, n_documents: Mapping[str, int] | None) -> dict[str, Any]:
+        hasher = self._hasher.copy()
+        hasher.update(self._vocabulary.digest())
+        return {
+            "format": FORMAT,
+            "version": hasher.hexdigest(),
+            "tokenizer_version": TOKENIZER_VERSION,
+            "dim": self._dim,
+            "n_terms": len(self._vocabulary),
+            "n_term_bytes": self._vocabulary.n_term_bytes,
+            "languages": dict(self.counts),
+            "n_documents": None if n_documents is None else dict(n_documents),
+            "source": self._source,
+        }
+
+    def _put_in_place(self, folder: Path) -> None:
+        """Renames the finished folder; an old store steps aside first and is removed last."""
+        check_output(self._output, replace=self._replace)
+        old = sibling(self._output, "old")
+        try:
+            if self._output.exists():
+                self._output.rename(old)
+            folder.rename(self._output)
+        except BaseException:
+            if old.exists() and not self._output.exists():
+                old.rename(self._output)
+            raise
+        sync_folder(self._output.parent)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def _open_file(self) -> BinaryIO:
+        if self._vectors is None:
+            raise BadEmbeddings("the writer is not open; use it in a with statement, and once")
+        return self._vectors
+
+    def _discard(self) -> None:
+        if self._vectors is not None:
+            self._vectors.close()
+            self._vectors = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+
+def _write_header(file: BinaryIO, n_terms: int, dim: int) -> None:
+    """The header of `vectors.npy`; NumPy leaves room for the first axis to grow, so it can be rewritten."""
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (n_terms, dim)})
