@@ -1,0 +1,84 @@
+"""Checks what is given to a store by rules that hold for every store, so that an index can move from one to another."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.documents import EncodedDocument
+from reranker.errors import BadInput
+
+# OpenSearch and Elasticsearch refuse a longer `_id`.
+MAX_ID_BYTES = 512
+
+# Longer strings of the metadata are kept but cannot be filtered by (`ignore_above` in mappings/*.json).
+MAX_FILTERABLE_LENGTH = 1024
+
+# The widest vector that both engines take.
+MAX_DIM = 4096
+
+
+def document_problem(encoded: EncodedDocument, dim: int) -> str | None:
+    """Why a document cannot be in an index of vectors (dim,), or None if it can."""
+    document = encoded.document
+    if not document.doc_id:
+        return "the id is empty; give each document a unique id"
+    if not document.language:
+        return "the language is empty; give an ISO 639-1 code"
+    try:
+        metadata = json.dumps(dict(document.metadata), ensure_ascii=False, allow_nan=False)
+        "".join((document.language, document.title, document.text, document.url, metadata)).encode()
+        n_id_bytes = len(document.doc_id.encode())
+    except UnicodeEncodeError:
+        return "it holds half of a surrogate pair; decode the source as UTF-8 again"
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"the metadata is not JSON ({error}); use strings, finite numbers, booleans, lists and objects"
+    if n_id_bytes > MAX_ID_BYTES:
+        return f"the id has {n_id_bytes} bytes; {MAX_ID_BYTES} is the most that an engine takes"
+    return None if encoded.nbow is None else _vector_problem(encoded.nbow, dim)
+
+
+def check_query_vector(vector: NDArray[Any], dim: int) -> NDArray[np.float32]:
+    """The vector as (dim,) float32.
+
+    Raises:
+        BadInput: it has another shape, or cannot have a cosine.
+    """
+    problem = _vector_problem(vector, dim)
+    if problem:
+        raise BadInput(f"the query's {problem}")
+    return np.ascontiguousarray(vector, dtype=np.float32)
+
+
+def check_depth(depth: int, largest: int | None = None) -> int:
+    """The depth, if that many candidates can be asked for.
+
+    Raises:
+        BadInput: otherwise.
+    """
+    if depth < 1 or (largest is not None and depth > largest):
+        most = "" if largest is None else f" and at most {largest}"
+        raise BadInput(f"depth is {depth}; give at least 1{most}")
+    return depth
+
+
+def check_dim(dim: int) -> int:
+    """The dimension, if an index can be made with it.
+
+    Raises:
+        BadInput: otherwise.
+    """
+    if not 1 <= dim <= MAX_DIM:
+        raise BadInput(f"the embeddings have {dim} dimensions; an index takes 1 to {MAX_DIM}")
+    return dim
+
+
+def _vector_problem(vector: NDArray[Any], dim: int) -> str | None:
+    if vector.shape != (dim,):
+        return f"nBOW embedding has shape {vector.shape}, not {(dim,)}; encode with the embeddings of the index"
+    if not np.isfinite(vector).all() or not vector.any():
+        return "nBOW embedding is zero or not finite; leave it out where no word is known"
+    return None

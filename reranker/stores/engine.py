@@ -1,0 +1,244 @@
+"""A store in OpenSearch or Elasticsearch: the one class that asks an engine for our own indices."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from opensearchpy import exceptions
+
+from mappings import index_definition
+from reranker.documents import Candidate, EncodedDocument
+from reranker.errors import BadInput, NotFound, NotOurIndex
+from reranker.idf import IdfTable
+from reranker.stores.addresses import Distribution, EngineAddress
+from reranker.stores.checks import check_depth, check_dim, check_query_vector
+from reranker.stores.engine_bulk import BulkWriter
+from reranker.stores.engine_client import connect, detect_distribution, engine_errors, time_out
+from reranker.stores.engine_idf import IDF_INDEX, EngineIdf
+from reranker.stores.engine_queries import (
+    MAX_DEPTH,
+    bm25_body,
+    filter_clauses,
+    knn_body,
+    read_candidates,
+    read_encoded,
+)
+from reranker.stores.protocol import Filters, IndexDescription, WriteResult, check_index_name
+
+_log = logging.getLogger(__name__)
+
+# How long an index is taken to be what it was: a search would ask for its mapping first otherwise.
+_TRUST_SECONDS = 30.0
+
+# Making or dropping an index waits for the whole cluster.
+_LEAST_ADMIN_TIMEOUT_S = 60.0
+
+# More languages than ISO 639-1 has codes.
+_MAX_LANGUAGES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What an index was found to be at a moment.
+
+    Attributes:
+        name: its own, also where it was asked for by an alias.
+        languages: of its documents, so that BM25 asks in these alone; None before a BM25 search needed them.
+    """
+
+    name: str
+    description: IndexDescription
+    asked_at: float
+    languages: tuple[str, ...] | None = None
+
+
+class EngineStore:
+    """A `Store` in an engine; see `reranker.stores.protocol.Store`."""
+
+    def __init__(
+        self,
+        address: EngineAddress,
+        *,
+        ca_certs: Path | None = None,
+        timeout_s: float = 30.0,
+        verify_certs: bool = True,
+    ) -> None:
+        self._address = address.shown
+        self._timeout_s = timeout_s
+        self._admin_timeout = time_out(max(_LEAST_ADMIN_TIMEOUT_S, timeout_s))
+        self._client = connect(address, ca_certs, timeout_s, verify_certs)
+        self._idf = EngineIdf(self._client)
+        self._lock = threading.Lock()
+        # `opensearch://` is what people write for either; only the rarer scheme is taken at its word.
+        self._distribution_found: Distribution | None = (
+            "elasticsearch" if address.distribution == "elasticsearch" else None
+        )
+        self._known: dict[str, _Known] = {}
+
+    @property
+    def address(self) -> str:
+        return self._address
+
+    def indices(self) -> list[str]:
+        with engine_errors(self._address):
+            found = self._client.indices.get_mapping(params={"filter_path": "*.mappings._meta.sinkrank"})
+        return sorted(found)
+
+    def create(self, index: str, description: IndexDescription) -> None:
+        check_index_name(index)
+        check_dim(description.dim)
+        if index == IDF_INDEX:
+            raise BadInput(f"{index!r} is where Sinkrank keeps its idf tables; take another name")
+        with engine_errors(self._address, index):
+            self._forget(index)
+            definition = index_definition(self._distribution(), description, self._has_language_analyzers())
+            try:
+                self._client.indices.create(index=index, body=definition, request_timeout=self._admin_timeout)
+            except exceptions.RequestError as error:
+                if error.error in ("resource_already_exists_exception", "invalid_index_name_exception"):
+                    raise BadInput(
+                        f"{self._address} has {index!r} already, or takes no such name; take another, or make the "
+                        f"index anew with --rebuild"
+                    ) from error
+                raise
+            self._idf.forget(index)  # of an index of this name that was deleted by other means
+
+    def describe(self, index: str) -> IndexDescription:
+        return self._ask(index).description
+
+    def drop(self, index: str) -> None:
+        known = self._ask(index)
+        with engine_errors(self._address, index):
+            self._forget(index)
+            self._client.indices.delete(index=known.name, request_timeout=self._admin_timeout)
+            self._idf.forget(known.name)
+
+    def write(self, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
+        known = self._ask(index)
+        return self._write(known, documents)
+
+    def refresh(self, index: str) -> None:
+        known = self._ask(index)
+        with engine_errors(self._address, index):
+            self._client.indices.refresh(index=known.name, request_timeout=self._admin_timeout)
+
+    def count(self, index: str, filters: Filters = Filters()) -> int:
+        known = self._trusted(index)
+        with engine_errors(self._address, index):
+            query = {"query": {"bool": {"filter": filter_clauses(filters)}}}
+            return int(self._client.count(index=known.name, body=query)["count"])
+
+    def fetch(self, index: str, doc_id: str) -> EncodedDocument:
+        known = self._trusted(index)
+        with engine_errors(self._address, index):
+            # Not GET /INDEX/_doc/ID: an id such as `..` is no part of a path.
+            answer = self._client.mget(index=known.name, body={"ids": [doc_id]})
+        (found,) = answer["docs"]
+        if not found.get("found"):
+            self._ask(index)  # the index may be gone since it was last looked at
+            raise NotFound(f"index {index!r} has no document {doc_id!r}; a search shows the ids that it has")
+        return read_encoded(found)
+
+    def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
+        check_depth(depth, MAX_DEPTH)
+        known = self._trusted(index)
+        vector = check_query_vector(vector, known.description.dim)
+        with engine_errors(self._address, index):
+            body = knn_body(self._distribution(), vector, depth, filters)
+            return read_candidates(self._client.search(index=known.name, body=body), scores_are_cosines=True)
+
+    def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
+        check_depth(depth, MAX_DEPTH)
+        known = self._trusted(index)
+        with engine_errors(self._address, index):
+            languages = filters.languages or self._languages(index, known)
+            if not languages:
+                return []
+            body = bm25_body(self._distribution(), text, languages, depth, filters)
+            return read_candidates(self._client.search(index=known.name, body=body), scores_are_cosines=False)
+
+    def idf(self, index: str) -> IdfTable:
+        known = self._ask(index)
+        with engine_errors(self._address, index):
+            return self._idf.load(known.name)
+
+    def save_idf(self, index: str, table: IdfTable) -> None:
+        known = self._ask(index)
+        with engine_errors(self._address, index):
+            self._idf.save(known.name, table)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _write(self, known: _Known, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
+        with engine_errors(self._address, known.name):
+            writer = BulkWriter(self._client, self._distribution(), known.name, known.description.dim, self._timeout_s)
+            yield from writer.write(documents)
+
+    def _distribution(self) -> Distribution:
+        if self._distribution_found is None:
+            self._distribution_found = detect_distribution(self._client)
+        return self._distribution_found
+
+    def _has_language_analyzers(self) -> bool:
+        try:
+            self._client.indices.analyze(body={"analyzer": "english", "text": "analyzers"})
+        except exceptions.RequestError:
+            _log.warning(
+                "%s has no language analyzers (its module analysis-common is missing): BM25 will match words only as "
+                "they are written",
+                self._address,
+            )
+            return False
+        return True
+
+    def _trusted(self, index: str) -> _Known:
+        """What the index was found to be not long ago."""
+        known = self._known.get(index)
+        if known is None or time.monotonic() - known.asked_at > _TRUST_SECONDS:
+            known = self._ask(index)
+        return known
+
+    def _ask(self, index: str) -> _Known:
+        """What the index is now.
+
+        Raises:
+            NotFound, NotOurIndex, StoreUnavailable.
+        """
+        check_index_name(index)
+        with engine_errors(self._address, index):
+            answer = self._client.indices.get_mapping(index=index, params={"filter_path": "*.mappings._meta"})
+        if len(answer) > 1:
+            raise NotOurIndex(
+                f"{index!r} stands for {len(answer)} indices ({', '.join(sorted(answer))}); name one of them"
+            )
+        # Without `_meta` nothing of an index comes through the filter.
+        name = next(iter(answer), index)
+        meta = answer[name]["mappings"]["_meta"] if answer else None
+        known = _Known(name, IndexDescription.from_meta(meta, index), time.monotonic())
+        with self._lock:
+            self._known[index] = known
+        return known
+
+    def _languages(self, index: str, known: _Known) -> tuple[str, ...]:
+        if known.languages is None:
+            count: dict[str, Any] = {"terms": {"field": "lang", "size": _MAX_LANGUAGES}}
+            answer = self._client.search(index=known.name, body={"size": 0, "aggs": {"languages": count}})
+            languages = tuple(bucket["key"] for bucket in answer["aggregations"]["languages"]["buckets"])
+            if languages:  # an empty index is about to be filled
+                with self._lock:
+                    self._known[index] = replace(known, languages=languages)
+            return languages
+        return known.languages
+
+    def _forget(self, index: str) -> None:
+        with self._lock:
+            self._known.pop(index, None)

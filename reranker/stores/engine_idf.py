@@ -1,0 +1,150 @@
+"""Keeps the idf tables of an engine's indices in a hidden index of their own, so that no search of a user meets them.
+
+A table is written under its version first and made the current one by a single write after, so that a reader gets
+either the old table or the new one, never some of each.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import opensearchpy
+from numpy.typing import NDArray
+from opensearchpy import exceptions, helpers
+
+from reranker.errors import StoreUnavailable
+from reranker.idf import DocumentFrequencies, IdfTable
+
+IDF_INDEX = "sinkrank-idf"
+
+# 2.7 MB of base64: far below the longest string that the engines' JSON parser takes.
+_TERMS_PER_PART = 250_000
+
+# A reader may meet a table in the moment between its replacement and its deletion.
+_MAX_READS = 3
+
+_DEFINITION: dict[str, Any] = {
+    "settings": {"index": {"hidden": True, "number_of_shards": 1, "auto_expand_replicas": "0-1"}},
+    "mappings": {
+        "dynamic": "strict",
+        "_meta": {"sinkrank_idf": {"layout": 1}},
+        "properties": {
+            "index": {"type": "keyword"},
+            "version": {"type": "keyword"},
+            "parts": {"type": "keyword", "index": False, "doc_values": False},
+            "language": {"type": "keyword"},
+            "n_documents": {"type": "long"},
+            "term_ids": {"type": "binary"},
+            "counts": {"type": "binary"},
+        },
+    },
+}
+
+
+class EngineIdf:
+    """The idf tables of one engine."""
+
+    def __init__(self, client: opensearchpy.OpenSearch) -> None:
+        self._client = client
+
+    def load(self, index: str) -> IdfTable:
+        """The index's table; an empty one where none was saved.
+
+        Raises:
+            StoreUnavailable: parts of it are gone.
+        """
+        for _ in range(_MAX_READS):
+            part_ids = self._current_parts(index)
+            parts = self._get(part_ids)
+            if all(part is not None for part in parts):
+                return _joined([part for part in parts if part is not None])
+        raise StoreUnavailable(f"the idf of index {index!r} has lost parts; count it again with `sinkrank ingest`")
+
+    def save(self, index: str, table: IdfTable) -> None:
+        """Makes the table the index's current one."""
+        self._ensure_index()
+        old_parts = self._current_parts(index)
+        parts = dict(_parts(index, table))
+        # In requests of one part each: a table of every word of many languages has more bytes than one request may.
+        for part_id, part in parts.items():
+            self._client.index(index=IDF_INDEX, id=part_id, body=part)
+        manifest = {"index": index, "version": table.version, "parts": list(parts)}
+        self._client.index(index=IDF_INDEX, id=index, body=manifest)
+        self._delete([part_id for part_id in old_parts if part_id not in parts])
+
+    def forget(self, index: str) -> None:
+        """Deletes all that is kept of an index, also what a save that was broken off has left."""
+        query = {"query": {"term": {"index": index}}, "_source": False, "size": 10_000}
+        try:
+            self._client.indices.refresh(index=IDF_INDEX)
+            answer = self._client.search(index=IDF_INDEX, body=query)
+        except exceptions.NotFoundError:
+            return
+        self._delete([hit["_id"] for hit in answer["hits"]["hits"]])
+
+    def _ensure_index(self) -> None:
+        try:
+            self._client.indices.create(index=IDF_INDEX, body=_DEFINITION)
+        except exceptions.RequestError as error:
+            if error.error != "resource_already_exists_exception":
+                raise
+
+    def _current_parts(self, index: str) -> list[str]:
+        (manifest,) = self._get([index])
+        return [] if manifest is None else list(manifest["parts"])
+
+    def _get(self, ids: list[str]) -> list[dict[str, Any] | None]:
+        """The documents of these ids as they are now, searches' refresh or not; None for each that is not there."""
+        sources: list[dict[str, Any] | None] = []
+        for doc_id in ids:
+            answer = self._client.mget(index=IDF_INDEX, body={"ids": [doc_id]})
+            sources += [found.get("_source") for found in answer["docs"]]
+        return sources
+
+    def _delete(self, ids: list[str]) -> None:
+        actions = [{"_op_type": "delete", "_index": IDF_INDEX, "_id": doc_id} for doc_id in ids]
+        for _ in helpers.streaming_bulk(self._client, actions, raise_on_error=False):
+            pass  # what another has deleted meanwhile is gone, as it should be
+
+
+def _parts(index: str, table: IdfTable) -> Iterator[tuple[str, dict[str, Any]]]:
+    for language, frequencies in table.languages.items():
+        for start in range(0, max(1, len(frequencies.term_ids)), _TERMS_PER_PART):
+            chosen = slice(start, start + _TERMS_PER_PART)
+            part = {
+                "index": index,
+                "version": table.version,
+                "language": language,
+                "n_documents": frequencies.n_documents,
+                "term_ids": _packed(frequencies.term_ids[chosen]),
+                "counts": _packed(frequencies.counts[chosen]),
+            }
+            # No index name has a colon, and some proxies take an encoded slash apart.
+            yield f"{index}:{table.version}:{language}:{start // _TERMS_PER_PART}", part
+
+
+def _joined(parts: list[dict[str, Any]]) -> IdfTable:
+    by_language: dict[str, list[dict[str, Any]]] = {}
+    for part in parts:
+        by_language.setdefault(part["language"], []).append(part)
+    return IdfTable(
+        {
+            language: DocumentFrequencies(
+                of_language[0]["n_documents"],
+                np.concatenate([_unpacked(part["term_ids"]) for part in of_language]),
+                np.concatenate([_unpacked(part["counts"]) for part in of_language]),
+            )
+            for language, of_language in by_language.items()
+        }
+    )
+
+
+def _packed(numbers: NDArray[np.int32]) -> str:
+    return base64.b64encode(numbers.astype("<i4").tobytes()).decode("ascii")
+
+
+def _unpacked(packed: str) -> NDArray[np.int32]:
+    return np.frombuffer(base64.b64decode(packed), "<i4").astype(np.int32)

@@ -1,0 +1,92 @@
+"""Turns a text into the terms that the embedded store's BM25 counts: tokens, stemmed by the rules of their language."""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+
+import regex
+import snowballstemmer
+
+from reranker.tokens import tokenize
+
+# Languages without a stemmer are searched by their words as they stand.
+STEMMERS = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "eo": "esperanto",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "st": "sesotho",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    "yi": "yiddish",
+}
+
+# The tokens of the embeddings have no digits, but people search for versions, years and error codes.
+_NUMBER = regex.compile(r"\p{N}+")
+
+# Scripts that put no space between words: a run of letters is a whole sentence there.
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+
+# Words come again and again, and the stemmers are written in Python.
+_MAX_CACHED_TOKENS = 500_000
+
+_stemmers = threading.local()
+
+
+def bm25_terms(text: str, language: str, max_terms: int | None = None) -> list[str]:
+    """The terms of a text: its tokens stemmed, unspaced scripts in pairs of characters (as Lucene's `cjk` analyzer
+    does), then its numbers.
+
+    >>> bm25_terms("Runs in 2019", "en")
+    ['run', '2019']
+    """
+    terms: list[str] = []
+    for token in tokenize(text, language, max_terms):
+        terms.extend(_terms_of(token, language))
+    terms.extend(_NUMBER.findall(text))
+    return terms if max_terms is None else terms[:max_terms]
+
+
+@lru_cache(maxsize=_MAX_CACHED_TOKENS)
+def _terms_of(token: str, language: str) -> tuple[str, ...]:
+    if _UNSPACED.search(token):
+        return tuple(token[start : start + 2] for start in range(max(1, len(token) - 1)))
+    return (_stem(token, language),)
+
+
+def _stem(token: str, language: str) -> str:
+    name = STEMMERS.get(language)
+    if name is None:
+        return token
+    stemmer = getattr(_stemmers, name, None)
+    if stemmer is None:  # a stemmer keeps the word it works on, so each thread has its own
+        stemmer = snowballstemmer.stemmer(name)
+        setattr(_stemmers, name, stemmer)
+    return str(stemmer.stemWord(token))

@@ -1,0 +1,86 @@
+"""Exact nearest neighbours among the nBOW embeddings of one index in memory; knows nothing of where they are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorBlock:
+    """The vectors of an index at one moment; never changed in place, so that searches can go on while another is made.
+
+    Attributes:
+        generation: names the index's making; an index dropped and made again has another.
+        change: the index's change counter when the block was read.
+        row_ids: (n,) int64, ascending, which is the order of insertion.
+        vectors: (n, dim) float32, L2-normalised.
+    """
+
+    generation: str
+    change: int
+    row_ids: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+
+    @classmethod
+    def empty(cls, generation: str, dim: int) -> VectorBlock:
+        return cls(generation, -1, np.empty(0, np.int64), np.empty((0, dim), np.float32))
+
+    def updated(self, change: int, changed: list[tuple[int, bytes | None]]) -> VectorBlock:
+        """The block with rows added or replaced, by ascending row id; those without a vector are taken out."""
+        changed_ids = np.array([row_id for row_id, _ in changed], dtype=np.int64)
+        present = [(row_id, nbow) for row_id, nbow in changed if nbow is not None]
+        new_ids = np.array([row_id for row_id, _ in present], dtype=np.int64)
+        packed = b"".join(nbow for _, nbow in present)
+        new_vectors = np.frombuffer(packed, dtype="<f4").astype(np.float32, copy=False)
+        kept = ~np.isin(self.row_ids, changed_ids)
+        row_ids = np.concatenate([self.row_ids[kept], new_ids])
+        vectors = np.concatenate([self.vectors[kept], new_vectors.reshape(len(present), self.vectors.shape[1])])
+        if np.any(row_ids[1:] < row_ids[:-1]):
+            order = np.argsort(row_ids, kind="stable")
+            row_ids, vectors = row_ids[order], vectors[order]
+        return VectorBlock(self.generation, change, row_ids, vectors)
+
+    def nearest(
+        self, vector: NDArray[np.float32], depth: int, allowed: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Row ids and cosines of the nearest rows, best first, ties in order of insertion.
+
+        Args:
+            vector: (dim,) float32, L2-normalised.
+            allowed: the row ids that may be found; all where it is None.
+        """
+        if allowed is None:
+            row_ids, scores = self.row_ids, _products(self.vectors, vector)
+        else:
+            places = np.flatnonzero(np.isin(self.row_ids, allowed))
+            row_ids, scores = self.row_ids[places], _products(self.vectors[places], vector)
+        best = top(scores, depth)
+        return row_ids[best], np.clip(scores[best], -1.0, 1.0)
+
+
+def _products(vectors: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The inner product of each row, the same for equal rows wherever they stand.
+
+    Memory sets the pace, so that BLAS is no faster; and the threads it starts wait for each other as soon as several
+    searches run: 20 ms instead of 1 for 5,000 rows on two busy cores.
+    """
+    products: NDArray[np.float32] = np.einsum("ij,j->i", vectors, vector)
+    return products
+
+
+def top(scores: NDArray[np.float32], depth: int) -> NDArray[np.int64]:
+    """The places of the `depth` highest scores, highest first, ties by place.
+
+    >>> top(np.array([1, 3, 2, 3, 3], dtype=np.float32), 3).tolist()
+    [1, 3, 4]
+    """
+    places = np.arange(len(scores), dtype=np.int64)
+    if depth < len(scores):
+        last = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+        above, tied = np.flatnonzero(scores > last), np.flatnonzero(scores == last)
+        places = np.concatenate([above, tied[: depth - len(above)]]).astype(np.int64)
+    order: NDArray[np.int64] = np.lexsort((places, -scores[places]))
+    return places[order]

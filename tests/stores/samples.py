@@ -1,0 +1,62 @@
+"""Small encoded documents, made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from reranker.bags import BagOfWords
+from reranker.documents import Document, EncodedDocument
+from reranker.errors import NotFound
+from reranker.stores.protocol import Filters, IndexDescription, Store
+
+DIM = 4
+DESCRIPTION = IndexDescription(embeddings_version="five-words", dim=DIM)
+ALL = Filters()
+
+
+def make_document(
+    doc_id: str,
+    text: str = "a cat on a mat",
+    language: str = "en",
+    vector: Iterable[float] | None = (1, 0, 0, 0),
+    title: str = "",
+    url: str = "",
+    metadata: Mapping[str, Any] | None = None,
+    bag: BagOfWords | None = None,
+) -> EncodedDocument:
+    """A document with its vector normalised."""
+    nbow = None
+    if vector is not None:
+        nbow = np.array(list(vector), dtype=np.float32)
+        nbow /= np.linalg.norm(nbow)
+    if bag is None:
+        bag = BagOfWords(np.array([1, 7], np.int32), np.array([1, 2], np.int32))
+    return EncodedDocument(Document(doc_id, text, language, title, url, metadata or {}), bag, nbow)
+
+
+def fill(store: Store, index: str, *documents: EncodedDocument) -> None:
+    """Makes the index where it is missing, writes the documents and lets searches see them."""
+    if index not in _indices(store):
+        store.create(index, DESCRIPTION)
+    errors = [result for result in store.write(index, documents) if result.error is not None]
+    assert errors == []
+    store.refresh(index)
+
+
+def ids(candidates: Iterable[Any]) -> list[str]:
+    return [candidate.document.doc_id for candidate in candidates]
+
+
+def query(*numbers: float) -> np.ndarray:
+    vector = np.array(numbers, dtype=np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+def _indices(store: Store) -> list[str]:
+    try:
+        return store.indices()
+    except NotFound:
+        return []

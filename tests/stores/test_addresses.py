@@ -1,0 +1,94 @@
+"""Which address opens which store, and that no password comes out again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reranker.errors import BadInput
+from reranker.stores import open_store
+from reranker.stores.addresses import EngineAddress, read_address
+from reranker.stores.embedded import EmbeddedStore
+from reranker.stores.engine import EngineStore
+
+
+@pytest.mark.parametrize("path", ["store", "./a/b", "/tmp/x", "C:\\store", "a:b", ".sinkrank/store"])
+def test_whatever_has_no_scheme_is_a_folder(path: str) -> None:
+    assert read_address(path) == Path(path)
+    assert isinstance(open_store(path), EmbeddedStore)
+
+
+@pytest.mark.parametrize(
+    ("address", "shown", "use_tls", "distribution"),
+    [
+        ("opensearch://node", "opensearch://node:9200", False, "opensearch"),
+        ("elasticsearch://node:9201", "elasticsearch://node:9201", False, "elasticsearch"),
+        ("opensearch+https://node:9200", "opensearch+https://node:9200", True, "opensearch"),
+        ("elasticsearch+https://node:9200", "elasticsearch+https://node:9200", True, "elasticsearch"),
+        ("http://node", "http://node:9200", False, None),
+        ("https://node", "https://node:443", True, None),
+        ("HTTPS://Node:9200/", "HTTPS://node:9200", True, None),
+        ("https://node:9200/search/", "https://node:9200/search", True, None),
+        ("http://[::1]:9200", "http://[::1]:9200", False, None),
+    ],
+)
+def test_a_url_is_an_engine(address: str, shown: str, use_tls: bool, distribution: str | None) -> None:
+    read = read_address(address)
+    assert isinstance(read, EngineAddress)
+    assert (read.shown, read.use_tls, read.distribution) == (shown, use_tls, distribution)
+    store = open_store(address)
+    assert isinstance(store, EngineStore)
+    assert store.address == shown
+    store.close()
+
+
+def test_credentials_of_the_address_are_used_and_not_shown() -> None:
+    read = read_address("https://some%40one:p%C3%A4ss%2Fword@node:9200/x")
+    assert isinstance(read, EngineAddress)
+    assert (read.username, read.password) == ("some@one", "päss/word")
+    assert read.shown == "https://node:9200/x"
+    assert "word" not in repr(read)
+
+
+def test_credentials_given_apart_go_before_those_of_the_address() -> None:
+    read = read_address("https://a:b@node")
+    assert isinstance(read, EngineAddress)
+    assert (read.with_credentials("c", "d").username, read.with_credentials("c", "d").password) == ("c", "d")
+    assert read.with_credentials(None, None) == read
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ftp://someone:secret@node",
+        "redis://someone:secret@node",
+        "https://",
+        "https://someone:secret@",
+        "https://someone:secret@node:99999",
+        "https://someone:secret@node:port",
+        "https://someone:secret@node/?a=b",
+        "https://someone:secret@node/#a",
+        "https://someone:secret@[node",
+        "",
+        " ",
+        "a\0b",
+    ],
+)
+def test_an_address_of_no_known_form_is_bad_input_that_names_the_forms(address: str) -> None:
+    with pytest.raises(BadInput, match="opensearch://HOST:PORT") as caught:
+        open_store(address)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_file_of_authorities_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="PEM"):
+        open_store("https://node", ca_certs=tmp_path / "none.pem")
+
+
+def test_a_folder_is_opened_without_the_client_of_the_engines() -> None:
+    program = "import sys, reranker.stores as s; s.open_store('x'); print('opensearchpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

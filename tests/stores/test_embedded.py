@@ -1,0 +1,322 @@
+"""What only the embedded store can meet: a folder that is not there, a damaged file, a killed writer, a fork."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reranker.errors import BadInput, NotFound, NotOurIndex, StoreUnavailable, VersionMismatch
+from reranker.stores import open_store
+from reranker.stores.embedded import EmbeddedStore
+from reranker.stores.protocol import Filters, Store, WriteResult
+from reranker.stores.sqlite_file import FILE_NAME
+from reranker.stores.vectors import VectorBlock, top
+from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, query
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "a folder ü" / "store"
+
+
+def test_a_folder_that_is_not_there_is_not_found_and_not_made(folder: Path) -> None:
+    store = open_store(str(folder))
+    calls = (store.indices, lambda: store.describe("docs"), lambda: store.count("docs"), lambda: store.drop("docs"))
+    for call in calls:
+        with pytest.raises(NotFound, match="sinkrank ingest"):
+            call()
+    assert not folder.exists()
+
+
+def test_a_folder_without_a_store_is_not_found_and_gets_one_with_its_first_index(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    store = open_store(str(folder))
+    with pytest.raises(NotFound):
+        store.indices()
+    store.create("docs", DESCRIPTION)
+    assert store.indices() == ["docs"]
+
+
+@pytest.mark.parametrize("n_bytes_kept", [0, 4096])
+def test_a_store_whose_making_was_broken_off_can_be_made_again(folder: Path, n_bytes_kept: int) -> None:
+    folder.mkdir(parents=True)
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        if n_bytes_kept:
+            connection.execute("PRAGMA journal_mode = WAL")
+    store = open_store(str(folder))
+    with pytest.raises(NotFound):
+        store.indices()
+    store.create("docs", DESCRIPTION)
+    assert store.indices() == ["docs"]
+
+
+def test_an_index_that_another_program_put_there_is_refused_and_not_listed(folder: Path) -> None:
+    store = open_store(str(folder))
+    store.create("ours", DESCRIPTION)
+    with closing(sqlite3.connect(folder / FILE_NAME, isolation_level=None)) as connection:
+        for name, meta in (("theirs", json.dumps({"other": 1})), ("broken", "no JSON")):
+            connection.execute("INSERT INTO indices (name, generation, meta) VALUES (?, 'x', ?)", (name, meta))
+    assert store.indices() == ["ours"]
+    for name in ("theirs", "broken"):
+        with pytest.raises(NotOurIndex, match=name):
+            store.describe(name)
+        with pytest.raises(NotOurIndex, match=name):
+            store.drop(name)
+        with pytest.raises(NotOurIndex, match=name):
+            store.write(name, [make_document("1")])
+
+
+def test_a_file_of_another_program_is_refused_and_left_as_it_is(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    before = (folder / FILE_NAME).read_bytes()
+    store = open_store(str(folder))
+    with pytest.raises(StoreUnavailable, match="not a store of Sinkrank"):
+        store.indices()
+    with pytest.raises(StoreUnavailable, match="not a store of Sinkrank"):
+        store.create("docs", DESCRIPTION)
+    assert (folder / FILE_NAME).read_bytes() == before
+
+
+def test_a_store_of_another_layout_is_a_version_mismatch(folder: Path) -> None:
+    store = open_store(str(folder))
+    store.create("docs", DESCRIPTION)
+    store.close()
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(VersionMismatch, match="99"):
+        open_store(str(folder)).indices()
+
+
+def test_a_path_that_is_a_file_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    store = open_store(str(tmp_path / "file"))
+    with pytest.raises(NotFound):
+        store.indices()
+    with pytest.raises(StoreUnavailable, match="another folder"):
+        store.create("docs", DESCRIPTION)
+
+
+@pytest.mark.parametrize("damage", ["overwritten", "cut", "page"])
+def test_a_damaged_file_is_unavailable_with_the_cure(folder: Path, damage: str) -> None:
+    store = open_store(str(folder))
+    fill(store, "docs", *(make_document(str(number), f"walrus {number}") for number in range(2000)))
+    store.close()
+    path = folder / FILE_NAME
+    content = bytearray(path.read_bytes())
+    if damage == "overwritten":
+        content[:] = b"x" * len(content)
+    elif damage == "cut":
+        del content[len(content) // 2 :]
+    else:
+        content[4096:] = os.urandom(len(content) - 4096)
+    path.write_bytes(content)
+    damaged = open_store(str(folder))
+    with pytest.raises(StoreUnavailable, match="sinkrank ingest"):
+        _read_everything(damaged)
+
+
+def _read_everything(store: Store) -> None:
+    store.knn("docs", query(1, 0, 0, 0), 10, ALL)
+    store.bm25("docs", "walrus", 5000, ALL)
+
+
+def test_a_writer_killed_in_a_batch_leaves_whole_batches(folder: Path) -> None:
+    program = textwrap.dedent(
+        f"""
+        import sys
+        from reranker.stores import open_store
+        from tests.stores.samples import DESCRIPTION, make_document
+        store = open_store({str(folder)!r})
+        store.create("docs", DESCRIPTION)
+        def documents():
+            for number in range(10**9):
+                yield make_document(str(number), "a walrus " * 50, vector=(1, number, 0, 0), metadata={{"n": number}})
+        for n_written, result in enumerate(store.write("docs", documents()), start=1):
+            if n_written % 500 == 0:
+                print(n_written, flush=True)
+        """
+    )
+    writer = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    for _ in range(3):
+        n_confirmed = int(writer.stdout.readline())
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    writer.stdout.close()
+    store = open_store(str(folder))
+    n_documents = store.count("docs")
+    assert n_documents >= n_confirmed
+    assert n_documents % 500 == 0
+    assert len(store.knn("docs", query(1, 0, 0, 0), 10**6, ALL)) == n_documents
+    assert len(store.bm25("docs", "walrus", 10**6, ALL)) == n_documents
+    fill(store, "docs", make_document("new"))
+    assert store.count("docs") == n_documents + 1
+
+
+def test_a_search_in_the_middle_of_a_batch_sees_the_state_before(folder: Path) -> None:
+    store = open_store(str(folder))
+    fill(store, "docs", make_document("1"))
+    assert isinstance(store, EmbeddedStore)
+    with store._file.writing() as connection:
+        connection.execute("DELETE FROM documents")
+        assert store.count("docs") == 1
+        connection.execute("ROLLBACK")
+        connection.execute("BEGIN")
+    assert store.count("docs") == 1
+
+
+def test_a_locked_store_is_unavailable_after_the_time_out(folder: Path) -> None:
+    store = open_store(str(folder), timeout_s=0.1)
+    store.create("docs", DESCRIPTION)
+    with closing(sqlite3.connect(folder / FILE_NAME, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailable, match=r"locked .* 0.1 s"):
+            list(store.write("docs", [make_document("1")]))
+        assert store.count("docs") == 0  # reading goes on
+    assert list(store.write("docs", [make_document("1")])) == [WriteResult("1")]
+
+
+def test_a_folder_made_anew_under_an_open_store_is_read_anew(folder: Path) -> None:
+    store = open_store(str(folder))
+    fill(store, "docs", make_document("old"))
+    assert ids(store.knn("docs", query(1, 0, 0, 0), 10, ALL)) == ["old"]
+    shutil.rmtree(folder)
+    with pytest.raises(NotFound):
+        store.count("docs")
+    fill(open_store(str(folder)), "docs", make_document("new"))
+    assert ids(store.knn("docs", query(1, 0, 0, 0), 10, ALL)) == ["new"]
+
+
+def test_a_store_opened_before_a_fork_works_in_parent_and_child(folder: Path) -> None:
+    program = textwrap.dedent(
+        f"""
+        import os, sys
+        from reranker.stores import open_store
+        from tests.stores.samples import ALL, fill, ids, make_document, query
+        store = open_store({str(folder)!r})
+        fill(store, "docs", make_document("1", "walrus"))
+        of_parent = set(map(id, store._file._idle))
+        assert of_parent
+        child = os.fork()
+        if not child:
+            fill(store, "docs", make_document("2", "walrus"))
+            found = len(store.bm25("docs", "walrus", 10, ALL))
+            os._exit(0 if found == 2 and of_parent.isdisjoint(map(id, store._file._idle)) else 1)
+        _, status = os.waitpid(child, 0)
+        assert status == 0, status
+        fill(store, "docs", make_document("3", "walrus"))
+        assert ids(store.knn("docs", query(1, 0, 0, 0), 10, ALL)) == ["1", "2", "3"]
+        """
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_equal_scores_come_in_the_order_in_which_documents_came(folder: Path) -> None:
+    store = open_store(str(folder))
+    vectors = np.random.default_rng(3).standard_normal((5, 4))
+    documents = [
+        make_document(f"{row}-{copy}", "walrus", vector=vectors[row]) for copy in range(20) for row in range(5)
+    ]
+    fill(store, "docs", *documents)
+    fill(store, "docs", documents[3])  # replaced, it keeps its place
+    found = ids(store.knn("docs", query(*vectors[2]), 7, ALL))
+    assert found == [f"2-{copy}" for copy in range(7)]
+    assert ids(store.bm25("docs", "walrus", 7, ALL)) == [one.document.doc_id for one in documents[:7]]
+
+
+def test_a_term_in_most_documents_still_finds_them(folder: Path) -> None:
+    store = open_store(str(folder))
+    fill(store, "docs", *(make_document(str(number), "walrus") for number in range(5)))
+    found = store.bm25("docs", "walrus", 10, ALL)
+    assert len(found) == 5
+    assert all(one.first_stage_score > 0 for one in found)
+
+
+def test_a_page_as_query_goes_by_its_rarest_words(folder: Path) -> None:
+    store = open_store(str(folder))
+    common = [f"common{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(100)]
+    fill(
+        store,
+        "docs",
+        make_document("rare", "walrus"),
+        *(make_document(str(number), " ".join(common), "en") for number in range(3)),
+    )
+    assert ids(store.bm25("docs", " ".join([*common, "walrus"]), 10, ALL))[0] == "rare"
+
+
+def test_a_number_asked_for_finds_text_of_the_same_digits(folder: Path) -> None:
+    store = open_store(str(folder))
+    fill(store, "docs", make_document("1", metadata={"year": "2019"}), make_document("2", metadata={"huge": 10**400}))
+    assert store.count("docs", Filters.parse(None, {"year": 2019})) == 1
+    assert store.count("docs", Filters.parse(None, {"huge": {"gt": 0}})) == 0
+    assert store.fetch("docs", "2").document.metadata == {"huge": 10**400}
+
+
+def test_what_sqlite_cannot_hold_is_bad_input(folder: Path) -> None:
+    store = open_store(str(folder))
+    fill(store, "docs", make_document("1"))
+    with pytest.raises(BadInput):
+        store.fetch("docs", "\ud800")
+    with pytest.raises(BadInput):
+        store.count("docs", Filters.parse(None, {"a": "\ud800"}))
+    with pytest.raises(BadInput):
+        store.count("docs", Filters.parse(None, {"a": {"gt": 10**400}}))
+    assert store.count("docs") == 1
+
+
+def test_a_dropped_index_leaves_nothing_in_any_table(folder: Path) -> None:
+    store = open_store(str(folder))
+    store.create("empty", DESCRIPTION)
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        before = connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall()
+    fill(store, "docs", make_document("1", metadata={"a": 1}), make_document("2", "el texto", "es"))
+    store.drop("docs")
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        assert connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall() == before
+        for table in ("documents", "vectors", "facets", "partitions", "idf"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+def test_the_vectors_in_memory_follow_each_change() -> None:
+    def packed(*numbers: float) -> bytes:
+        return np.array(numbers, "<f4").tobytes()
+
+    block = VectorBlock.empty("g", 2).updated(0, [])
+    assert len(block.row_ids) == 0
+    block = block.updated(1, [(2, packed(1, 0)), (3, None), (4, packed(0, 1))])
+    assert block.row_ids.tolist() == [2, 4]
+    later = block.updated(2, [(2, None), (3, packed(0.6, 0.8)), (5, packed(-1, 0))])
+    assert later.row_ids.tolist() == [3, 4, 5]
+    assert later.vectors.round(3).tolist() == [[0.6000000238418579, 0.800000011920929], [0.0, 1.0], [-1.0, 0.0]]
+    assert block.row_ids.tolist() == [2, 4]  # a search that holds the block before goes on with it
+    row_ids, scores = later.nearest(np.array([1, 0], np.float32), 2, np.array([4, 5, 99]))
+    assert row_ids.tolist() == [4, 5]
+    assert scores.tolist() == [0.0, -1.0]
+
+
+def test_equal_vectors_tie_wherever_they_stand() -> None:
+    vector = np.random.default_rng(5).standard_normal(301).astype(np.float32)
+    vector /= np.linalg.norm(vector)
+    block = VectorBlock("g", 0, np.arange(1003), np.tile(vector, (1003, 1)))
+    row_ids, _ = block.nearest(vector, 1003)
+    assert row_ids.tolist() == list(range(1003))
+
+
+def test_the_highest_scores_come_first_and_ties_by_place() -> None:
+    scores = np.array([0.5, 0.9, 0.5, 0.1, 0.5, 0.9], np.float32)
+    assert top(scores, 4).tolist() == [1, 5, 0, 2]
+    assert top(scores, 99).tolist() == [1, 5, 0, 2, 4, 3]
+    assert top(np.empty(0, np.float32), 3).tolist() == []

@@ -1,0 +1,297 @@
+"""What the engine store makes of nodes that fail, refuse, delay or are something else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reranker.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
+from reranker.stores import engine_bulk, open_store
+from reranker.stores.protocol import WriteResult
+from tests.stores.fake_engine import serve
+from tests.stores.samples import ALL, DESCRIPTION, make_document, query
+
+MAPPING = {"docs": {"mappings": {"_meta": DESCRIPTION.as_meta()}}}
+ROOT = {"version": {"distribution": "opensearch", "number": "2.19.1"}}
+
+
+def error(kind: str, reason: str) -> dict[str, Any]:
+    return {"error": {"root_cause": [{"type": kind, "reason": reason}], "type": kind, "reason": reason}}
+
+
+def healthy(method: str, path: str, body: str) -> tuple[int, Any] | None:
+    """The answers that come before what a test is about."""
+    if path.startswith("/docs/_mapping"):
+        return 200, MAPPING
+    return (200, ROOT) if path == "/" else None
+
+
+def bulk_ids(body: str) -> list[str]:
+    return [json.loads(line)["index"]["_id"] for line in body.splitlines()[::2]]
+
+
+def bulk_answer(ids: list[str], statuses: dict[str, int]) -> dict[str, Any]:
+    items = []
+    for doc_id in ids:
+        status = statuses.get(doc_id, 201)
+        details: dict[str, Any] = {"_id": doc_id, "status": status}
+        if status >= 400:
+            details["error"] = {"type": "some_exception", "reason": f"reason of {doc_id}"}
+        items.append({"index": details})
+    return {"errors": any(status >= 400 for status in statuses.values()), "items": items}
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_bulk, "_INITIAL_BACKOFF_S", 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "expected", "message"),
+    [
+        (401, error("security_exception", "no"), StoreUnavailable, "SINKRANK_STORE_PASSWORD"),
+        (403, error("security_exception", "no permissions"), StoreUnavailable, "no permissions"),
+        (404, error("index_not_found_exception", "no such index"), NotFound, "sinkrank ingest"),
+        (429, error("circuit_breaking_exception", "too much"), StoreUnavailable, "overloaded"),
+        (400, error("parsing_exception", "what is this"), BadInput, "what is this"),
+        (413, b"too large", BadInput, "413"),
+        (500, error("null_pointer_exception", "oops"), StoreUnavailable, "oops"),
+        (502, b"<html>Bad Gateway</html>", StoreUnavailable, "502"),
+        (503, error("cluster_block_exception", "no master"), StoreUnavailable, "no master"),
+        (200, b"<html>Welcome</html>", StoreUnavailable, "no search engine"),
+        (0, None, StoreUnavailable, "nothing answers"),
+    ],
+)
+def test_every_failure_of_a_node_is_one_of_our_errors(
+    status: int, content: Any, expected: type[SinkrankError], message: str
+) -> None:
+    with serve(lambda *request: healthy(*request) or (status, content)) as node:
+        store = open_store(node.address, username="someone", password="secret-word")
+        for call in (lambda: store.knn("docs", query(1, 0, 0, 0), 5, ALL), lambda: store.count("docs")):
+            with pytest.raises(expected, match=message) as caught:
+                call()
+            assert "secret-word" not in str(caught.value)
+            assert node.address in str(caught.value) or expected is BadInput
+        store.close()
+
+
+@pytest.mark.parametrize(
+    ("root", "nodes", "expected"),
+    [
+        ((200, ROOT), None, "opensearch"),
+        ((200, {"version": {"number": "8.15.5", "build_flavor": "default"}}), None, "elasticsearch"),
+        ((200, {"version": {"number": "7.10.2", "distribution": "opensearch"}}), None, "opensearch"),
+        ((405, {"error": "Incorrect HTTP method"}), "8.15.5", "elasticsearch"),
+        ((404, {}), "2.19.1", "opensearch"),
+    ],
+)
+def test_the_engine_is_known_by_its_version(root: Any, nodes: str | None, expected: str) -> None:
+    sent: list[dict[str, Any]] = []
+
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        if path == "/":
+            return root
+        if path.startswith("/_nodes"):
+            return 200, {"nodes": {"x": {"version": nodes}}}
+        if method == "PUT":
+            sent.append(json.loads(body))
+        return (404, {}) if "sinkrank-idf" in path else (200, {})
+
+    with serve(answer) as node:
+        store = open_store(node.address)
+        store.create("docs", DESCRIPTION)
+        store.close()
+    kind = {"knn_vector": "opensearch", "dense_vector": "elasticsearch"}
+    assert kind[sent[0]["mappings"]["properties"]["nbow"]["type"]] == expected
+
+
+@pytest.mark.parametrize("content", [{}, {"version": "1"}, [], b"<html></html>"])
+def test_a_server_that_is_no_engine_is_refused(content: Any) -> None:
+    with serve(lambda *request: (200, content)) as node:
+        store = open_store(node.address)
+        with pytest.raises((BadInput, StoreUnavailable), match="check host, port and path"):
+            store.create("docs", DESCRIPTION)
+        store.close()
+
+
+def test_a_node_that_does_not_answer_is_unavailable_after_the_time_out() -> None:
+    def answer(*request: str) -> tuple[int, Any]:
+        time.sleep(1)
+        return 200, {}
+
+    with serve(answer) as node:
+        store = open_store(node.address, timeout_s=0.2)
+        started = time.monotonic()
+        with pytest.raises(StoreUnavailable, match="store_timeout_s"):
+            store.indices()
+        assert time.monotonic() - started < 0.9
+        store.close()
+
+
+def test_a_host_that_accepts_no_connection_is_unavailable_within_seconds() -> None:
+    with ExitStack() as sockets:
+        server = sockets.enter_context(socket.socket())
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        for _ in range(4):  # fill its queue: Linux drops what comes then
+            client = sockets.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(server.getsockname())
+        store = open_store(f"http://127.0.0.1:{server.getsockname()[1]}", timeout_s=0.5)
+        started = time.monotonic()
+        with pytest.raises(StoreUnavailable, match="nothing answers"):
+            store.indices()
+        assert time.monotonic() - started < 3
+        store.close()
+
+
+def test_a_server_that_knows_no_mapping_is_no_engine() -> None:
+    with serve(lambda *request: (404, b"not here")) as node:
+        store = open_store(node.address)
+        with pytest.raises(StoreUnavailable, match="check host, port and path"):
+            store.indices()
+        store.close()
+
+
+def test_credentials_are_sent_in_utf_8() -> None:
+    with serve(lambda *request: (200, {})) as node:
+        store = open_store(node.address.replace("//", "//jos%C3%A9:p%C3%A4ss%E2%82%AC@"))
+        assert store.indices() == []
+        store.close()
+    assert node.headers[0]["authorization"] == "Basic " + base64.b64encode("josé:päss€".encode()).decode()
+
+
+def write(answer: Callable[[list[str]], tuple[int, Any]], documents: list[str]) -> Iterator[WriteResult]:
+    """Answers each bulk request's ids with `answer` and gives the results."""
+
+    def respond(method: str, path: str, body: str) -> tuple[int, Any]:
+        return healthy(method, path, body) or answer(bulk_ids(body))
+
+    with serve(respond) as node:
+        store = open_store(node.address, timeout_s=5)
+        yield from store.write("docs", [make_document(doc_id) for doc_id in documents])
+        store.close()
+
+
+def test_documents_refused_for_load_are_sent_again_and_answered_in_order() -> None:
+    requests: list[list[str]] = []
+
+    def answer(ids: list[str]) -> tuple[int, Any]:
+        requests.append(ids)
+        return 200, bulk_answer(ids, {"1": 429, "2": 400} if len(requests) == 1 else {})
+
+    results = list(write(answer, ["1", "2", "3"]))
+    assert requests == [["1", "2", "3"], ["1"]]
+    assert results == [WriteResult("1"), WriteResult("2", "some_exception: reason of 2"), WriteResult("3")]
+
+
+def test_a_request_refused_for_load_is_sent_again() -> None:
+    requests: list[list[str]] = []
+
+    def answer(ids: list[str]) -> tuple[int, Any]:
+        requests.append(ids)
+        return (429, error("rejected", "busy")) if len(requests) == 1 else (200, bulk_answer(ids, {}))
+
+    assert list(write(answer, ["1", "2"])) == [WriteResult("1"), WriteResult("2")]
+    assert len(requests) == 2
+
+
+def test_a_node_that_stays_overloaded_is_unavailable() -> None:
+    with pytest.raises(StoreUnavailable, match="overloaded"):
+        list(write(lambda ids: (429, error("rejected", "busy")), ["1"]))
+
+
+def test_a_document_stays_refused_after_all_retries() -> None:
+    results = list(write(lambda ids: (200, bulk_answer(ids, {"1": 429})), ["1"]))
+    assert results == [WriteResult("1", "some_exception: reason of 1")]
+
+
+@pytest.mark.parametrize("status", [400, 413])
+def test_a_request_refused_for_one_document_is_sent_one_by_one(status: int) -> None:
+    def answer(ids: list[str]) -> tuple[int, Any]:
+        return (status, error("bad", "bad document")) if "2" in ids else (200, bulk_answer(ids, {}))
+
+    results = list(write(answer, ["1", "2", "3"]))
+    assert results == [WriteResult("1"), WriteResult("2", "bad: bad document"), WriteResult("3")]
+
+
+def test_an_id_never_comes_twice_in_a_request_so_that_no_retry_can_let_the_first_win() -> None:
+    requests: list[list[str]] = []
+
+    def answer(ids: list[str]) -> tuple[int, Any]:
+        requests.append(ids)
+        return 200, bulk_answer(ids, {})
+
+    assert [result.doc_id for result in write(answer, ["1", "2", "1", "3"])] == ["1", "2", "1", "3"]
+    assert requests == [["1", "2"], ["1", "3"]]
+
+
+def test_documents_confirmed_before_a_node_goes_down_have_results_and_no_others() -> None:
+    n_requests = 0
+
+    def answer(ids: list[str]) -> tuple[int, Any]:
+        nonlocal n_requests
+        n_requests += 1
+        return (200, bulk_answer(ids, {})) if n_requests == 1 else (0, None)
+
+    documents = [str(number) for number in range(700)]
+    results = write(answer, documents)
+    assert [next(results).doc_id for _ in range(500)] == documents[:500]
+    with pytest.raises(StoreUnavailable, match="nothing answers"):
+        next(results)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A self-signed certificate of 127.0.0.1 and its key in one file."""
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
+            *("-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"),
+            *("-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return folder / "cert.pem"
+
+
+@pytest.fixture(scope="module")
+def tls(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+    return context
+
+
+def test_a_certificate_is_checked_unless_told_otherwise(tls: ssl.SSLContext, certificate: Path) -> None:
+    with serve(lambda *request: (200, MAPPING), tls) as node:
+        strict = open_store(node.address)
+        with pytest.raises(StoreUnavailable, match="store_ca_certs"):
+            strict.indices()
+        trusting = open_store(node.address, ca_certs=certificate)
+        assert trusting.indices() == ["docs"]
+        careless = open_store(node.address, verify_certs=False)
+        assert careless.indices() == ["docs"]
+        named = open_store(node.address.replace("https", "opensearch+https"), ca_certs=certificate)
+        assert named.describe("docs") == DESCRIPTION
+        for store in (strict, trusting, careless, named):
+            store.close()
+
+
+def test_plain_http_to_a_node_of_https_says_so(tls: ssl.SSLContext) -> None:
+    with serve(lambda *request: (200, {}), tls) as node:
+        store = open_store(node.address.replace("https", "http"))
+        with pytest.raises(StoreUnavailable, match="http or https"):
+            store.indices()
+        store.close()

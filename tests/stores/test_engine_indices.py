@@ -1,0 +1,164 @@
+"""What the engine store makes of a real engine's other indices, and what other clients see of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import opensearchpy
+import pytest
+
+from reranker.errors import BadInput, NotFound, NotOurIndex
+from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.stores import open_store
+from reranker.stores.engine_idf import IDF_INDEX
+from reranker.stores.protocol import Filters, Store
+from tests.engines.sources import Engine
+from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, query
+
+TABLE = IdfTable({"en": DocumentFrequencies(3, np.array([1], np.int32), np.array([2], np.int32))})
+
+
+@pytest.fixture
+def store(engine: Engine) -> Iterator[Store]:
+    store = open_store(engine.url)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def client(engine: Engine) -> Iterator[opensearchpy.OpenSearch]:
+    client = opensearchpy.OpenSearch(engine.url, timeout=60)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def index(new_index: Callable[[], str], client: opensearchpy.OpenSearch) -> Iterator[str]:
+    name = new_index()
+    yield name
+    client.indices.delete(index=name, ignore_unavailable=True)
+
+
+def test_an_index_that_another_made_is_refused_and_not_listed(
+    store: Store, client: opensearchpy.OpenSearch, index: str
+) -> None:
+    client.index(index=index, id="1", body={"text": "a cat"}, refresh=True)
+    calls: list[Callable[[], Any]] = [
+        lambda: store.describe(index),
+        lambda: store.drop(index),
+        lambda: store.write(index, [make_document("1")]),
+        lambda: store.fetch(index, "1"),
+        lambda: store.count(index),
+        lambda: store.knn(index, query(1, 0, 0, 0), 5, ALL),
+        lambda: store.bm25(index, "cat", 5, ALL),
+        lambda: store.idf(index),
+        lambda: store.save_idf(index, TABLE),
+    ]
+    for call in calls:
+        with pytest.raises(NotOurIndex, match=index):
+            call()
+    assert index not in store.indices()
+    assert client.count(index=index)["count"] == 1
+    with pytest.raises(BadInput, match="already"):
+        store.create(index, DESCRIPTION)
+
+
+def test_the_idf_is_kept_where_no_search_of_everything_meets_it(
+    store: Store, client: opensearchpy.OpenSearch, index: str
+) -> None:
+    fill(store, index, make_document("1"))
+    store.save_idf(index, TABLE)
+    client.indices.refresh(index=IDF_INDEX)
+    own = {"query": {"term": {"index": index}}, "size": 100}
+    assert client.search(index=IDF_INDEX, body=own)["hits"]["total"]["value"] == 2
+    everything = client.search(index="_all", body={"size": 1000})["hits"]["hits"]
+    assert IDF_INDEX not in {hit["_index"] for hit in everything}
+    assert IDF_INDEX not in store.indices()
+    store.drop(index)
+    client.indices.refresh(index=IDF_INDEX)
+    assert client.search(index=IDF_INDEX, body=own)["hits"]["total"]["value"] == 0
+
+
+def test_nobody_gets_an_index_where_the_idf_is_kept(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    store.save_idf(index, TABLE)
+    with pytest.raises(BadInput, match="idf"):
+        store.create(IDF_INDEX, DESCRIPTION)
+    with pytest.raises(NotOurIndex):
+        store.drop(IDF_INDEX)
+
+
+def test_an_idf_of_an_index_deleted_by_other_means_is_not_taken_for_the_new_ones(
+    store: Store, client: opensearchpy.OpenSearch, index: str
+) -> None:
+    store.create(index, DESCRIPTION)
+    store.save_idf(index, TABLE)
+    client.indices.delete(index=index)
+    store.create(index, DESCRIPTION)
+    assert store.idf(index).languages == {}
+
+
+def test_an_alias_stands_for_its_index(
+    store: Store, client: opensearchpy.OpenSearch, index: str, new_index: Callable[[], str]
+) -> None:
+    alias, other = new_index(), new_index()
+    fill(store, index, make_document("1", "a cat"))
+    store.save_idf(index, TABLE)
+    client.indices.put_alias(index=index, name=alias)
+    assert store.describe(alias) == DESCRIPTION
+    assert ids(store.bm25(alias, "cat", 5, ALL)) == ["1"]
+    assert store.fetch(alias, "1").document.doc_id == "1"
+    assert store.idf(alias).version == TABLE.version
+    store.create(other, DESCRIPTION)
+    client.indices.put_alias(index=other, name=alias)
+    with pytest.raises(NotOurIndex, match="2 indices"):
+        store.describe(alias)
+    store.drop(other)
+
+
+def test_an_index_deleted_by_other_means_is_not_found(
+    store: Store, client: opensearchpy.OpenSearch, index: str
+) -> None:
+    fill(store, index, make_document("1"))
+    assert store.count(index) == 1
+    client.indices.delete(index=index)
+    for call in (
+        lambda: store.count(index),
+        lambda: store.fetch(index, "1"),
+        lambda: store.knn(index, query(1, 0, 0, 0), 5, ALL),
+        lambda: store.write(index, [make_document("1")]),
+    ):
+        with pytest.raises(NotFound, match=index):
+            call()
+    assert not client.indices.exists(index=index)
+
+
+def test_a_filter_of_the_wrong_type_is_bad_input(store: Store, index: str) -> None:
+    fill(store, index, make_document("1", metadata={"year": 2019}))
+    with pytest.raises(BadInput, match="filter"):
+        store.count(index, Filters.parse(None, {"year": "soon"}))
+
+
+def test_the_index_has_term_vectors_of_unstemmed_words(
+    store: Store, client: opensearchpy.OpenSearch, index: str
+) -> None:
+    fill(store, index, make_document("1", "Running Dogs", title="Title"))
+    vectors = client.termvectors(index=index, id="1", fields="text.en.words,title.en.words")["term_vectors"]
+    assert set(vectors["text.en.words"]["terms"]) == {"running", "dogs"}
+    assert set(vectors["title.en.words"]["terms"]) == {"title"}
+
+
+def test_a_depth_beyond_the_result_window_is_bad_input(store: Store, index: str) -> None:
+    fill(store, index, make_document("1"))
+    assert len(store.knn(index, query(1, 0, 0, 0), 10_000, ALL)) == 1
+    with pytest.raises(BadInput, match="10000"):
+        store.knn(index, query(1, 0, 0, 0), 10_001, ALL)
+
+
+def test_a_query_of_many_words_in_many_languages_is_not_too_many_clauses(store: Store, index: str) -> None:
+    languages = ["en", "fr", "de", "el", "fi", "ru", "es", "it", "sv", "tr"]
+    fill(store, index, *(make_document(language, "walrus", language) for language in languages))
+    book = "walrus " + " ".join(f"word{number}" for number in range(5000))
+    assert set(ids(store.bm25(index, book, 20, ALL))) == set(languages)

@@ -1,0 +1,72 @@
+"""The index definitions that are sent to the engines."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import pytest
+
+from mappings import DISTRIBUTIONS, analyzed_languages, index_definition
+from reranker.stores.checks import MAX_FILTERABLE_LENGTH
+from reranker.stores.protocol import IndexDescription
+
+DESCRIPTION = IndexDescription(embeddings_version="five-words", dim=7)
+
+
+@pytest.mark.parametrize(("distribution", "length"), [("opensearch", "dimension"), ("elasticsearch", "dims")])
+def test_the_dimension_and_the_versions_are_filled_in(distribution: str, length: str) -> None:
+    mapping = index_definition(distribution, DESCRIPTION)["mappings"]
+    assert mapping["properties"]["nbow"][length] == 7
+    assert IndexDescription.from_meta(mapping["_meta"], "docs") == DESCRIPTION
+
+
+def test_vectors_are_compared_by_cosine_in_full_precision() -> None:
+    opensearch = index_definition("opensearch", DESCRIPTION)["mappings"]["properties"]["nbow"]
+    assert (opensearch["method"]["engine"], opensearch["method"]["space_type"]) == ("lucene", "cosinesimil")
+    elasticsearch = index_definition("elasticsearch", DESCRIPTION)["mappings"]["properties"]["nbow"]
+    # `int8_hnsw`, the default since 8.14, would round the scores.
+    assert (elasticsearch["similarity"], elasticsearch["index_options"]["type"]) == ("cosine", "hnsw")
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_each_language_has_its_analyzer_and_unstemmed_words_with_term_vectors(distribution: str) -> None:
+    properties = index_definition(distribution, DESCRIPTION)["mappings"]["properties"]
+    assert properties["text"] == properties["title"]
+    languages = properties["text"]["properties"]
+    assert languages["en"]["analyzer"] == "english"
+    assert languages["el"]["analyzer"] == "greek"
+    assert languages["other"]["analyzer"] == "standard"
+    assert set(languages) == analyzed_languages(distribution) | {"other"}
+    for language in languages.values():
+        assert language["fields"]["words"] == {"type": "text", "analyzer": "words", "term_vector": "yes"}
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_without_language_analyzers_every_language_is_standard(distribution: str) -> None:
+    definition = index_definition(distribution, DESCRIPTION, language_analyzers=False)
+    languages = definition["mappings"]["properties"]["text"]["properties"].values()
+    assert {language["analyzer"] for language in languages} == {"standard"}
+    with_analyzers = index_definition(distribution, DESCRIPTION)["mappings"]["properties"]["text"]["properties"]
+    assert with_analyzers["en"]["analyzer"] == "english"
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_unknown_fields_are_refused_and_dates_stay_text(distribution: str) -> None:
+    mapping = index_definition(distribution, DESCRIPTION)["mappings"]
+    assert mapping["dynamic"] == "strict"
+    assert mapping["date_detection"] is False
+    assert mapping["properties"]["metadata"] == {"type": "object", "dynamic": True}
+    (text,) = (template["text"] for template in mapping["dynamic_templates"] if "text" in template)
+    assert text["mapping"] == {"type": "keyword", "ignore_above": MAX_FILTERABLE_LENGTH}
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_the_files_are_whole_definitions_of_settings_and_mappings(distribution: str) -> None:
+    definition = json.loads(files("mappings").joinpath(f"{distribution}.json").read_text("utf-8"))
+    assert set(definition) == {"settings", "mappings"}
+
+
+def test_an_unknown_engine_has_no_definition() -> None:
+    with pytest.raises(ValueError, match="solr"):
+        index_definition("solr", DESCRIPTION)

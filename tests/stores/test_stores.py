@@ -1,0 +1,654 @@
+"""What every store must do, run on each of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reranker.bags import BagOfWords
+from reranker.errors import BadInput, NotFound, StoreUnavailable
+from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.stores import open_store
+from reranker.stores.protocol import Filters, IndexDescription, Store, WriteResult
+from tests.stores.conftest import EMBEDDED
+from tests.stores.samples import ALL, DESCRIPTION, DIM, fill, ids, make_document, query
+
+
+def frequencies(n_documents: int, counts: dict[int, int]) -> DocumentFrequencies:
+    return DocumentFrequencies(
+        n_documents, np.array(list(counts), dtype=np.int32), np.array(list(counts.values()), dtype=np.int32)
+    )
+
+
+def has_language_analyzers(store_kind: str) -> bool:
+    """An Elasticsearch put together from Maven Central has none; every other store has."""
+    return not store_kind.startswith("elasticsearch")
+
+
+# Indices
+
+
+def test_a_new_index_is_listed_described_and_empty(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    assert index in store.indices()
+    assert store.describe(index) == DESCRIPTION
+    assert store.count(index) == 0
+    assert store.knn(index, query(1, 0, 0, 0), 10, ALL) == []
+    assert store.bm25(index, "cat", 10, ALL) == []
+    assert store.idf(index).languages == {}
+
+
+def test_a_description_of_other_versions_comes_back_as_it_was(store: Store, index: str) -> None:
+    made = IndexDescription(embeddings_version="ä/1", dim=300, mapping_version=7, tokenizer_version=9)
+    store.create(index, made)
+    assert store.describe(index) == made
+
+
+def test_an_index_cannot_be_made_twice(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    with pytest.raises(BadInput, match="--rebuild"):
+        store.create(index, DESCRIPTION)
+
+
+@pytest.mark.parametrize("name", ["", "Upper", "_own", "a/b", "..", "a,b", "*", "x" * 200])
+def test_a_name_that_no_index_can_have_is_bad_input_everywhere(store: Store, index: str, name: str) -> None:
+    store.create(index, DESCRIPTION)
+    calls: list[Callable[[], Any]] = [
+        lambda: store.create(name, DESCRIPTION),
+        lambda: store.describe(name),
+        lambda: store.drop(name),
+        lambda: list(store.write(name, [make_document("1")])),
+        lambda: store.bm25(name, "cat", 10, ALL),
+    ]
+    for call in calls:
+        with pytest.raises(BadInput):
+            call()
+
+
+def test_vectors_wider_than_the_engines_take_are_bad_input(store: Store, index: str) -> None:
+    with pytest.raises(BadInput, match="4096"):
+        store.create(index, IndexDescription(embeddings_version="wide", dim=4097))
+
+
+def test_whatever_is_asked_of_a_missing_index_is_not_found(store: Store, index: str, new_index: Any) -> None:
+    store.create(index, DESCRIPTION)
+    missing = new_index()
+    calls: list[Callable[[], Any]] = [
+        lambda: store.describe(missing),
+        lambda: store.drop(missing),
+        lambda: store.write(missing, [make_document("1")]),
+        lambda: store.refresh(missing),
+        lambda: store.count(missing),
+        lambda: store.fetch(missing, "1"),
+        lambda: store.knn(missing, query(1, 0, 0, 0), 10, ALL),
+        lambda: store.bm25(missing, "cat", 10, ALL),
+        lambda: store.idf(missing),
+        lambda: store.save_idf(missing, IdfTable()),
+    ]
+    for call in calls:
+        with pytest.raises(NotFound, match=missing):
+            call()
+    assert missing not in store.indices()
+
+
+def test_a_dropped_index_is_gone_with_its_documents_and_its_idf(store: Store, index: str) -> None:
+    fill(store, index, make_document("1"))
+    store.save_idf(index, IdfTable({"en": frequencies(1, {7: 1})}))
+    assert store.count(index) == 1
+    store.drop(index)
+    assert index not in store.indices()
+    with pytest.raises(NotFound):
+        store.count(index)
+    store.create(index, DESCRIPTION)
+    store.refresh(index)
+    assert store.count(index) == 0
+    assert store.idf(index).languages == {}
+    assert store.knn(index, query(1, 0, 0, 0), 10, ALL) == []
+
+
+def test_two_indices_keep_their_documents_apart(store: Store, index: str, new_index: Any) -> None:
+    other = new_index()
+    fill(store, index, make_document("1", "apples"))
+    fill(store, other, make_document("1", "pears"), make_document("2", "pears"))
+    try:
+        assert store.fetch(index, "1").document.text == "apples"
+        assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["1"]
+        assert store.bm25(index, "pears", 10, ALL) == []
+        assert store.count(other) == 2
+        store.drop(index)
+        assert store.count(other) == 2
+        assert set(ids(store.bm25(other, "pears", 10, ALL))) == {"1", "2"}
+    finally:
+        store.drop(other)
+
+
+# Documents
+
+
+def test_what_was_written_is_what_is_fetched(store: Store, index: str) -> None:
+    metadata = {
+        "module": "swriter",
+        "year": 2019,
+        "weight": 0.1,
+        "is_new": True,
+        "nothing": None,
+        "tags": ["a", "b"],
+        "source": {"file": "x.xhp", "lines": [1, 2]},
+    }
+    bag = BagOfWords(np.array([0, 3, 199_999], np.int32), np.array([1, 65_535, 2], np.int32), n_unknown=4)
+    written = make_document(
+        "1",
+        'Text with "quotes",\nlines and Ελληνικά.',
+        "el",
+        (0.1, -0.2, 0.3, 0.4),
+        "Τίτλος",
+        "https://a/b?c=d",
+        metadata,
+        bag,
+    )
+    fill(store, index, written)
+    fetched = store.fetch(index, "1")
+    assert fetched.document == written.document
+    assert fetched.bag.term_ids.tolist() == [0, 3, 199_999]
+    assert fetched.bag.counts.tolist() == [1, 65_535, 2]
+    assert fetched.bag.n_unknown == 4
+    assert fetched.nbow is not None
+    assert written.nbow is not None
+    assert fetched.nbow.dtype == np.float32
+    np.testing.assert_allclose(fetched.nbow, written.nbow, atol=1e-6)
+
+
+def test_a_candidate_has_the_document_and_its_bag(store: Store, index: str) -> None:
+    written = make_document("1", "a cat", title="On cats", url="https://a", metadata={"n": 1})
+    fill(store, index, written)
+    for found in (store.knn(index, query(1, 0, 0, 0), 1, ALL), store.bm25(index, "cat", 1, ALL)):
+        assert found[0].document == written.document
+        assert found[0].bag.counts.tolist() == [1, 2]
+        assert found[0].first_stage_rank == 1
+
+
+def test_a_document_that_is_not_there_is_not_found(store: Store, index: str) -> None:
+    fill(store, index, make_document("1"))
+    for doc_id in ("2", "..", "*", "_search", "1/"):
+        with pytest.raises(NotFound, match="no document"):
+            store.fetch(index, doc_id)
+
+
+def test_a_document_of_the_same_id_replaces_the_one_before(store: Store, index: str) -> None:
+    fill(store, index, make_document("1", "an old cat", "en", (1, 0, 0, 0), metadata={"state": "old"}))
+    fill(store, index, make_document("1", "ένα νέο κείμενο", "el", (0, 1, 0, 0), metadata={"state": "new"}))
+    assert store.count(index) == 1
+    assert store.fetch(index, "1").document.text == "ένα νέο κείμενο"
+    assert store.bm25(index, "cat", 10, ALL) == []
+    assert ids(store.bm25(index, "κείμενο", 10, ALL)) == ["1"]
+    assert store.count(index, Filters.parse(["en"])) == 0
+    assert store.count(index, Filters.parse(None, {"state": "old"})) == 0
+    assert store.count(index, Filters.parse(["el"], {"state": "new"})) == 1
+    (found,) = store.knn(index, query(0, 1, 0, 0), 10, ALL)
+    assert found.first_stage_score == pytest.approx(1, abs=1e-5)
+
+
+def test_of_two_documents_of_one_id_in_a_stream_the_last_stays(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    stream = [make_document("1", "first"), make_document("2"), make_document("1", "second")]
+    assert list(store.write(index, stream)) == [WriteResult("1"), WriteResult("2"), WriteResult("1")]
+    store.refresh(index)
+    assert store.fetch(index, "1").document.text == "second"
+    assert store.count(index) == 2
+
+
+def test_a_document_that_lost_its_vector_is_no_longer_found_by_it(store: Store, index: str) -> None:
+    fill(store, index, make_document("1"), make_document("2"))
+    assert len(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == 2
+    fill(store, index, make_document("1", vector=None))
+    assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["2"]
+    assert store.fetch(index, "1").nbow is None
+
+
+def test_documents_are_read_as_a_stream_and_answered_in_order(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    n_read = 0
+
+    def stream() -> Any:
+        nonlocal n_read
+        for number in range(1201):
+            n_read += 1
+            yield make_document(str(number), vector=(1, number, 0, 0))
+
+    results = store.write(index, stream())
+    assert n_read == 0
+    assert next(results) == WriteResult("0")
+    assert n_read < 1201
+    assert [result.doc_id for result in results] == [str(number) for number in range(1, 1201)]
+    store.refresh(index)
+    assert store.count(index) == 1201
+
+
+@pytest.mark.parametrize(
+    "doc_id", ["ä/ö ü", "https://a.b/c?d=e&f#g", "日本", "a,b*", "..", "_id", " ", '"', "x" * 512, "é" * 256]
+)
+def test_an_id_may_be_any_text_of_512_bytes(store: Store, index: str, doc_id: str) -> None:
+    fill(store, index, make_document(doc_id, "a cat"))
+    assert store.fetch(index, doc_id).document.doc_id == doc_id
+    assert ids(store.bm25(index, "cat", 10, ALL)) == [doc_id]
+
+
+def test_documents_that_cannot_be_kept_are_errors_and_the_others_are_in(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    circular: dict[str, Any] = {}
+    circular["self"] = circular
+    bad = {
+        "": "id",
+        "x" * 513: "512",
+        "é" * 257: "512",
+        "object": "JSON",
+        "nan": "JSON",
+        "circular": "JSON",
+        "surrogate": "surrogate",
+        "short": "shape",
+        "zero": "zero",
+        "language": "language",
+    }
+    documents = [make_document("first")] + [
+        make_document(doc_id, vector=(1, 2, 3) if doc_id == "short" else (1, 0, 0, 0)) for doc_id in bad
+    ]
+    by_id = {encoded.document.doc_id: encoded for encoded in documents}
+    object.__setattr__(by_id["object"].document, "metadata", {"a": object()})
+    object.__setattr__(by_id["nan"].document, "metadata", {"a": float("nan")})
+    object.__setattr__(by_id["circular"].document, "metadata", circular)
+    object.__setattr__(by_id["surrogate"].document, "text", "half \ud800")
+    object.__setattr__(by_id["zero"], "nbow", np.zeros(DIM, np.float32))
+    object.__setattr__(by_id["language"].document, "language", "")
+    results = list(store.write(index, [*documents, make_document("last")]))
+    assert [result.doc_id for result in results] == ["first", *bad, "last"]
+    assert results[0].error is None
+    assert results[-1].error is None
+    for result in results[1:-1]:
+        assert result.error is not None
+        assert bad[result.doc_id] in result.error
+    store.refresh(index)
+    assert store.count(index) == 2
+
+
+def test_a_value_that_contradicts_its_fields_type_never_takes_others_with_it(
+    store: Store, store_kind: str, index: str
+) -> None:
+    store.create(index, DESCRIPTION)
+    results = list(
+        store.write(
+            index,
+            [
+                make_document("number", metadata={"size": 3}),
+                make_document("text", metadata={"size": "large"}),
+                make_document("other", metadata={"size": 4}),
+            ],
+        )
+    )
+    assert [result.doc_id for result in results] == ["number", "text", "other"]
+    store.refresh(index)
+    if store_kind == EMBEDDED:  # it has no types
+        assert [result.error for result in results] == [None, None, None]
+    else:
+        assert "size" in (results[1].error or "")
+        assert results[0].error is None
+        assert results[2].error is None
+        assert store.count(index) == 2
+
+
+# Nearest neighbours
+
+
+def test_nearest_documents_come_in_the_order_of_their_exact_cosines(store: Store, index: str) -> None:
+    random = np.random.default_rng(7)
+    vectors = random.standard_normal((60, DIM)).astype(np.float32)
+    fill(store, index, *(make_document(str(row), vector=vector) for row, vector in enumerate(vectors)))
+    wanted = query(0.3, -0.2, 0.9, 0.1)
+    cosines = vectors @ wanted / np.linalg.norm(vectors, axis=1)
+    expected = np.argsort(-cosines)[:20]
+    found = store.knn(index, wanted, 20, ALL)
+    assert ids(found) == [str(row) for row in expected]
+    np.testing.assert_allclose([one.first_stage_score for one in found], cosines[expected], atol=1e-5)
+    assert [one.first_stage_rank for one in found] == list(range(1, 21))
+
+
+def test_the_score_is_the_cosine_also_where_it_is_negative(store: Store, index: str) -> None:
+    fill(
+        store,
+        index,
+        make_document("same", vector=(3, 4, 0, 0)),
+        make_document("across", vector=(-4, 3, 0, 0)),
+        make_document("opposite", vector=(-3, -4, 0, 0)),
+    )
+    found = store.knn(index, query(3, 4, 0, 0), 10, ALL)
+    assert ids(found) == ["same", "across", "opposite"]
+    assert [one.first_stage_score for one in found] == pytest.approx([1, 0, -1], abs=1e-5)
+
+
+def test_a_depth_larger_than_the_index_finds_all_of_it(store: Store, index: str) -> None:
+    fill(store, index, *(make_document(str(number), "a cat") for number in range(3)))
+    assert len(store.knn(index, query(1, 0, 0, 0), 1000, ALL)) == 3
+    assert len(store.bm25(index, "cat", 1000, ALL)) == 3
+    assert len(store.knn(index, query(1, 0, 0, 0), 2, ALL)) == 2
+    assert len(store.bm25(index, "cat", 2, ALL)) == 2
+
+
+def test_a_depth_of_nothing_is_bad_input(store: Store, index: str) -> None:
+    fill(store, index, make_document("1"))
+    with pytest.raises(BadInput, match="depth"):
+        store.knn(index, query(1, 0, 0, 0), 0, ALL)
+    with pytest.raises(BadInput, match="depth"):
+        store.bm25(index, "cat", 0, ALL)
+
+
+def test_a_query_vector_of_another_length_or_zero_is_bad_input(store: Store, index: str) -> None:
+    fill(store, index, make_document("1"))
+    for vector in (query(1, 0, 0), np.zeros(DIM, np.float32), np.full(DIM, np.nan, np.float32)):
+        with pytest.raises(BadInput):
+            store.knn(index, vector, 10, ALL)
+
+
+def test_a_document_without_a_known_word_is_found_by_bm25_only(store: Store, index: str) -> None:
+    empty = BagOfWords(np.empty(0, np.int32), np.empty(0, np.int32), n_unknown=1)
+    fill(store, index, make_document("1", "xyzzy", vector=None, bag=empty), make_document("2", "cat"))
+    assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["2"]
+    (found,) = store.bm25(index, "xyzzy", 10, ALL)
+    assert found.document.doc_id == "1"
+    assert len(found.bag) == 0
+    assert store.fetch(index, "1").nbow is None
+
+
+def test_filters_leave_as_many_neighbours_as_there_are(store: Store, index: str) -> None:
+    fill(
+        store,
+        index,
+        *(
+            make_document(str(number), vector=(1, number, 0, 0), metadata={"kind": "far" if number >= 90 else "near"})
+            for number in range(100)
+        ),
+    )
+    found = store.knn(index, query(1, 0, 0, 0), 5, Filters.parse(None, {"kind": "far"}))
+    assert ids(found) == ["90", "91", "92", "93", "94"]
+
+
+# BM25
+
+
+def test_bm25_finds_words_as_written_in_title_and_text(store: Store, index: str) -> None:
+    fill(store, index, make_document("1", "a red house", title="Zebra"), make_document("2", "a green tree"))
+    assert ids(store.bm25(index, "zebra", 10, ALL)) == ["1"]
+    assert ids(store.bm25(index, "green", 10, ALL)) == ["2"]
+    assert ids(store.bm25(index, "HOUSE", 10, ALL)) == ["1"]
+    assert store.bm25(index, "submarine", 10, ALL) == []
+
+
+def test_bm25_finds_numbers(store: Store, index: str) -> None:
+    fill(store, index, make_document("1", "error 404 in module"), make_document("2", "error in module"))
+    assert ids(store.bm25(index, "404", 10, ALL)) == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "sought"),
+    [
+        ("en", "the horse runs home", "running"),
+        ("fr", "les maisons", "maison"),
+        ("fi", "talossa", "talo"),
+        ("de", "die Häuser", "häusern"),
+        ("el", "οι λόγοι", "λόγος"),
+    ],
+)
+def test_bm25_finds_by_the_stem_of_each_language(
+    store: Store, store_kind: str, index: str, language: str, text: str, sought: str
+) -> None:
+    fill(store, index, make_document("1", text, language), make_document("2", "nothing of it", language))
+    found = ids(store.bm25(index, sought, 10, Filters.parse([language])))
+    assert found == (["1"] if has_language_analyzers(store_kind) else [])
+    assert ids(store.bm25(index, text.split()[-1], 10, Filters.parse([language]))) == ["1"]
+
+
+def test_the_final_sigma_of_greek_is_a_sigma(store: Store, store_kind: str, index: str) -> None:
+    fill(store, index, make_document("1", "Ο ΛΌΓΟΣ", "el"), make_document("2", "η γάτα", "el"))
+    assert ids(store.bm25(index, "ΛΌΓΟΣ", 10, ALL)) == ["1"]
+    found = ids(store.bm25(index, "λόγος", 10, ALL))
+    assert found == (["1"] if has_language_analyzers(store_kind) else [])
+
+
+def test_a_query_is_analysed_in_the_language_of_the_documents(store: Store, store_kind: str, index: str) -> None:
+    fill(store, index, make_document("en", "runs", "en"), make_document("fr", "nous courons", "fr"))
+    assert ids(store.bm25(index, "courons", 10, ALL)) == ["fr"]
+    if has_language_analyzers(store_kind):
+        assert ids(store.bm25(index, "running", 10, ALL)) == ["en"]
+        assert ids(store.bm25(index, "running", 10, Filters.parse(["fr"]))) == []
+
+
+def test_languages_without_an_analyzer_are_searched_as_written(store: Store, index: str) -> None:
+    fill(store, index, make_document("sw", "habari ya asubuhi", "sw"), make_document("zu", "sawubona", "zu"))
+    assert ids(store.bm25(index, "asubuhi", 10, ALL)) == ["sw"]
+    assert ids(store.bm25(index, "sawubona", 10, Filters.parse(["zu"]))) == ["zu"]
+    assert ids(store.bm25(index, "sawubona", 10, Filters.parse(["sw"]))) == []
+
+
+def test_chinese_is_searched_by_parts_of_a_sentence(store: Store, index: str) -> None:
+    fill(store, index, make_document("1", "我喜欢喝绿茶", "zh"), make_document("2", "他在读书", "zh"))
+    assert ids(store.bm25(index, "绿茶", 10, ALL)) == ["1"]
+
+
+def test_more_and_rarer_words_of_the_query_score_higher(store: Store, index: str) -> None:
+    fill(
+        store,
+        index,
+        make_document("both", "walrus teapot"),
+        make_document("rare", "walrus kettle"),
+        *(make_document(f"common-{number}", "teapot kettle") for number in range(4)),
+        *(make_document(f"none-{number}", "violin cello") for number in range(8)),
+    )
+    found = store.bm25(index, "walrus teapot", 10, ALL)
+    assert ids(found)[:2] == ["both", "rare"]
+    assert len(found) == 6
+    scores = [one.first_stage_score for one in found]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[-1] > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'walrus "',
+        "walrus'",
+        "walrus *",
+        "walrus AND",
+        "NOT walrus",
+        "-walrus",
+        "title: walrus",
+        "walrus NEAR(p q, 2)",
+        "(walrus",
+        "{walrus}",
+        "\\walrus",
+        "^walrus",
+        "walrus^2",
+        "walrus /.*/",
+        "walrus OR 1=1; --",
+        "% walrus _",
+        "walrus\0",
+        "walrus \ud800",
+    ],
+)
+def test_nothing_in_a_query_is_syntax(store: Store, index: str, text: str) -> None:
+    fill(store, index, make_document("1", "a walrus"), make_document("2", "a violin"))
+    assert ids(store.bm25(index, text, 10, ALL)) == ["1"]
+
+
+@pytest.mark.parametrize("text", ["", " ", '"', "\0", "*", "...", "🙂", "the"])
+def test_a_query_without_a_word_finds_nothing(store: Store, index: str, text: str) -> None:
+    fill(store, index, make_document("1", "a walrus"))
+    assert store.bm25(index, text, 10, ALL) == []
+
+
+def test_a_query_as_long_as_a_book_finds_what_it_begins_with(store: Store, index: str) -> None:
+    fill(store, index, make_document("1", "a walrus", "en"), make_document("2", "un violon", "fr"))
+    book = "walrus " + " ".join(f"word{number}" for number in range(20_000))
+    assert ids(store.bm25(index, book, 10, ALL)) == ["1"]
+
+
+# Filters
+
+
+@pytest.fixture
+def library(store: Store, index: str) -> Store:
+    fill(
+        store,
+        index,
+        make_document("a", "book", metadata={"year": 1999, "tags": ["red", "old"], "file": {"name": "x", "size": 1.5}}),
+        make_document("b", "book", metadata={"year": 2005, "tags": ["red"], "file": {"name": "y", "size": 2.5}}),
+        make_document(
+            "c", "livre", "fr", metadata={"year": 2019, "tags": "blue", "is_new": True, "date": "2019-03-01"}
+        ),
+        make_document(
+            "d", "kirja", "fi", metadata={"is_new": False, "date": "2020-01-15", "parts": [{"n": 1}, {"n": 2}]}
+        ),
+    )
+    return store
+
+
+@pytest.mark.parametrize(
+    ("languages", "metadata", "expected"),
+    [
+        (None, None, "abcd"),
+        (["en"], None, "ab"),
+        (["fr", "fi"], None, "cd"),
+        (["sv"], None, ""),
+        (None, {"year": 1999}, "a"),
+        (None, {"year": [1999, 2019, 1]}, "ac"),
+        (None, {"year": 1999.0}, "a"),
+        (None, {"year": 1999.5}, ""),
+        (None, {"tags": "red"}, "ab"),
+        (None, {"tags": ["old", "blue"]}, "ac"),
+        (None, {"tags": "re"}, ""),
+        (None, {"is_new": True}, "c"),
+        (None, {"is_new": [True, False]}, "cd"),
+        (None, {"year": {"gte": 1999, "lt": 2019}}, "ab"),
+        (None, {"year": {"gt": 1999}}, "bc"),
+        (None, {"year": {"lte": 1998}}, ""),
+        (None, {"date": {"gte": "2019-12-31"}}, "d"),
+        (None, {"date": {"lt": "2020"}}, "c"),
+        (None, {"file.name": "x"}, "a"),
+        (None, {"file.size": {"gt": 2}}, "b"),
+        (None, {"parts.n": 2}, "d"),
+        (None, {"missing": "x"}, ""),
+        (None, {"file": "x"}, ""),
+        (None, {"missing": {"gte": 0}}, ""),
+        (["en"], {"tags": "red", "year": {"gt": 2000}}, "b"),
+        (["fi"], {"tags": "red"}, ""),
+        (None, {"tags": "' OR 1=1 --"}, ""),
+    ],
+)
+def test_filters_choose_the_same_documents_for_every_search(
+    library: Store, index: str, languages: list[str] | None, metadata: dict[str, Any] | None, expected: str
+) -> None:
+    filters = Filters.parse(languages, metadata)
+    assert library.count(index, filters) == len(expected)
+    assert sorted(ids(library.knn(index, query(1, 0, 0, 0), 10, filters))) == list(expected)
+    assert sorted(ids(library.bm25(index, "book livre kirja", 10, filters))) == list(expected)
+
+
+# idf
+
+
+def test_an_idf_table_comes_back_as_it_was_saved(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    table = IdfTable({"en": frequencies(9, {0: 1, 7: 9, 199_999: 3}), "el": frequencies(0, {})})
+    store.save_idf(index, table)
+    saved = store.idf(index)
+    assert saved.version == table.version
+    assert saved.languages["en"].term_ids.tolist() == [0, 7, 199_999]
+    assert saved.languages["en"].counts.tolist() == [1, 9, 3]
+    assert saved.languages["el"].n_documents == 0
+
+
+def test_a_large_idf_table_replaces_the_one_before(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    store.save_idf(index, IdfTable({"fr": frequencies(9, {1: 1}), "en": frequencies(9, {1: 1})}))
+    term_ids = np.arange(0, 1_400_000, 2, dtype=np.int32)
+    large = IdfTable({"en": DocumentFrequencies(10**6, term_ids, term_ids % 1000 + 1)})
+    store.save_idf(index, large)
+    saved = store.idf(index)
+    assert list(saved.languages) == ["en"]
+    assert saved.version == large.version
+    store.save_idf(index, large)
+    assert store.idf(index).version == large.version
+
+
+def test_two_indices_keep_their_idf_apart(store: Store, index: str, new_index: Any) -> None:
+    other = new_index()
+    store.create(index, DESCRIPTION)
+    store.create(other, DESCRIPTION)
+    one, two = IdfTable({"en": frequencies(1, {1: 1})}), IdfTable({"en": frequencies(2, {1: 2})})
+    store.save_idf(index, one)
+    store.save_idf(other, two)
+    assert store.idf(index).version == one.version
+    assert store.idf(other).version == two.version
+    store.drop(other)
+    assert store.idf(index).version == one.version
+
+
+# Several at once
+
+
+def test_two_threads_search_while_one_writes(store: Store, index: str) -> None:
+    fill(store, index, make_document("0", "a walrus"))
+    done = threading.Event()
+    failures: list[BaseException] = []
+    n_searches = [0, 0]
+
+    def search(place: int) -> None:
+        try:
+            while not done.is_set() or not n_searches[place]:
+                assert store.knn(index, query(1, 0, 0, 0), 50, ALL)
+                assert store.bm25(index, "walrus", 50, ALL)
+                n_searches[place] += 1
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=search, args=(place,)) for place in (0, 1)]
+    for thread in threads:
+        thread.start()
+    try:
+        for start in range(1, 1000, 100):
+            fill(store, index, *(make_document(str(number), "a walrus") for number in range(start, start + 100)))
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+    assert min(n_searches) >= 1
+    assert store.count(index) == 1001
+
+
+def test_a_second_store_at_the_same_address_sees_what_the_first_wrote(
+    store: Store, store_address: str, index: str
+) -> None:
+    other = open_store(store_address)
+    fill(store, index, make_document("1"))
+    assert ids(other.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["1"]
+    fill(store, index, make_document("2", vector=(1, 1, 0, 0)))
+    assert ids(other.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["1", "2"]
+    other.close()
+
+
+def test_a_closed_store_has_said_where_it_was(store: Store, store_address: str) -> None:
+    assert store.address.rstrip("/") == store_address.rstrip("/")
+
+
+def test_a_node_that_is_down_is_unavailable_soon_and_its_password_stays_secret() -> None:
+    store = open_store("opensearch://someone:secret-word@127.0.0.1:9")
+    started = time.monotonic()
+    with pytest.raises(StoreUnavailable) as caught:
+        store.describe("docs")
+    assert time.monotonic() - started < 3
+    assert "opensearch://127.0.0.1:9" in str(caught.value)
+    assert "start the engine" in str(caught.value)
+    assert "secret-word" not in str(caught.value) + store.address + repr(store)

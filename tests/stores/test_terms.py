@@ -1,0 +1,38 @@
+"""What the embedded store's BM25 counts."""
+
+from __future__ import annotations
+
+import pytest
+import snowballstemmer
+
+from reranker.stores.terms import STEMMERS, bm25_terms
+
+
+def test_every_stemmer_exists() -> None:
+    assert set(STEMMERS.values()) <= set(snowballstemmer.algorithms())
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "terms"),
+    [
+        ("The runs are running", "en", ["run"] * 2),
+        ("Ο ΛΌΓΟΣ, λόγος", "el", ["λογ", "λογ"]),
+        ("Error 0x80, 404!", "en", ["error", "x", "0", "80", "404"]),
+        ("绿茶好", "zh", ["绿茶", "茶好"]),
+        ("绿", "zh", ["绿"]),
+        ("habari", "sw", ["habari"]),
+        ("", "en", []),
+        ("... \0 🙂", "en", []),
+    ],
+)
+def test_a_text_becomes_stems_pairs_and_numbers(text: str, language: str, terms: list[str]) -> None:
+    assert bm25_terms(text, language) == terms
+
+
+def test_as_many_terms_as_asked_for_are_taken() -> None:
+    assert bm25_terms("walrus teapot violin 3", "en", 2) == ["walrus", "teapot"]
+
+
+def test_no_term_can_be_read_as_a_query() -> None:
+    text = "\"a\" 'b' AND-OR *c* (d) e:f ^g {h} i\\j ａＢ١²½ naïve"
+    assert all(term.isalnum() for term in bm25_terms(text, "sw"))
