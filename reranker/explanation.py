@@ -9,6 +9,7 @@ import numpy as np
 from reranker.bags import WeightedBag
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
+from reranker.tokens import as_written
 from reranker.transport import Parameters, transport
 
 # How many document words are named for each query word; the rest is summed up, so that nothing is lost.
@@ -86,13 +87,13 @@ def explain(
     typical_cost = solved.cost @ document.weights
     words = []
     for i, term_id in enumerate(query.term_ids):
-        language, word = embeddings.term(int(term_id))
+        word = _written(int(term_id), embeddings)
         moved = solved.plan[i] * solved.cost[i]
         largest = [int(j) for j in np.argsort(-solved.plan[i], kind="stable")[:pairs_per_word] if solved.plan[i, j] > 0]
         pairs = tuple(
             WordPair(
                 query_word=word,
-                document_word=embeddings.term(int(document.term_ids[j]))[1],
+                document_word=_written(int(document.term_ids[j]), embeddings),
                 mass=float(solved.plan[i, j]),
                 cost=float(solved.cost[i, j]),
                 share=_share(moved[j], solved.distance),
@@ -104,7 +105,7 @@ def explain(
         words.append(
             WordTransport(
                 word,
-                language,
+                embeddings.term(int(term_id))[0],
                 mass,
                 distance,
                 _share(distance, solved.distance),
@@ -115,6 +116,11 @@ def explain(
         )
     words.sort(key=lambda word: -word.mass)
     return Explanation(solved.method, solved.distance, tuple(words))
+
+
+def _written(term_id: int, embeddings: Embeddings) -> str:
+    language, term = embeddings.term(term_id)
+    return as_written(term, language)
 
 
 def _share(part: float, whole: float) -> float:

@@ -24,6 +24,15 @@ def normalize_term(term: str) -> str:
     return unicodedata.normalize("NFC", term.lower()).replace("ς", "σ")
 
 
+def as_written(term: str, language: str) -> str:
+    """A term as people write it: a Greek one ends in ς again.
+
+    >>> as_written("λόγοσ", "el")
+    'λόγος'
+    """
+    return f"{term[:-1]}ς" if language == "el" and term.endswith("σ") else term
+
+
 @cache
 def stop_words(language: str) -> frozenset[str]:
     """The stop words of an ISO 639-1 code in the form of `_stop_form`; empty for a language without a list.

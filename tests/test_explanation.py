@@ -5,6 +5,7 @@ import pytest
 
 from reranker import Parameters, Reranker
 from reranker.bags import WeightedBag
+from reranker.embeddings import EmbeddingsWriter
 from reranker.errors import BadInput
 from reranker.explanation import explain
 from tests.tiny import TRANSLATION_COST, tiny_embeddings
@@ -62,3 +63,18 @@ def test_a_document_without_a_known_word_cannot_be_explained(reranker):
     nothing = WeightedBag(np.array([], np.int32), np.array([]))
     with pytest.raises(BadInput, match="no word"):
         explain(reranker.query("chat", "fr").weighted, nothing, reranker.embeddings, "sinkhorn", Parameters())
+
+
+def test_greek_words_are_shown_as_they_are_written(tmp_path):
+    with EmbeddingsWriter(tmp_path / "embeddings", dim=2, source="test") as writer:
+        writer.append("el", ["λόγοσ"], np.array([[1.0, 0.0]]))
+        writer.append("en", ["word"], np.array([[0.6, 0.8]]))
+        writer.commit()
+    reranker = Reranker.open(tmp_path / "embeddings")
+    found = explain(
+        reranker.query("Λόγος", "el").weighted,
+        reranker.query("λόγος", "el").weighted,
+        reranker.embeddings,
+        "emd",
+    )
+    assert (found.words[0].word, found.words[0].pairs[0].document_word) == ("λόγος", "λόγος")

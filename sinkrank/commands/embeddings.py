@@ -149,11 +149,12 @@ def nearest(
     from rich.text import Text
 
     from reranker.languages import language_code
+    from reranker.tokens import as_written
     from sinkrank import output, resources
 
     language, target = language_code(lang), language_code(to) if to is not None else None
     store = resources.open_embeddings(options.load(config, home=home, embeddings=embeddings).settings)
-    found = store.nearest(word, language, target, n)
+    found = [(code, as_written(term, code), cosine) for code, term, cosine in store.nearest(word, language, target, n)]
     if json_:
         neighbours = [{"word": term, "language": code, "cosine": round(cosine, 6)} for code, term, cosine in found]
         output.print_json({"word": word, "language": language, "nearest": neighbours})
