@@ -1,10 +1,12 @@
 # All set-up is included in every target: python3, a JDK and the package registries are all that a machine needs.
 PYTHON ?= python3
 SERVE ?= 1
+# Options of `sinkrank evaluate`: make evaluate EVALUATE='--directions fi-en --queries first20'
+EVALUATE ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lock clean
+.PHONY: help demo evaluate test check format lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -26,6 +28,9 @@ help: ## List the targets
 
 demo: .venv/.runtime ## Fetch real pages, build, search, serve (SERVE=0 stops after the searches)
 	@$(BIN)/sinkrank demo $(if $(filter 0,$(SERVE)),--no-serve)
+
+evaluate: .venv/.runtime ## Measure every method on held-out pages (some ten minutes)
+	@$(BIN)/sinkrank evaluate $(EVALUATE)
 
 check: .venv/.dev ## Lint, types and unit tests, under two minutes
 	$(BIN)/ruff check .

@@ -25,7 +25,7 @@ def load_parallel_texts(*, n_train: int = N_TRAIN, seed: int = SPLIT_SEED) -> Co
     """Read and split the shipped corpus. A text is a page, and a sentence of it a paragraph."""
     pages = [page for language in LANGUAGES for page in _read(language)]
     train, test = split(pages, n_train, seed)
-    return Corpus("parallel_texts", LANGUAGES, train, test)
+    return Corpus("texts", LANGUAGES, train, test)
 
 
 def _read(language: str) -> Iterator[Page]:

@@ -1,0 +1,171 @@
+"""Runs every method over every task of a plan and measures what comes out; shows and writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.corpora.pages import Corpus, Progress, no_progress
+from evaluation.measures import measure, recall
+from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, method_distances, resolved
+from evaluation.tasks import DEFAULT_LIMIT, QUERY_KINDS, SAMPLE_SEED, Direction, make_task
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput
+from reranker.transport import METHODS, Parameters, resolve_method
+
+# Without `emd`: 400 queries against 400 pages take it some ten times as long as all the others together.
+DEFAULT_METHODS = ("nbow", "rwmd", "sinkhorn", "relaxed", "auto")
+DEFAULT_DEPTH = 100
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to evaluate.
+
+    Attributes:
+        limit: test pages a task takes; None for all.
+        depth: candidates of the first stage that the second re-orders.
+        everything: also re-order all documents, to see what the first stage loses.
+    """
+
+    directions: tuple[Direction, ...]
+    query_kinds: tuple[str, ...] = QUERY_KINDS
+    methods: tuple[str, ...] = DEFAULT_METHODS
+    limit: int | None = DEFAULT_LIMIT
+    depth: int = DEFAULT_DEPTH
+    everything: bool = True
+    seed: int = SAMPLE_SEED
+    parameters: Parameters = field(default_factory=Parameters)
+
+    def __post_init__(self) -> None:
+        for name, given in (
+            ("directions", self.directions),
+            ("kinds of query", self.query_kinds),
+            ("methods", self.methods),
+        ):
+            if not given or len(set(given)) != len(given):
+                raise BadInput(f"the {name} are {', '.join(map(str, given)) or 'none'}; give at least one, each once")
+        for method in self.methods:
+            resolve_method(method, 1)
+        for query_kind in self.query_kinds:
+            if query_kind not in QUERY_KINDS:
+                raise BadInput(f"{query_kind!r} is not a kind of query; give one of {', '.join(QUERY_KINDS)}")
+        if self.depth < 1:
+            raise BadInput(f"depth is {self.depth}; give 1 or more")
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self.directions) * len(self.query_kinds)
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """One method's measures: over the first stage's candidates, and over all documents if that was asked for."""
+
+    method: str
+    two_stage: Mapping[str, float]
+    everything: Mapping[str, float] | None
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What came out of one task.
+
+    Attributes:
+        recall: of the first stage at the plan's depth, the ceiling of `two_stage`.
+        n_unknown: queries without a known word; they find nothing.
+        mean_query_words: distinct known words a query, on average.
+    """
+
+    direction: Direction
+    query_kind: str
+    n_queries: int
+    n_documents: int
+    n_unknown: int
+    mean_query_words: float
+    recall: float
+    left_out: Mapping[str, int]
+    methods: tuple[MethodResult, ...]
+
+
+def run_plan(
+    corpus: Corpus, embeddings: Embeddings, plan: Plan, n_threads: int = 1, progress: Progress = no_progress
+) -> Iterator[TaskResult]:
+    """Yields the result of each task as soon as it is there, kinds of query in the outer loop.
+
+    Raises:
+        BadInput: a direction that the corpus or the embeddings have not.
+    """
+    languages = {language for each in plan.directions for language in (each.query_language, each.document_language)}
+    if missing := sorted(languages - set(embeddings.languages)):
+        raise BadInput(
+            f"the embeddings have no words in {', '.join(missing)}, only in {', '.join(embeddings.languages)};"
+            " train them on this corpus, or take other directions"
+        )
+    tasks = [(kind, direction) for kind in plan.query_kinds for direction in plan.directions]
+    for place, (query_kind, direction) in enumerate(tasks):
+        task = make_task(corpus, direction, query_kind, plan.limit, plan.seed)
+        yield measure_task(encode(task, embeddings), plan, n_threads, _part(progress, place, len(tasks)))
+
+
+def _part(progress: Progress, place: int, n_tasks: int) -> Progress:
+    """The progress of one task as a part of all; tasks are taken to be of one size."""
+
+    def report(done: int, total: int | None, description: str) -> None:
+        whole = total or 1
+        progress(place * whole + done, n_tasks * whole, description)
+
+    return report
+
+
+def measure_task(encoded: EncodedTask, plan: Plan, n_threads: int = 1, progress: Progress = no_progress) -> TaskResult:
+    """Runs the plan's methods over one task; `auto` takes what was computed for the method it chooses."""
+    task = encoded.task
+    depth = None if plan.everything else plan.depth
+    n_queries = len(encoded.queries)
+    computed: dict[str, NDArray[np.float64]] = {}
+    n_to_compute = len({name for method in plan.methods for name in resolved(encoded, method)})
+
+    def report(done: int, _total: int | None, _description: str) -> None:
+        progress(len(computed) * n_queries + done, n_to_compute * n_queries, "ranking, queries times methods")
+
+    def found(method: str) -> NDArray[np.float64]:
+        if method not in computed:
+            computed[method] = method_distances(encoded, method, plan.parameters, depth, n_threads, report)
+        return computed[method]
+
+    results = []
+    for method in plan.methods:
+        chosen = resolved(encoded, method)
+        # A distance is that of a pair alone, so the candidates' are cut out of those of all documents.
+        by_query = np.stack([found(name)[row] for row, name in enumerate(chosen)])
+        two_stage = measure(task.qrels, make_run(encoded, by_query, plan.depth))
+        everything = measure(task.qrels, make_run(encoded, by_query)) if plan.everything else None
+        results.append(MethodResult(method, two_stage, everything))
+    return TaskResult(
+        direction=task.direction,
+        query_kind=task.query_kind,
+        n_queries=n_queries,
+        n_documents=len(encoded.doc_ids),
+        n_unknown=sum(not len(query) for query in encoded.queries),
+        mean_query_words=float(np.mean([len(query) for query in encoded.queries])),
+        recall=recall(task.qrels, first_stage_run(encoded, plan.depth), plan.depth),
+        left_out=task.left_out,
+        methods=tuple(results),
+    )
+
+
+def parse_methods(names: Sequence[str]) -> tuple[str, ...]:
+    """Methods by name; `all` is every one.
+
+    Raises:
+        BadInput: an unknown one; the nearest known one is named.
+    """
+    if list(names) == ["all"]:
+        return METHODS
+    for name in names:
+        resolve_method(name, 1)
+    return tuple(names)

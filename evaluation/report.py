@@ -1,0 +1,223 @@
+"""Turns results into a report: tables for the terminal, Markdown and JSON; nothing of the machine in it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from rich.table import Table
+
+from evaluation.corpora.pages import Corpus, shared_paragraph_share
+from evaluation.experiment import MethodResult, Plan, TaskResult
+from evaluation.measures import MEASURES
+from evaluation.tasks import MIN_TOKENS, N_FIRST_TOKENS
+from evaluation.trained import is_trained_on, source_of
+from reranker.embeddings import Embeddings
+
+FORMAT = 1
+JSON_NAME, MARKDOWN_NAME = "evaluation.json", "evaluation.md"
+
+# What each corpus is, where it comes from, and on what terms.
+_SOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "libreoffice": {
+            "title": "LibreOffice help pages",
+            "source": "Debian packages libreoffice-help-{en-us,fr,de,fi,el,sv}",
+            "licence": "MPL-2.0, the LibreOffice contributors",
+        },
+        "texts": {
+            "title": "Short parallel texts shipped with Sinkrank",
+            "source": "evaluation/corpora/parallel_texts, written for Sinkrank",
+            "licence": "Apache-2.0",
+        },
+    }
+)
+
+_KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "pages": "the whole page asks for its translation",
+        "first20": f"the first {N_FIRST_TOKENS} words of a page, stop words not counted, ask for its translation",
+        "halves": "the first half of a page asks for the second half of its translation, no paragraph in common",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that is needed to read the figures and to get them again.
+
+    Attributes:
+        left_out: pages that the corpus's own rules left out, by "rule/language".
+        seen_share: share (0 to 1, by words) of the test pages' text in paragraphs that a training page has.
+        trained_on: the corpus, a hash of its training units and the seed; None for embeddings that were made otherwise.
+    """
+
+    corpus: str
+    languages: tuple[str, ...]
+    n_train_pages: Mapping[str, int]
+    n_test_pages: Mapping[str, int]
+    left_out: Mapping[str, int]
+    seen_share: float
+    embeddings_version: str
+    n_terms: int
+    dim: int
+    trained_on: Mapping[str, Any] | None
+    plan: Plan
+    tasks: tuple[TaskResult, ...]
+
+    @classmethod
+    def of(cls, corpus: Corpus, embeddings: Embeddings, plan: Plan, tasks: Iterable[TaskResult]) -> Report:
+        return cls(
+            corpus=corpus.name,
+            languages=tuple(corpus.languages),
+            n_train_pages=_count(corpus.train_pages),
+            n_test_pages=_count(corpus.test_pages),
+            left_out=dict(corpus.left_out),
+            seen_share=shared_paragraph_share(corpus.train_pages, corpus.test_pages),
+            embeddings_version=embeddings.version,
+            n_terms=embeddings.n_terms,
+            dim=embeddings.dim,
+            trained_on=source_of(corpus) if is_trained_on(embeddings, corpus) else None,
+            plan=plan,
+            tasks=tuple(tasks),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as JSON can hold it; directions as `fi-en`."""
+        plan = asdict(self.plan) | {"directions": [str(each) for each in self.plan.directions]}
+        tasks = [asdict(task) | {"direction": str(task.direction)} for task in self.tasks]
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        whole = {"format": FORMAT, **fields, **_SOURCES.get(self.corpus, {}), "plan": plan, "tasks": tasks}
+        return dict(json.loads(json.dumps(whole)))
+
+
+def tables(report: Report) -> list[Table]:
+    """One table a kind of query, for the terminal."""
+    found = []
+    for query_kind, tasks in _by_kind(report.tasks):
+        table = Table(title=f"{query_kind}: {_KINDS[query_kind]}", title_justify="left", header_style="bold")
+        for n, name in enumerate(_columns(report.plan)):
+            table.add_column(name, justify="left" if n < 2 else "right")
+        for task in tasks:
+            for row in _rows(task, report.plan):
+                table.add_row(*row)
+            table.add_section()
+        found.append(table)
+    return found
+
+
+def markdown(report: Report) -> str:
+    """The report as a page of Markdown."""
+    source = _SOURCES.get(report.corpus, {})
+    plan = report.plan
+    limit = "all test pages" if plan.limit is None else f"at most {plan.limit} test pages"
+    lines = [
+        f"# Evaluation on {source.get('title', report.corpus)}",
+        "",
+        f"- Corpus: {source.get('source', report.corpus)} ({source.get('licence', 'licence not known')})",
+        f"- Pages to train on: {_listed(report.n_train_pages)}; held out: {_listed(report.n_test_pages)}",
+        f"- Left out before the split, by rule: {_listed(report.left_out) or 'none'}",
+        f"- Share of the held-out text in paragraphs that a training page has too: {report.seen_share:.1%}",
+        f"- Embeddings: version {report.embeddings_version}, {report.n_terms} words of {report.dim} dimensions, "
+        + ("not trained here" if report.trained_on is None else "trained on the training pages alone"),
+        f"- Each task: {limit}, drawn with seed {plan.seed}, of those that both languages have and whose "
+        f"query and document have {MIN_TOKENS} words or more; the page's translation is the one relevant document",
+        f"- First stage: exact kNN by the cosine of the nBOW embeddings; its {plan.depth} best are re-ranked",
+        f"- idf: per language, over the task's own documents; epsilon {plan.parameters.epsilon:g}, "
+        f"{plan.parameters.n_iterations} iterations, tau "
+        f"{'epsilon' if plan.parameters.tau is None else format(plan.parameters.tau, 'g')}",
+        f"- R@{plan.depth} is that of the first stage: no re-ranking of its candidates can come above it. "
+        "With one relevant document a query, P@10 is at most 0.1.",
+    ]
+    for query_kind, tasks in _by_kind(report.tasks):
+        lines += ["", f"## {query_kind}", "", f"{_KINDS[query_kind][0].upper()}{_KINDS[query_kind][1:]}.", ""]
+        columns = _columns(plan)
+        lines += [_line(columns), _line(["---", "---", *["---:"] * (len(columns) - 2)])]
+        for task in tasks:
+            lines += [_line(row) for row in _rows(task, plan)]
+        lines += [note for task in tasks for note in _notes(task)]
+    return "\n".join(lines) + "\n"
+
+
+def write(report: Report, folder: Path) -> tuple[Path, Path]:
+    """Writes `evaluation.json` and `evaluation.md`; each appears whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    as_json, as_markdown = folder / JSON_NAME, folder / MARKDOWN_NAME
+    _write_whole(as_json, json.dumps(report.as_json(), indent=2, ensure_ascii=False) + "\n")
+    _write_whole(as_markdown, markdown(report))
+    return as_json, as_markdown
+
+
+def _columns(plan: Plan) -> list[str]:
+    return [
+        "direction",
+        "method",
+        "queries",
+        *MEASURES,
+        *(["MRR, all re-ranked"] if plan.everything else []),
+        f"R@{plan.depth}",
+    ]
+
+
+def _rows(task: TaskResult, plan: Plan) -> list[list[str]]:
+    return [_row(task, result, plan) for result in task.methods]
+
+
+def _row(task: TaskResult, result: MethodResult, plan: Plan) -> list[str]:
+    everything = [f"{result.everything['MRR']:.3f}"] if plan.everything and result.everything else []
+    return [
+        str(task.direction),
+        result.method,
+        str(task.n_queries),
+        *(f"{result.two_stage[name]:.3f}" for name in MEASURES),
+        *everything,
+        f"{task.recall:.3f}",
+    ]
+
+
+def _notes(task: TaskResult) -> list[str]:
+    notes = []
+    if task.left_out:
+        notes += ["", f"Left out in {task.direction}: {_listed(task.left_out)}."]
+    if task.n_unknown:
+        notes += ["", f"Queries without a known word in {task.direction}: {task.n_unknown}; they count as 0."]
+    return notes
+
+
+def _by_kind(tasks: Sequence[TaskResult]) -> Iterable[tuple[str, list[TaskResult]]]:
+    return [(kind, list(group)) for kind, group in groupby(tasks, key=lambda task: task.query_kind)]
+
+
+def _count(pages: Iterable[Any]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for page in pages:
+        counts[page.language] = counts.get(page.language, 0) + 1
+    return counts
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {n}" for name, n in counts.items())
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _write_whole(path: Path, text: str) -> None:
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+    ) as file:
+        temporary = Path(file.name)
+        try:
+            file.write(text)
+        except BaseException:
+            temporary.unlink()
+            raise
+    temporary.chmod(0o644)
+    temporary.replace(path)

@@ -1,0 +1,186 @@
+"""Turns a task into runs: a method's order of all documents, or of the candidates of a first stage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from ir_measures import ScoredDoc
+from numpy.typing import NDArray
+
+from evaluation.corpora.pages import Progress, no_progress
+from evaluation.tasks import Task, Texts
+from reranker.bags import BagOfWords, WeightedBag, WeightedBags
+from reranker.embeddings import Embeddings
+from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.scores import order_by_distance
+from reranker.transport import Parameters, distances, resolve_method
+
+# Below the score of every finite distance (at most 2): documents without a known word stand last.
+_LOWEST_SCORE = -10.0
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTask:
+    """A task in the terms of one embedding store.
+
+    Attributes:
+        queries: one weighted bag a query, in the order of `query_ids`; empty where no word is known.
+        documents: the documents' bags, in the order of `doc_ids`.
+        cosines: (n_queries, n_documents) float32, of the nBOW embeddings; -inf where one of the two has none.
+        order: (n_queries, n_documents) int32, the documents by falling cosine, ties by place: the
+            kNN first stage.
+    """
+
+    task: Task
+    embeddings: Embeddings
+    query_ids: tuple[str, ...]
+    doc_ids: tuple[str, ...]
+    queries: tuple[WeightedBag, ...]
+    documents: WeightedBags
+    cosines: NDArray[np.float32]
+    order: NDArray[np.int32]
+
+
+def encode(task: Task, embeddings: Embeddings) -> EncodedTask:
+    """Weighs every text by tf·idf and embeds it.
+
+    The idf is counted per language over the task's own documents: the query's over the same documents in
+    its language.
+    """
+    ours, theirs = task.direction.query_language, task.direction.document_language
+    document_bags = _bags(task.documents, theirs, embeddings)
+    idf = IdfTable(
+        {
+            ours: DocumentFrequencies.count(_bags(task.query_side, ours, embeddings)),
+            theirs: DocumentFrequencies.count(document_bags),
+        }
+    )
+    queries = tuple(idf.weigh(bag, ours) for bag in _bags(task.queries, ours, embeddings))
+    documents = [idf.weigh(bag, theirs) for bag in document_bags]
+    cosines = _cosines(_nbows(queries, embeddings), _nbows(documents, embeddings))
+    return EncodedTask(
+        task,
+        embeddings,
+        tuple(task.queries),
+        tuple(task.documents),
+        queries,
+        WeightedBags.join(documents),
+        cosines,
+        np.argsort(-cosines, axis=1, kind="stable").astype(np.int32),
+    )
+
+
+def method_distances(
+    encoded: EncodedTask,
+    method: str,
+    parameters: Parameters = Parameters(),
+    depth: int | None = None,
+    n_threads: int = 1,
+    progress: Progress = no_progress,
+) -> NDArray[np.float64]:
+    """The distances of every query to its first `depth` candidates, or to all documents where it is None.
+
+    Returns:
+        (n_queries, n_documents) float64; NaN where nothing was asked for, +inf where one of the two has
+        no known word.
+    """
+    wanted = encoded.order[:, :depth]
+    found = np.full(encoded.order.shape, np.nan)
+    everything = wanted.shape == encoded.order.shape
+    for row, (query, columns) in enumerate(zip(encoded.queries, wanted, strict=True)):
+        progress(row, len(encoded.queries), f"{encoded.task.name} {method}")
+        if not len(query):
+            found[row, columns] = np.inf
+        elif method == "nbow":
+            found[row, columns] = 1.0 - encoded.cosines[row, columns]
+        elif everything:
+            # The bags as they lie: nothing is copied together for each query.
+            found[row] = _solve(query, encoded.documents, encoded, method, parameters, n_threads)
+        else:
+            bags = WeightedBags.join([encoded.documents[int(column)] for column in columns])
+            found[row, columns] = _solve(query, bags, encoded, method, parameters, n_threads)
+    progress(len(encoded.queries), len(encoded.queries), f"{encoded.task.name} {method}")
+    return found
+
+
+def resolved(encoded: EncodedTask, method: str) -> list[str]:
+    """The method that each query is given: `auto` chooses by the query's length."""
+    return [resolve_method(method, len(query)) for query in encoded.queries]
+
+
+def first_stage_run(encoded: EncodedTask, depth: int | None = None) -> list[ScoredDoc]:
+    """The kNN first stage by itself, exact: the `depth` documents of the highest cosine; None: all."""
+    return make_run(encoded, 1.0 - encoded.cosines.astype(np.float64), depth)
+
+
+def make_run(encoded: EncodedTask, found: NDArray[np.float64], depth: int | None = None) -> list[ScoredDoc]:
+    """Each query's first `depth` candidates, re-ordered by these distances (n_queries, n_documents).
+
+    A query without a known word finds nothing: the service refuses it.
+    The score is the distance with its sign turned. Ties, and documents without a known word, keep the first
+    stage's order, which the scores say too: each is lower than the one before, so that no measure breaks a
+    tie in its own way.
+    """
+    run: list[ScoredDoc] = []
+    for query_id, query, columns, row in zip(
+        encoded.query_ids, encoded.queries, encoded.order[:, :depth], found, strict=True
+    ):
+        if not len(query):
+            continue
+        ranks = np.arange(len(columns), dtype=np.int64)
+        placed = columns[order_by_distance(row[columns], ranks)]
+        scores = strictly_falling([-value for value in row[placed].tolist()])
+        run += [
+            ScoredDoc(query_id, encoded.doc_ids[column], score) for column, score in zip(placed, scores, strict=True)
+        ]
+    return run
+
+
+def strictly_falling(scores: Sequence[float]) -> list[float]:
+    """Falling scores with every tie parted by the smallest float32 step, which trec_eval can still tell.
+
+    >>> first, second = strictly_falling([0.0, 0.0])
+    >>> first > second > -1e-30
+    True
+    """
+    falling: list[float] = []
+    last = np.float32(np.inf)
+    for score in scores:
+        wanted = np.float32(score if math.isfinite(score) else _LOWEST_SCORE)
+        last = min(wanted, np.nextafter(last, np.float32(-np.inf)))
+        falling.append(float(last))
+    return falling
+
+
+def _solve(
+    query: WeightedBag,
+    bags: WeightedBags,
+    encoded: EncodedTask,
+    method: str,
+    parameters: Parameters,
+    n_threads: int,
+) -> NDArray[np.float64]:
+    return distances(query, bags, encoded.embeddings.vectors, method, parameters, n_threads).values
+
+
+def _bags(texts: Texts, language: str, embeddings: Embeddings) -> list[BagOfWords]:
+    return [embeddings.bag_of_tokens(tokens, language) for tokens in texts.values()]
+
+
+def _nbows(bags: Sequence[WeightedBag], embeddings: Embeddings) -> NDArray[np.float32]:
+    """(n_bags, dim) float32; a row of zeros for a bag without an embedding."""
+    rows = np.zeros((len(bags), embeddings.dim), dtype=np.float32)
+    for row, bag in zip(rows, bags, strict=True):
+        if (vector := embeddings.nbow(bag)) is not None:
+            row[:] = vector
+    return rows
+
+
+def _cosines(queries: NDArray[np.float32], documents: NDArray[np.float32]) -> NDArray[np.float32]:
+    cosines: NDArray[np.float32] = queries @ documents.T
+    cosines[~queries.any(axis=1)] = -np.inf
+    cosines[:, ~documents.any(axis=1)] = -np.inf
+    return cosines

@@ -1,0 +1,85 @@
+"""Turns a corpus's training pages into an embedding store, once: its `meta.json` says what it was trained on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evaluation.corpora.pages import Corpus, Progress, aligned_units, no_progress
+from ingest.embeddings.training import train
+from reranker.embeddings import Embeddings
+from reranker.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
+
+SEED = 2018
+
+# Raise it when training makes other vectors of the same texts: stores that were trained before are then made anew.
+RECIPE = 1
+
+
+def open_trained(path: Path, corpus: Corpus) -> Embeddings | None:
+    """The store at the path, if it was trained on exactly this corpus's training pages; else None."""
+    try:
+        embeddings = Embeddings.open(path)
+    except (NotFound, BadEmbeddings, VersionMismatch):
+        return None
+    return embeddings if is_trained_on(embeddings, corpus) else None
+
+
+def is_trained_on(embeddings: Embeddings, corpus: Corpus) -> bool:
+    """Whether these embeddings come from `train_on` with exactly this corpus's training pages."""
+    return bool(embeddings.meta.get("source") == source_of(corpus))
+
+
+def train_on(
+    corpus: Corpus, path: Path, progress: Progress = no_progress, replaceable: Iterable[str] = ()
+) -> Embeddings:
+    """The store at the path if it is of this corpus; else it is trained, on the training pages alone.
+
+    Args:
+        replaceable: names of other corpora, whose store may be replaced too.
+
+    Raises:
+        BadInput: something else stands at the path; only a store that was made here before is replaced.
+    """
+    found = open_trained(path, corpus)
+    if found is not None:
+        return found
+    if path.exists() and not _is_of(path, {corpus.name, *replaceable}):
+        raise BadInput(
+            f"{path} holds embeddings that were not trained on the corpus {corpus.name}; they are not replaced: "
+            "move them away, or work in another folder, with --home DIR"
+        )
+    train(_units(corpus), path, seed=SEED, replace=True, progress=progress, source=source_of(corpus))
+    return Embeddings.open(path)
+
+
+def source_of(corpus: Corpus) -> dict[str, Any]:
+    """What a store of this corpus says in `meta.json`: the corpus, a hash of its training units, how it was made."""
+    return {"corpus": corpus.name, "units": digest(_units(corpus)), "seed": SEED, "recipe": RECIPE}
+
+
+def _units(corpus: Corpus) -> Iterator[dict[str, str]]:
+    """The aligned paragraphs of the training pages; document frequencies are counted over pages, as in an index."""
+    for unit in aligned_units(corpus.train_pages):
+        yield {**unit, "document": unit["group"].partition("#")[0]}
+
+
+def _is_of(path: Path, corpora: Collection[str]) -> bool:
+    """Whether an older store of one of these corpora stands there, whatever its format."""
+    try:
+        source = json.loads((path / "meta.json").read_text(encoding="utf-8"))["source"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return isinstance(source, dict) and source.get("corpus") in corpora
+
+
+def digest(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A hash of rows in their order."""
+    hasher = hashlib.blake2b(digest_size=16)
+    for row in rows:
+        hasher.update(json.dumps(row, ensure_ascii=False, sort_keys=True).encode())
+        hasher.update(b"\n")
+    return hasher.hexdigest()

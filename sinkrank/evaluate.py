@@ -1,0 +1,136 @@
+"""`sinkrank evaluate`: how well each method finds the translations of held-out pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sinkrank import options
+
+if TYPE_CHECKING:
+    from evaluation.corpora import Corpus, Progress
+    from evaluation.experiment import Plan
+    from reranker.embeddings import Embeddings
+    from reranker.settings import Settings
+
+CORPORA = ("libreoffice", "texts")
+
+
+def evaluate(
+    corpus: Annotated[
+        str, typer.Option(help="libreoffice (fetched by apt-get), or texts (shipped; too few to say much).")
+    ] = "libreoffice",
+    directions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FROM-TO,…", help="Query and document language (default: English to each other and back)."
+        ),
+    ] = None,
+    queries: Annotated[str, typer.Option(metavar="KIND,…", help="first20, pages, halves.")] = "first20,pages,halves",
+    methods: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,…", help="nbow, rwmd, emd, sinkhorn, relaxed, auto, or all. emd is slow: give few directions."
+        ),
+    ] = "nbow,rwmd,sinkhorn,relaxed,auto",
+    limit: Annotated[
+        int, typer.Option(min=0, help="Test pages a task takes, drawn with a fixed seed; 0 for all.")
+    ] = 400,
+    depth: Annotated[int, typer.Option(min=1, help="Candidates of the first stage to re-rank.")] = 100,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--everything/--candidates", help="Also re-rank all documents, to see what the first stage loses."
+        ),
+    ] = True,
+    output_folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", metavar="DIR", help="Where evaluation.json and evaluation.md go (HOME/evaluation/CORPUS)."
+        ),
+    ] = None,
+    json_: options.Json = False,
+    home: options.Home = None,
+    embeddings: options.EmbeddingsPath = None,
+    config: options.Config = None,
+) -> None:
+    """Measure every method on held-out pages: each asks for its own translation.
+
+    Embeddings are trained on the other pages, unless they are there already or others are named with --embeddings. The
+    default (ten directions, three kinds of query, 400 pages each) takes some ten minutes on two cores, the example one.
+
+    Example: [bold]sinkrank evaluate --directions fi-en --queries first20[/bold]
+    """
+    if corpus not in CORPORA:
+        raise typer.BadParameter(f"{corpus!r} is not a corpus; give one of {', '.join(CORPORA)}", param_hint="--corpus")
+
+    from evaluation import report as reports
+    from evaluation.experiment import run_plan
+    from sinkrank import output
+
+    settings = options.load(config, home=home, embeddings=embeddings).settings
+    plan = _plan(corpus, directions, queries, methods, limit, depth, everything)
+    talk = output.talk()
+    with output.progress_bars(talk) as progress:
+        pages = _load(corpus, settings.home, progress)
+        loaded = _embeddings(pages, settings, progress)
+        tasks = list(run_plan(pages, loaded, plan, settings.n_threads, progress))
+    report = reports.Report.of(pages, loaded, plan, tasks)
+    as_json, as_markdown = reports.write(report, output_folder or settings.home / "evaluation" / corpus)
+    if json_:
+        output.print_json(report.as_json())
+    else:
+        for table in reports.tables(report):
+            output.results().print(table)
+    talk.print(f"written: {as_json} and {as_markdown}", markup=False)
+
+
+def _plan(
+    corpus: str, directions: str | None, queries: str, methods: str, limit: int, depth: int, everything: bool
+) -> Plan:
+    """Everything that can be wrong in the arguments is said before the first page is fetched."""
+    from evaluation.corpora import libreoffice, shipped
+    from evaluation.experiment import Plan, parse_methods
+    from evaluation.tasks import Direction, default_directions
+    from reranker.errors import BadInput
+
+    languages = libreoffice.LANGUAGES if corpus == "libreoffice" else shipped.LANGUAGES
+    if directions is None:
+        chosen = default_directions(languages)
+    else:
+        chosen = [Direction.parse(name) for name in _names(directions)]
+    for language in (code for each in chosen for code in (each.query_language, each.document_language)):
+        if language not in languages:
+            raise BadInput(f"the corpus {corpus} has no pages in {language!r}; it has {', '.join(languages)}")
+    return Plan(
+        directions=tuple(chosen),
+        query_kinds=tuple(_names(queries)),
+        methods=parse_methods(_names(methods)),
+        limit=limit or None,
+        depth=depth,
+        everything=everything,
+    )
+
+
+def _names(listed: str) -> list[str]:
+    return [name.strip() for name in listed.split(",") if name.strip()]
+
+
+def _load(corpus: str, home: Path, progress: Progress) -> Corpus:
+    from evaluation.corpora import load_libreoffice, load_parallel_texts
+
+    return load_libreoffice(home, progress) if corpus == "libreoffice" else load_parallel_texts()
+
+
+def _embeddings(corpus: Corpus, settings: Settings, progress: Progress) -> Embeddings:
+    """The embeddings that were named, whatever they are; else HOME's if trained on this corpus's training pages,
+    else those of HOME/evaluation, trained where they are missing. Nothing that somebody made is written over."""
+    from evaluation.trained import open_trained, train_on
+    from sinkrank.resources import open_embeddings
+
+    if settings.embeddings is not None:
+        return open_embeddings(settings)
+    found = open_trained(settings.embeddings_path, corpus)
+    return found or train_on(corpus, settings.home / "evaluation" / corpus.name / "embeddings", progress)

@@ -1,0 +1,105 @@
+"""The report of an evaluation of the shipped texts' shape, with figures made up by hand."""
+
+import json
+
+import pytest
+from rich.console import Console
+
+from evaluation.corpora.pages import Corpus, Page, Paragraph
+from evaluation.experiment import MethodResult, Plan, TaskResult
+from evaluation.report import Report, markdown, tables, write
+from evaluation.tasks import Direction
+from tests.tiny import tiny_embeddings
+
+FR_EN = Direction("fr", "en")
+HALF = {"MRR": 0.5, "P@1": 0.25, "P@10": 0.075, "nDCG@10": 0.625}
+FULL = {"MRR": 0.75, "P@1": 0.5, "P@10": 0.1, "nDCG@10": 0.875}
+
+
+def page(page_id, language, text="un deux trois"):
+    return Page(page_id, language, "", (Paragraph("par_1", text),))
+
+
+@pytest.fixture
+def report(tmp_path):
+    corpus = Corpus(
+        "libreoffice",
+        ("en", "fr"),
+        tuple(page(f"train{n}", language) for n in range(3) for language in ("en", "fr")),
+        (page("test0", "en"), page("test0", "fr", "deux mots"), page("test1", "en", "four more words here")),
+        {"untranslated/fr": 25},
+    )
+    task = TaskResult(
+        FR_EN, "first20", 8, 9, 1, 17.5, 0.875, {"fewer than 6 words": 2}, (MethodResult("relaxed", HALF, FULL),)
+    )
+    return Report.of(corpus, tiny_embeddings(tmp_path / "embeddings"), Plan((FR_EN,)), [task])
+
+
+def test_the_report_that_is_written_reads_back_as_the_one_that_was_made(report, tmp_path):
+    as_json, as_markdown = write(report, tmp_path / "made" / "here")
+
+    assert json.loads(as_json.read_text(encoding="utf-8")) == report.as_json()
+    assert as_markdown.read_text(encoding="utf-8") == markdown(report)
+    assert sorted(path.name for path in as_json.parent.iterdir()) == ["evaluation.json", "evaluation.md"]
+
+
+def test_json_holds_every_measure_by_task_and_method(report):
+    found = report.as_json()
+
+    assert found["tasks"][0]["direction"] == "fr-en"
+    assert found["tasks"][0]["recall"] == 0.875
+    assert found["tasks"][0]["methods"] == [{"method": "relaxed", "two_stage": HALF, "everything": FULL}]
+    assert found["plan"]["directions"] == ["fr-en"]
+    assert found["plan"]["seed"] == 2018
+    assert found["plan"]["parameters"] == {"epsilon": 0.1, "n_iterations": 50, "tau": None}
+    assert found["left_out"] == {"untranslated/fr": 25}
+    assert found["licence"].startswith("MPL-2.0")
+
+
+def test_pages_are_counted_and_the_share_of_text_seen_in_training_is_stated(report):
+    assert report.n_train_pages == {"en": 3, "fr": 3}
+    assert report.n_test_pages == {"en": 2, "fr": 1}
+    # Of 3 + 2 + 4 words on the test pages, the three of test0 in English stand on a training page too.
+    assert report.seen_share == pytest.approx(3 / 9)
+
+
+def test_markdown_shows_a_row_for_each_direction_and_method(report):
+    text = markdown(report)
+
+    assert "| fr-en | relaxed | 8 | 0.500 | 0.250 | 0.075 | 0.625 | 0.750 | 0.875 |" in text
+    assert "untranslated/fr 25" in text
+    assert "Queries without a known word in fr-en: 1" in text
+    assert "Left out in fr-en: fewer than 6 words 2" in text
+
+
+def test_the_terminal_table_holds_the_same_figures(report):
+    console = Console(width=120, record=True, quiet=False, file=None, color_system=None)
+    with console.capture() as capture:
+        for table in tables(report):
+            console.print(table)
+
+    shown = capture.get()
+    assert "first20" in shown
+    for figure in ("fr-en", "relaxed", "0.500", "0.250", "0.075", "0.625", "0.750", "0.875"):
+        assert figure in shown
+
+
+def test_embeddings_that_were_not_trained_on_the_corpus_are_named_so(report):
+    assert report.trained_on is None
+    assert "not trained here" in markdown(report)
+
+
+def test_nothing_of_the_machine_stands_in_the_report(report, tmp_path):
+    assert str(tmp_path) not in json.dumps(report.as_json()) + markdown(report)
+
+
+def test_a_report_that_cannot_be_finished_leaves_the_old_one_as_it_is(report, tmp_path, monkeypatch):
+    write(report, tmp_path)
+    before = (tmp_path / "evaluation.md").read_text(encoding="utf-8")
+    monkeypatch.setattr("evaluation.report.markdown", lambda report: "\ud800")  # cannot be written as UTF-8
+
+    with pytest.raises(UnicodeEncodeError):
+        write(report, tmp_path)
+
+    assert (tmp_path / "evaluation.md").read_text(encoding="utf-8") == before
+    assert not list(tmp_path.glob(".evaluation*"))

@@ -1,0 +1,231 @@
+"""Runs over a task of five pages in the words of `tests.tiny`."""
+
+from dataclasses import replace
+
+import numpy as np
+import ot
+import pytest
+from ir_measures import Qrel
+
+from evaluation.corpora.pages import Corpus, Page, Paragraph
+from evaluation.experiment import Plan, measure_task, parse_methods, run_plan
+from evaluation.runs import encode, first_stage_run, make_run, method_distances, strictly_falling
+from evaluation.tasks import Direction, make_task
+from reranker.errors import BadInput
+from tests.tiny import tiny_embeddings
+
+TRANSLATIONS = {"cat": "chat", "dog": "chien", "water": "eau", "bread": "pain", "car": "voiture"}
+TEXTS = {
+    "pets": "cat cat dog dog dog cat water",
+    "kitchen": "bread bread water bread water bread cat",
+    "road": "car car car dog car car water",
+    "river": "water water water water dog water bread",
+    "home": "dog cat bread water car cat dog bread bread",
+}
+FR_EN = Direction("fr", "en")
+
+
+def translated(text):
+    return " ".join(TRANSLATIONS[word] for word in text.split())
+
+
+def pages(texts=TEXTS):
+    for page_id, text in texts.items():
+        yield Page(page_id, "en", "", (Paragraph("par_1", text),))
+        yield Page(page_id, "fr", "", (Paragraph("par_1", translated(text)),))
+
+
+def corpus(*more):
+    return Corpus("tiny", ("en", "fr"), (), (*pages(), *more))
+
+
+@pytest.fixture
+def embeddings(tmp_path):
+    return tiny_embeddings(tmp_path / "embeddings")
+
+
+@pytest.fixture
+def encoded(embeddings):
+    return encode(make_task(corpus(), FR_EN, "pages"), embeddings)
+
+
+def found(run, query_id):
+    return [scored.doc_id for scored in run if scored.query_id == query_id]
+
+
+def test_the_idf_of_a_word_is_counted_over_the_tasks_documents_in_its_language(encoded):
+    # chat stands in three of the five pages, chien in four, eau in all: log(6/4), log(6/5) and log(6/6).
+    weights = dict(zip(*_weights(encoded, "fr/pets"), strict=True))
+
+    total = 3 * np.log(6 / 4) + 3 * np.log(6 / 5)
+    assert weights == pytest.approx({"chat": 3 * np.log(6 / 4) / total, "chien": 3 * np.log(6 / 5) / total})
+
+
+def test_the_idf_of_the_query_is_counted_over_the_documents_and_not_over_the_queries(embeddings):
+    halved = [
+        Page(page_id, language, "", tuple(Paragraph(f"par_{n}", written(text)) for n, text in enumerate(texts)))
+        for page_id, texts in {
+            "one": ("cat cat dog dog cat dog", "cat water water water water water"),
+            "two": ("cat cat cat cat cat dog", "water water dog car dog dog"),
+            "six": ("dog cat cat dog dog dog", "bread bread bread dog car bread"),
+        }.items()
+        for language, written in (("en", str), ("fr", translated))
+    ]
+    encoded = encode(make_task(Corpus("tiny", ("en", "fr"), (), tuple(halved)), FR_EN, "halves"), embeddings)
+
+    # Every query has both words; chat stands in one of the three second halves and chien in two: log(4/2), log(4/3).
+    weights = dict(zip(*_weights(encoded, "fr/two"), strict=True))
+
+    total = 5 * np.log(4 / 2) + np.log(4 / 3)
+    assert weights == pytest.approx({"chat": 5 * np.log(4 / 2) / total, "chien": np.log(4 / 3) / total})
+
+
+def _weights(encoded, query_id):
+    query = encoded.queries[encoded.query_ids.index(query_id)]
+    return [encoded.embeddings.term(int(term_id))[1] for term_id in query.term_ids], query.weights
+
+
+def test_the_first_stage_finds_the_documents_by_falling_cosine(encoded):
+    row = encoded.query_ids.index("fr/road")
+    query, vectors = encoded.queries[row], encoded.embeddings.vectors
+    mean = query.weights @ vectors[query.term_ids]
+    cosines = {}
+    for doc_id, document in zip(encoded.doc_ids, (encoded.documents[i] for i in range(5)), strict=True):
+        other = document.weights @ vectors[document.term_ids]
+        cosines[doc_id] = mean @ other / np.linalg.norm(mean) / np.linalg.norm(other)
+
+    assert found(first_stage_run(encoded), "fr/road") == sorted(cosines, key=lambda doc_id: -cosines[doc_id])
+
+
+def test_distances_are_those_of_an_independent_solver(encoded):
+    distances = method_distances(encoded, "emd")
+
+    vectors = np.asarray(encoded.embeddings.vectors, dtype=float)
+    for row, query in enumerate(encoded.queries):
+        for column in range(5):
+            document = encoded.documents[column]
+            cost = ot.dist(vectors[query.term_ids], vectors[document.term_ids], metric="euclidean")
+            expected = ot.emd2(query.weights, document.weights, cost)
+            assert distances[row, column] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["nbow", "rwmd", "emd", "sinkhorn", "relaxed"])
+def test_two_stages_give_what_reranking_everything_gives_when_the_depth_covers_all(encoded, method):
+    everything = make_run(encoded, method_distances(encoded, method))
+
+    assert make_run(encoded, method_distances(encoded, method, depth=5), depth=5) == everything
+    assert len(everything) == 25
+
+
+def test_candidates_alone_are_solved_and_ranked_where_a_depth_is_given(encoded):
+    distances = method_distances(encoded, "sinkhorn", depth=2)
+
+    assert np.isnan(distances).sum() == 5 * 3
+    everywhere = method_distances(encoded, "sinkhorn")
+    solved = ~np.isnan(distances)
+    np.testing.assert_allclose(distances[solved], everywhere[solved], rtol=1e-5)
+    for query_id in encoded.query_ids:
+        candidates = found(first_stage_run(encoded, depth=2), query_id)
+        assert sorted(found(make_run(encoded, distances, depth=2), query_id)) == sorted(candidates)
+
+
+def test_tied_documents_keep_the_first_stages_order_in_ranks_and_in_scores(encoded):
+    run = make_run(encoded, np.ones((5, 5)))
+
+    for query_id in encoded.query_ids:
+        assert found(run, query_id) == found(first_stage_run(encoded), query_id)
+        scores = np.array([scored.score for scored in run if scored.query_id == query_id], dtype=np.float32)
+        assert (np.diff(scores) < 0).all()
+
+
+def test_scores_that_fall_already_stay_as_they_are():
+    assert strictly_falling([-0.25, -0.5, -0.75]) == [-0.25, -0.5, -0.75]
+    assert strictly_falling([-0.5, float("-inf"), float("-inf")])[1] == -10.0
+
+
+def test_a_query_of_unknown_words_finds_nothing_and_is_counted(embeddings):
+    strange = "flimmer flammer flummer flommer flemmer flymmer"
+    more = [Page("strange", language, "", (Paragraph("par_1", strange),)) for language in ("en", "fr")]
+    encoded = encode(make_task(corpus(*more), FR_EN, "pages"), embeddings)
+
+    result = measure_task(encoded, Plan((FR_EN,), methods=("relaxed",)))
+
+    assert found(make_run(encoded, method_distances(encoded, "relaxed")), "fr/strange") == []
+    assert (result.n_queries, result.n_unknown) == (6, 1)
+    # Each of the other five finds its translation first; this one counts as 0.
+    assert result.methods[0].two_stage["MRR"] == pytest.approx(5 / 6)
+
+
+def test_a_document_of_unknown_words_stands_last(embeddings):
+    strange = "flimmer flammer flummer flommer flemmer flymmer"
+    more = (
+        Page("strange", "en", "", (Paragraph("par_1", strange),)),
+        Page("strange", "fr", "", (Paragraph("par_1", translated(TEXTS["home"])),)),
+    )
+    encoded = encode(make_task(corpus(*more), FR_EN, "pages"), embeddings)
+
+    for run in (first_stage_run(encoded), make_run(encoded, method_distances(encoded, "sinkhorn"))):
+        assert all(found(run, query_id)[-1] == "en/strange" for query_id in encoded.query_ids)
+
+
+def test_auto_takes_the_method_for_each_querys_length(encoded):
+    results = measure_task(encoded, Plan((FR_EN,), methods=("auto", "relaxed", "sinkhorn"), depth=3)).methods
+
+    assert results[0].two_stage == results[1].two_stage  # queries of five words are short
+
+
+def test_translations_are_found_first_where_each_word_lies_by_its_own(embeddings):
+    plan = Plan((FR_EN, Direction("en", "fr")), ("pages",), ("sinkhorn", "emd"))
+
+    tasks = list(run_plan(corpus(), embeddings, plan))
+
+    assert [str(task.direction) for task in tasks] == ["fr-en", "en-fr"]
+    for task in tasks:
+        assert task.recall == 1
+        for result in task.methods:
+            assert result.two_stage == result.everything
+            assert result.everything["MRR"] == 1
+
+
+def test_two_stages_find_nothing_that_the_first_did_not(encoded):
+    last = {query_id: found(first_stage_run(encoded), query_id)[-1] for query_id in encoded.query_ids}
+    qrels = tuple(Qrel(query_id, doc_id, 1) for query_id, doc_id in last.items())
+    hidden = replace(encoded, task=replace(encoded.task, qrels=qrels))
+
+    result = measure_task(hidden, Plan((FR_EN,), methods=("relaxed",), depth=4))
+
+    assert result.recall == 0
+    assert result.methods[0].two_stage["MRR"] == 0
+    assert result.methods[0].everything["MRR"] >= 1 / 5  # of five documents each has a place
+
+
+def test_without_everything_only_the_candidates_are_measured(encoded):
+    plan = Plan((FR_EN,), methods=("sinkhorn",), everything=False, depth=2)
+
+    assert measure_task(encoded, plan).methods[0].everything is None
+
+
+def test_directions_that_the_embeddings_do_not_know_are_named(embeddings):
+    with pytest.raises(BadInput, match="no words in fi"):
+        list(run_plan(corpus(), embeddings, Plan((Direction("fi", "en"),))))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"methods": ("sinkhron",)}, "sinkhorn"),
+        ({"methods": ()}, "methods are none"),
+        ({"methods": ("emd", "emd")}, "each once"),
+        ({"query_kinds": ("all",)}, "kind of query"),
+        ({"depth": 0}, "depth is 0"),
+    ],
+)
+def test_a_plan_that_cannot_be_run_is_refused_before_anything_is_done(wrong, said):
+    with pytest.raises(BadInput, match=said):
+        Plan((FR_EN,), **wrong)
+
+
+def test_all_stands_for_every_method():
+    assert parse_methods(["all"]) == ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
+    with pytest.raises(BadInput, match="relaxed"):
+        parse_methods(["relaxt"])

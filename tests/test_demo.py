@@ -1,0 +1,231 @@
+"""The demo from end to end on the shipped texts, as on a machine without apt."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput
+from reranker.settings import Settings
+from reranker.stores import open_store
+from reranker.stores.protocol import Filters
+from sinkrank.demo import run_demo
+from sinkrank.steps import Steps
+from tests.tiny import tiny_embeddings
+
+# 16 held-out texts in three languages.
+N_DOCUMENTS = 48
+
+
+def demo_command(home: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "sinkrank", "demo", "--home", str(home), *more]
+
+
+def environment_without_apt(folder: Path) -> dict[str, str]:
+    empty = folder / "empty"
+    empty.mkdir(exist_ok=True)
+    return {**os.environ, "PATH": str(empty)}
+
+
+@pytest.fixture(scope="module")
+def first_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    done = subprocess.run(
+        demo_command(folder / "home", "--no-serve"),
+        env=environment_without_apt(folder),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "home", done
+
+
+@pytest.fixture
+def home(first_run, tmp_path, monkeypatch):
+    """A copy of what the first run left, and no apt."""
+    monkeypatch.setenv("PATH", environment_without_apt(tmp_path)["PATH"])
+    return Path(shutil.copytree(first_run[0], tmp_path / "home"))
+
+
+def run_again(home: Path) -> str:
+    said = io.StringIO()
+    assert run_demo(Settings(home=home), Console(file=said, width=200), serve=False) == 0
+    return said.getvalue()
+
+
+def n_documents(home: Path) -> int:
+    store = open_store(str(home / "store"))
+    try:
+        return store.count("texts", Filters())
+    finally:
+        store.close()
+
+
+def test_without_apt_it_says_what_to_do_and_goes_on_with_the_shipped_texts(first_run):
+    home, done = first_run
+
+    assert "there is no apt-get" in done.stderr
+    assert "debian:bookworm" in done.stderr
+    assert Embeddings.open(home / "embeddings").languages
+    assert n_documents(home) == N_DOCUMENTS
+
+
+def test_in_a_pipe_each_step_is_one_line_on_standard_error_with_its_time(first_run):
+    _, done = first_run
+
+    for step in ("training embeddings on", "indexing 48 held-out pages", "compiling"):
+        assert re.search(rf"^{step}.* … done in \d+ s$", done.stderr, re.MULTILINE)
+    assert "\x1b" not in done.stderr
+
+
+def test_three_searches_show_both_ranks_and_scores_and_the_word_pairs(first_run):
+    _, done = first_run
+
+    assert done.stdout.count("asks for pages in") == 3
+    for title in ("knn rank", "knn score", "what brought it nearest"):
+        assert done.stdout.count(title) == 3
+    assert len(re.findall(r"^ +1 +0\.\d{4} +\d+ +-?0\.\d{4} .* → ", done.stdout, re.MULTILINE)) == 3
+    assert "done in" not in done.stdout
+
+
+def test_a_second_run_uses_what_is_there(home, capsys):
+    before = (home / "embeddings" / "meta.json").stat()
+
+    said = run_again(home)
+
+    assert "training" not in said
+    assert "indexing" not in said
+    after = (home / "embeddings" / "meta.json").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert capsys.readouterr().out.count("asks for pages in") == 3
+
+
+def test_a_run_that_was_stopped_while_indexing_is_done_again(home):
+    state_file = home / "demo.json"
+    state_file.write_text(json.dumps({**json.loads(state_file.read_text()), "whole": False}))
+
+    said = run_again(home)
+
+    assert "training" not in said
+    assert "indexing 48" in said
+    assert json.loads(state_file.read_text())["whole"] is True
+
+
+def test_a_store_that_was_deleted_is_made_anew(home):
+    shutil.rmtree(home / "store")
+
+    assert "indexing 48" in run_again(home)
+    assert n_documents(home) == N_DOCUMENTS
+
+
+def test_an_index_of_fewer_documents_than_it_should_hold_is_made_anew(home):
+    store = open_store(str(home / "store"))
+    made = store.describe("texts")
+    store.drop("texts")
+    store.create("texts", made)
+    store.close()
+
+    assert "indexing 48" in run_again(home)
+    assert n_documents(home) == N_DOCUMENTS
+
+
+def test_embeddings_of_an_earlier_corpus_are_trained_anew_and_the_index_with_them(home):
+    meta = home / "embeddings" / "meta.json"
+    changed = json.loads(meta.read_text())
+    changed["source"]["units"] = "of another time"
+    meta.write_text(json.dumps(changed))
+
+    assert "training" in run_again(home)
+
+
+def test_the_demo_of_another_corpus_makes_way(home):
+    store = open_store(str(home / "store"))
+    store.create("libreoffice", store.describe("texts"))
+    store.drop("texts")
+    store.close()
+    state_file = home / "demo.json"
+    state_file.write_text(json.dumps({**json.loads(state_file.read_text()), "index": "libreoffice"}))
+    meta = home / "embeddings" / "meta.json"
+    changed = json.loads(meta.read_text())
+    changed["source"]["corpus"] = "libreoffice"
+    meta.write_text(json.dumps(changed))
+
+    assert "training" in run_again(home)
+
+    store = open_store(str(home / "store"))
+    assert store.indices() == ["texts"]  # the only one, so that a search need not name it
+    store.close()
+
+
+def test_embeddings_that_the_demo_has_not_made_are_left_alone(home):
+    shutil.rmtree(home / "embeddings")
+    theirs = tiny_embeddings(home / "embeddings")
+
+    with pytest.raises(BadInput, match="not replaced"):
+        run_again(home)
+
+    assert Embeddings.open(theirs.path).version == theirs.version
+
+
+def test_an_index_that_the_demo_has_not_made_is_left_alone(home):
+    (home / "demo.json").unlink()
+
+    with pytest.raises(BadInput, match="has not made"):
+        run_again(home)
+
+    assert n_documents(home) == N_DOCUMENTS
+
+
+def test_it_serves_until_it_is_interrupted_and_ends_with_zero(home, tmp_path):
+    command = demo_command(home, "--port", "0")
+    with subprocess.Popen(
+        command, env=environment_without_apt(tmp_path), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stderr is not None
+        try:
+            lines = iter(process.stderr.readline, "")
+            address = next(line.split()[-1] for line in lines if line.startswith("sinkrank serves "))
+            body = json.dumps({"query": "un billet", "language": "fr", "languages": ["en"]}).encode()
+            request = urllib.request.Request(f"{address}/v1/search", body, {"Content-Type": "application/json"})
+            with urllib.request.urlopen(request, timeout=30) as response:
+                hits = json.load(response)["hits"]
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert {hit["language"] for hit in hits} == {"en"}
+
+
+def test_a_step_that_fails_says_so_and_lets_the_error_through():
+    said = io.StringIO()
+    steps = Steps(Console(file=said, width=80))
+
+    with pytest.raises(OSError, match="disk full"), steps("writing"):
+        raise OSError("disk full")
+
+    assert said.getvalue() == "writing … stopped\n"
+
+
+def test_on_a_terminal_a_step_shows_a_bar():
+    shown = io.StringIO()
+    steps = Steps(Console(file=shown, width=120, force_terminal=True, highlight=False))
+
+    with steps("training") as progress:
+        progress(3, 4, "counting words")
+
+    assert "3/4" in shown.getvalue()
+    assert "training … done in 0 s" in shown.getvalue()
