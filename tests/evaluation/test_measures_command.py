@@ -58,7 +58,7 @@ def test_embeddings_that_are_named_are_evaluated_as_they_are(home, tmp_path):
     done = evaluate(tmp_path, "--embeddings", str(theirs.path), "--directions", "fr-en", "--queries", "pages", "--json")
 
     assert json.loads(done.stdout)["embeddings_version"] == theirs.version
-    assert not (tmp_path / "evaluation" / "texts").exists()
+    assert not (tmp_path / "evaluation" / "texts" / "embeddings").exists()
 
 
 @pytest.mark.parametrize(
