@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from ingest.files import Row, Source, json_type, read_header, read_rows
+from ingest.files import REJECT_FIELDS, Row, Source, json_type, read_header, read_rows
 from reranker.documents import Document
 from reranker.encoding import check_document
 from reranker.errors import BadDocument, BadInput, UnknownLanguage
@@ -105,6 +105,9 @@ def _is_new(doc_id: str, seen: set[int]) -> bool:
 def _record(row: Row, layout: Layout) -> Record:
     if row.values is None:
         return Record(row, None, None, row.error)
+    if row.values.keys() >= REJECT_FIELDS and not row.values.keys() & {layout.title_field, layout.text_field}:
+        reason = "a row of a reject file; take its rows out with `jq -r .raw FILE > mended.jsonl`, mend and index those"
+        return Record(row, None, None, reason)
     doc_id = row.values.get(layout.id_field)
     shown = str(doc_id) if isinstance(doc_id, str | int) else None
     try:

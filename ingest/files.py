@@ -20,6 +20,9 @@ from reranker.errors import BadInput, NotFound
 STDIN = "-"
 FORMATS = ("jsonl", "csv", "tsv")
 
+# What a row of a reject file holds, beside `raw_base64` now and then.
+REJECT_FIELDS = frozenset({"file", "line", "id", "reason", "raw"})
+
 # Far above any text of 500 words, far below what would strain memory; one bulk request to an engine ends at 100 MB.
 MAX_ROW_BYTES = 16 * 2**20
 # What is shown of a row that is longer; the row itself stays in its file.

@@ -25,6 +25,18 @@ def score(distance: float) -> float:
     return max(LOWEST_SCORE, round(1.0 / (1.0 + distance), SCORE_DECIMALS))
 
 
+def falling_scores(lowest: float, n_before: int, n: int) -> list[float]:
+    """Scores for `n` hits behind `n_before` re-ranked ones, the last with score `lowest`: never rising, in (0, 1].
+
+    >>> falling_scores(0.5, 1, 2)
+    [0.333333, 0.25]
+    """
+    return [
+        max(LOWEST_SCORE, round(lowest * (n_before + 1) / (n_before + place + 1), SCORE_DECIMALS))
+        for place in range(1, n + 1)
+    ]
+
+
 def order_by_distance(distances: NDArray[np.float64], first_stage_ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """The candidates' indices (n,), nearest first; ties, and candidates without a known word, by first-stage rank."""
     return np.lexsort((first_stage_ranks, distances)).astype(np.int64)

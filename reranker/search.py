@@ -17,7 +17,7 @@ from reranker.explanation import Explanation, explain
 from reranker.fusion import reciprocal_rank_fusion
 from reranker.idf import IdfTable
 from reranker.reranking import Query, Reranker, Reranking
-from reranker.scores import LOWEST_SCORE, SCORE_DECIMALS
+from reranker.scores import falling_scores
 from reranker.stores.protocol import Filters, Store, check_index_name, check_versions
 from reranker.transport import METHODS, Parameters, resolve_method
 
@@ -243,8 +243,10 @@ class Searcher:
         """What a page behind the window goes on with: the first stage's next candidates, ranked on from the window."""
         if request.offset + request.size <= request.depth or len(window) < request.depth:
             return []
-        # A fusion changes with the depth of its runs; a fixed one lets all pages agree.
-        depth = MAX_DEPTH if request.first_stage == "hybrid" else request.offset + request.size
+        # A fusion changes with the depth of its runs, and what an engine's graph of vectors finds with the depth of the
+        # walk: where it is the same for all pages, they agree.
+        n_steps = 1 if request.first_stage == "hybrid" else -(-(request.offset + request.size) // MAX_DEPTH)
+        depth = n_steps * MAX_DEPTH
         seen = {candidate.document.doc_id for candidate in window}
         behind = [
             candidate for candidate in self._candidates(query, request, depth) if candidate.document.doc_id not in seen
@@ -272,13 +274,15 @@ def _in_first_stage_order(candidates: list[Candidate], lowest: float, n_before: 
     return [
         SearchHit(
             document=candidate.document,
-            score=max(LOWEST_SCORE, round(lowest * (n_before + 1) / (n_before + place + 1), SCORE_DECIMALS)),
+            score=score,
             distance=None,
-            reranked_rank=n_before + place,
+            reranked_rank=rank,
             first_stage_score=candidate.first_stage_score,
             first_stage_rank=candidate.first_stage_rank,
         )
-        for place, candidate in enumerate(candidates, start=1)
+        for rank, (candidate, score) in enumerate(
+            zip(candidates, falling_scores(lowest, n_before, len(candidates)), strict=True), start=n_before + 1
+        )
     ]
 
 

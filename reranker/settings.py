@@ -18,7 +18,9 @@ ENVIRONMENT_PREFIX = "SINKRANK_"
 SETTINGS_FILE = "sinkrank.toml"
 
 # Variables of ours that are not settings of the service: they steer the test suite.
-_NOT_SETTINGS = frozenset({"SINKRANK_TEST_ENGINES", "SINKRANK_ENGINE_CACHE", "SINKRANK_CORPUS_CACHE"})
+_NOT_SETTINGS = frozenset(
+    {"SINKRANK_TEST_ENGINES", "SINKRANK_JAVA_HOMES", "SINKRANK_ENGINE_CACHE", "SINKRANK_CORPUS_CACHE"}
+)
 
 
 class Settings(BaseModel):
@@ -34,7 +36,7 @@ class Settings(BaseModel):
     store_password: SecretStr | None = Field(None, description="its password; better set in the environment")
     store_ca_certs: Path | None = Field(None, description="PEM file of the authorities to trust for https")
     store_verify_certs: bool = Field(True, description="check the engine's certificate")
-    store_timeout_s: float = Field(10.0, gt=0, le=600, description="how long the engine may take to answer")
+    store_timeout_s: float = Field(10.0, gt=0, le=600, description="how long the store may take to answer")
     host: str = Field("127.0.0.1", description="address to listen at")
     port: int = Field(8080, ge=0, le=65535, description="port to listen at; 0 takes a free one")
     threads: int = Field(0, ge=0, le=256, description="threads of one re-ranking; 0 for one a core, at most 4")
@@ -53,6 +55,9 @@ class Settings(BaseModel):
         (), description="_source fields to read where the index is not ours; every string where it is not set"
     )
     proxy_budget_ms: int = Field(2_000, ge=1, le=600_000, description="time for re-ranking before the proxy gives up")
+    proxy_timeout_s: float = Field(
+        300.0, gt=0, le=86_400, description="how long the engine may take to answer what the proxy passes on"
+    )
     proxy_max_body_bytes: int = Field(100_000_000, ge=1_000, description="largest body that the proxy passes on")
 
     @property

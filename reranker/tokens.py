@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
+from itertools import islice
+from operator import methodcaller
 
 import regex
 import stopwordsiso
@@ -12,11 +14,15 @@ from whoosh.lang.stopwords import stoplists
 # Balikas et al. 2018, section 4: "we keep for each document the first 500 words".
 MAX_TOKENS = 500
 
+# What is found out about a token is worth keeping for words; a text may as well be one token of a million letters.
+LONGEST_CACHED_TOKEN = 64
+
 # Raise it whenever the tokens of a text change: an index made by another version is then refused.
 TOKENIZER_VERSION = 1
 
 # A letter with its combining marks; digits, punctuation and symbols part words.
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+_matched = methodcaller("group")
 
 
 def normalize_term(term: str) -> str:
@@ -64,11 +70,7 @@ def tokenize(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> l
     >>> tokenize("The cat, the CAT and 2 mats.", "en")
     ['cat', 'cat', 'mats']
     """
-    tokens: list[str] = []
-    for match in _WORD.finditer(normalize_term(text)):
-        token = match.group()
-        if not is_stop_word(token, language):
-            tokens.append(token)
-            if max_tokens is not None and len(tokens) >= max_tokens:
-                break
-    return tokens
+    left_out = stop_words(language)
+    found = map(_matched, _WORD.finditer(normalize_term(text)))
+    tokens = (token for token in found if _stop_form(token, language) not in left_out) if left_out else found
+    return list(islice(tokens, max_tokens))

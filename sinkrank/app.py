@@ -57,20 +57,27 @@ app = typer.Typer(
 )
 
 
+def _show_version(asked_for: bool) -> None:
+    if not asked_for:
+        return
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        typer.echo(installed("sinkrank"))
+    except PackageNotFoundError:
+        typer.echo("not installed (run from a checkout)")
+    raise typer.Exit
+
+
 @app.callback()
 def _main(
     debug: Annotated[bool, typer.Option("--debug", help="Log more, and show the traceback of an error.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+    # Its callback runs while the options are read, so that no command need follow.
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_show_version)
+    ] = False,
 ) -> None:
-    if version:
-        from importlib.metadata import PackageNotFoundError
-        from importlib.metadata import version as installed
-
-        try:
-            typer.echo(installed("sinkrank"))
-        except PackageNotFoundError:
-            typer.echo("not installed (run from a checkout)")
-        raise typer.Exit
     logging.basicConfig(
         level=logging.INFO if debug else logging.WARNING,
         stream=sys.stderr,

@@ -28,7 +28,7 @@ def evaluate(
             metavar="FROM-TO,…", help="Query and document language (default: English to each other and back)."
         ),
     ] = None,
-    queries: Annotated[str, typer.Option(metavar="KIND,…", help="first20, pages, halves.")] = "first20,pages,halves",
+    queries: Annotated[str, typer.Option(metavar="KIND,…", help="first3, first8, first20, first60, pages, halves.")] = "first20,pages,halves",
     methods: Annotated[
         str,
         typer.Option(
@@ -45,6 +45,17 @@ def evaluate(
             "--everything/--candidates", help="Also re-rank all documents, to see what the first stage loses."
         ),
     ] = True,
+    unknown_words: Annotated[
+        str,
+        typer.Option(
+            "--unknown-words",
+            metavar="RULE",
+            help="What words without an embedding take: skip, nearest, same, both, paper.",
+        ),
+    ] = "both",
+    development: Annotated[
+        bool, typer.Option("--development", help="Measure on a part of the training pages: to choose by, not to report.")
+    ] = False,
     output_folder: Annotated[
         Path | None,
         typer.Option(
@@ -71,14 +82,14 @@ def evaluate(
     from sinkrank import output
 
     settings = options.load(config, home=home, embeddings=embeddings).settings
-    plan = _plan(corpus, directions, queries, methods, limit, depth, everything)
+    plan = _plan(corpus, directions, queries, methods, limit, depth, everything, unknown_words)
     talk = output.talk()
     with output.progress_bars(talk) as progress:
-        pages = _load(corpus, settings.home, progress)
+        pages = _load(corpus, development, settings.home, progress)
         loaded = _embeddings(pages, settings, progress)
         tasks = list(run_plan(pages, loaded, plan, settings.n_threads, progress))
     report = reports.Report.of(pages, loaded, plan, tasks)
-    as_json, as_markdown = reports.write(report, output_folder or settings.home / "evaluation" / corpus)
+    as_json, as_markdown = reports.write(report, output_folder or settings.home / "evaluation" / pages.name)
     if json_:
         output.print_json(report.as_json())
     else:
@@ -88,12 +99,20 @@ def evaluate(
 
 
 def _plan(
-    corpus: str, directions: str | None, queries: str, methods: str, limit: int, depth: int, everything: bool
+    corpus: str,
+    directions: str | None,
+    queries: str,
+    methods: str,
+    limit: int,
+    depth: int,
+    everything: bool,
+    unknown_words: str,
 ) -> Plan:
     """Everything that can be wrong in the arguments is said before the first page is fetched."""
     from evaluation.corpora import libreoffice, shipped
     from evaluation.experiment import Plan, parse_methods
     from evaluation.tasks import Direction, default_directions
+    from reranker.embeddings import check_rule
     from reranker.errors import BadInput
 
     languages = libreoffice.LANGUAGES if corpus == "libreoffice" else shipped.LANGUAGES
@@ -111,6 +130,7 @@ def _plan(
         limit=limit or None,
         depth=depth,
         everything=everything,
+        unknown_words=check_rule(unknown_words),
     )
 
 
@@ -118,10 +138,12 @@ def _names(listed: str) -> list[str]:
     return [name.strip() for name in listed.split(",") if name.strip()]
 
 
-def _load(corpus: str, home: Path, progress: Progress) -> Corpus:
+def _load(corpus: str, of_development: bool, home: Path, progress: Progress) -> Corpus:
     from evaluation.corpora import load_libreoffice, load_parallel_texts
+    from evaluation.corpora.pages import development
 
-    return load_libreoffice(home, progress) if corpus == "libreoffice" else load_parallel_texts()
+    loaded = load_libreoffice(home, progress) if corpus == "libreoffice" else load_parallel_texts()
+    return development(loaded) if of_development else loaded
 
 
 def _embeddings(corpus: Corpus, settings: Settings, progress: Progress) -> Embeddings:

@@ -1,5 +1,7 @@
 """Two-stage search over the embedded store with the hand-placed vocabulary (tests/tiny.py)."""
 
+from dataclasses import replace
+
 import pytest
 
 from reranker.documents import Document
@@ -99,6 +101,29 @@ def test_pages_of_any_size_hold_each_hit_once_in_one_order(searcher, first_stage
     pages = [found(searcher, "chat eau", offset=at, size=size, **options) for at in range(0, 12, size)]
     assert [doc_id for page in pages for doc_id in page] == everything
     assert len(everything) == len(set(everything))
+
+
+class Approximate:
+    """A store whose nearest neighbours, like an engine's, depend on how far the graph is walked."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def knn(self, index, vector, depth, filters):
+        found = self._store.knn(index, vector, 100, filters)
+        missed = found.pop(2) if depth < 6 else None  # a short walk misses the third
+        assert missed or depth >= 6
+        return [replace(one, first_stage_rank=rank) for rank, one in enumerate(found[:depth], start=1)]
+
+
+def test_pages_agree_where_the_first_stage_is_approximate(store, embeddings):
+    searcher = Searcher(Approximate(store), embeddings)
+    pages = [found(searcher, "chat eau", offset=at, size=2, depth=1) for at in range(0, 8, 2)]
+    hits = [doc_id for page in pages for doc_id in page]
+    assert sorted(hits) == sorted(found(searcher, "chat eau", size=50, depth=50))
 
 
 def test_hits_behind_the_window_score_below_it_and_have_no_distance(searcher):

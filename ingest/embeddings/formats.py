@@ -91,7 +91,7 @@ def inspect(path: Path, file_format: str | None = None) -> Layout:
             f"format {file_format!r} is not known; did you mean {nearest[0]!r}? The formats are {', '.join(FORMATS)}"
         )
     with open_file(path) as file:
-        sample = file.read(_SAMPLE_BYTES)
+        sample = file.sample(_SAMPLE_BYTES)
     if not sample:
         raise BadEmbeddings(f"{path} is empty; fetch it again")
     if sample.startswith(_FASTTEXT_MODEL_MAGIC):

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from reranker.errors import BadEmbeddings, BadInput, NotFound
 
@@ -28,11 +28,12 @@ class EmbeddingsFile:
         size: its bytes on the disk.
     """
 
-    def __init__(self, path: Path, raw: BinaryIO, content: BinaryIO) -> None:
+    def __init__(self, path: Path, raw: BinaryIO, content: io.BufferedReader) -> None:
         self.path = path
         self.size = path.stat().st_size
         self._raw = raw
         self._content = content
+        self._n_bytes = 0
 
     @property
     def position(self) -> int:
@@ -40,13 +41,30 @@ class EmbeddingsFile:
         return self._raw.tell()
 
     def read(self, n_bytes: int) -> bytes:
-        """The next bytes; fewer at the end of the file only.
+        """The next bytes, as many as there are at once; none at the end of the file only.
 
         Raises:
             BadEmbeddings: the file is cut short or damaged.
         """
-        with self._damage_named("the data"):
-            return self._content.read(n_bytes)
+        with self._damage_named(f"after byte {self._n_bytes:,} of the contents"):
+            part = self._content.read1(n_bytes)
+        self._n_bytes += len(part)
+        return part
+
+    def sample(self, n_bytes: int) -> bytes:
+        """The next bytes; fewer at the end of the file, or where it is damaged: who reads on there is told the line.
+
+        Raises:
+            BadEmbeddings: not one whole line can be read.
+        """
+        found = b""
+        try:
+            while len(found) < n_bytes and (part := self.read(n_bytes - len(found))):
+                found += part
+        except BadEmbeddings:
+            if b"\n" not in found:
+                raise
+        return found
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Each line with its number from 1, without its end.
@@ -108,7 +126,7 @@ def open_file(path: Path) -> Iterator[EmbeddingsFile]:
 
 
 @contextmanager
-def _open_member(path: Path, raw: BinaryIO) -> Iterator[BinaryIO]:
+def _open_member(path: Path, raw: BinaryIO) -> Iterator[zipfile.ZipExtFile]:
     try:
         with zipfile.ZipFile(raw) as archive:
             # A Mac puts a second, hidden file beside each.
@@ -118,13 +136,27 @@ def _open_member(path: Path, raw: BinaryIO) -> Iterator[BinaryIO]:
                 raise BadEmbeddings(
                     f"{path} holds {len(members)} files ({names}); unpack it and name the one that is meant"
                 )
-            member = archive.open(members[0])
-            with member:
-                yield cast(BinaryIO, member)
+            with archive.open(members[0]) as member:
+                yield cast(zipfile.ZipExtFile, member)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
         raise BadEmbeddings(f"{path} cannot be unpacked ({error}); fetch it again, or unpack it by hand") from error
 
 
-def _buffered(stream: object) -> BinaryIO:
+def _buffered(stream: gzip.GzipFile | zipfile.ZipExtFile) -> io.BufferedReader:
     """Lines of these streams, which are written in Python, come a few times faster out of a buffer."""
-    return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream), _BUFFER_BYTES))
+    return io.BufferedReader(_Unpacked(stream), _BUFFER_BYTES)
+
+
+class _Unpacked(io.RawIOBase):
+    """Hands on what is unpacked so far, so that the lines before a damaged place are read, and its own is named."""
+
+    def __init__(self, stream: gzip.GzipFile | zipfile.ZipExtFile) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._stream.read1(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)

@@ -15,7 +15,7 @@ from reranker.languages import language_code
 from reranker.service.json_text import json_bytes
 from reranker.service.proxy_window import PagePlan, plan_page
 from reranker.service.query_text import find_query_text, plain_words
-from reranker.service.requests import QueryText, parse
+from reranker.service.requests import Name, QueryText, parse
 from reranker.service.service import Service
 from reranker.service.source_filter import SourceFilter, read_source_filter
 from reranker.transport import Parameters, resolve_method
@@ -57,8 +57,8 @@ class _RerankExt(BaseModel):
 
     query_context: _QueryContext = _QueryContext()
     window_size: int | None = Field(default=None, ge=1, le=_MAX_PROXY_WINDOW)
-    method: str | None = None
-    language: str | None = None
+    method: Name | None = None
+    language: Name | None = None
     epsilon: float | None = None
     tau: float | None = None
     n_iterations: int | None = None
@@ -111,6 +111,8 @@ def read_search(service: Service, raw_query_string: str, raw_body: bytes) -> Pro
     if page is None:
         raise Skip("beyond_window", passed)
     method = ext.method or service.settings.method
+    if method == "none":
+        raise Skip("method_none", passed)
     resolve_method(method, 1)
     language = None if ext.language is None else language_code(ext.language)
     _check_words(service, text, language, passed)

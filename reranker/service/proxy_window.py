@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reranker.scores import LOWEST_SCORE, SCORE_DECIMALS
+from reranker.scores import falling_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,3 @@ def plan_page(offset: int, size: int, window: int) -> PagePlan | None:
     if size <= 0 or offset < 0 or offset >= window:
         return None
     return PagePlan(offset, size, window)
-
-
-def falling_scores(lowest: float, n_before: int, n: int) -> list[float]:
-    """Scores for `n` hits behind `n_before` re-ranked ones, the last with score `lowest`: never rising, in (0, 1].
-
-    >>> falling_scores(0.5, 1, 2)
-    [0.333333, 0.25]
-    """
-    return [
-        max(LOWEST_SCORE, round(lowest * (n_before + 1) / (n_before + place + 1), SCORE_DECIMALS))
-        for place in range(1, n + 1)
-    ]

@@ -44,17 +44,20 @@ _COMPOUNDS: Mapping[str, tuple[str, ...]] = {
 _PHRASE = r'(?:"(?:[^"\\]|\\.)*"|\([^()]*\)|[^\s()"]+)'
 # Whatever is forbidden: `-word`, `!word`, `NOT word`, with a field before the word or not.
 _FORBIDDEN = regex.compile(rf"(?:(?<=^|[\s(])[-!]|\bNOT\s+)(?:[\w.*\\]+:)?{_PHRASE}")
+# No two places can begin to match over the same letters: whoever sends a query would else choose how long it takes.
 _NOT_WORDS = regex.compile(
     r"""
-      [\w.*\\]+:(?=\S)           # a field: `title:`
-    | \b(?:AND|OR|NOT)\b         # operators are upper case
-    | [\[{][^\]}]*[\]}]          # a range
-    | (?<=^|[\s(:])/[^/]+/       # a regular expression
-    | \S*[*?]\S*                 # a word with a wildcard is not a word
-    | [\^~]\d*(?:\.\d+)?         # boost, fuzziness, slop
+      (?<![\w.*\\])[\w.*\\]++:(?=\S)   # a field: `title:`
+    | \b(?:AND|OR|NOT)\b                # operators are upper case
+    | [\[{][^\[\]{}]*+[\]}]             # a range
+    | (?<=^|[\s(:])/[^/]++/             # a regular expression
+    | [\^~]\d*+(?:\.\d++)?             # boost, fuzziness, slop
     """,
     regex.VERBOSE,
 )
+_WILDCARDS = frozenset("*?")
+# As many as our own search takes; the tokenizer reads 500 words of them.
+_MAX_SYNTAX_CHARS = 100_000
 
 
 def find_query_text(body: Mapping[str, Any]) -> str | None:
@@ -76,8 +79,9 @@ def plain_words(query: str) -> str:
     '"black cat" animal'
     """
     # A field of its own first, or its value would be taken for a forbidden word's.
-    words = _NOT_WORDS.sub(" ", _FORBIDDEN.sub(" ", query))
-    return " ".join(words.split())
+    words = _NOT_WORDS.sub(" ", _FORBIDDEN.sub(" ", query[:_MAX_SYNTAX_CHARS]))
+    # A word with a wildcard is not a word.
+    return " ".join(word for word in words.split() if _WILDCARDS.isdisjoint(word))
 
 
 def _texts(clause: Any, depth: int) -> Iterator[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, TypeVar
+import math
+from typing import Annotated, Any, NoReturn, TypeVar
 
 from flask import request
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, ValidationError
@@ -17,6 +18,8 @@ MAX_QUERY_CHARS = 100_000
 _MAX_SHOWN = 40
 
 QueryText = Annotated[str, Field(max_length=MAX_QUERY_CHARS)]
+# Of a language, method or index. A longer one is compared with all that are known, to name the nearest, for seconds.
+Name = Annotated[str, Field(max_length=200)]
 Body = TypeVar("Body", bound=BaseModel)
 
 
@@ -35,9 +38,9 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     query: QueryText
-    index: str | None = None
-    language: str | None = None
-    method: str | None = None
+    index: Name | None = None
+    language: Name | None = None
+    method: Name | None = None
     epsilon: float | None = None
     tau: float | None = None
     n_iterations: int | None = None
@@ -46,9 +49,9 @@ class _Strict(BaseModel):
 class SearchBody(_Strict):
     """`POST /v1/search`; what is left out is taken from the settings. `languages` are the documents'."""
 
-    languages: list[str] | None = None
+    languages: list[Name] | None = None
     filters: Annotated[dict[str, Any], AfterValidator(_check_text)] | None = None
-    first_stage: str | None = None
+    first_stage: Name | None = None
     depth: int | None = None
     offset: int = Field(0, alias="from")
     size: int | None = None
@@ -66,11 +69,11 @@ class RerankOptions(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
     query: QueryText
-    language: str | None = None
-    document_languages: str | list[str] | None = Field(
+    language: Name | None = None
+    document_languages: Name | list[Name] | None = Field(
         None, validation_alias=AliasChoices("document_languages", "languages")
     )
-    method: str | None = None
+    method: Name | None = None
     epsilon: float | None = None
     tau: float | None = None
     n_iterations: int | None = None
@@ -102,7 +105,7 @@ def read_object() -> dict[str, Any]:
     """
     data = request.get_data(cache=False)
     try:
-        body = json.loads(data)
+        body = json.loads(data, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         # The error is named by its place alone: a body is not echoed.
         place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
@@ -110,6 +113,16 @@ def read_object() -> dict[str, Any]:
     if not isinstance(body, dict):
         raise BadBody(f'the body is {_described(body)}, not a JSON object; send one such as {{"query": "text"}}')
     return body
+
+
+def _finite(text: str) -> float:
+    """A number that can be written back: `1e999` is read as infinity otherwise, which no JSON holds."""
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text)
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no finite number")
 
 
 class NotJson(BadInput):

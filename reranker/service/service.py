@@ -8,14 +8,20 @@ from dataclasses import dataclass, field
 from flask import current_app
 
 from reranker.embeddings import Embeddings
-from reranker.errors import StoreUnavailable
+from reranker.errors import BadInput, StoreUnavailable
 from reranker.reranking import Reranker
 from reranker.search import Searcher
 from reranker.settings import Settings
 from reranker.stores.protocol import Store
-from reranker.transport import Parameters, warm_up
+from reranker.transport import Parameters, resolve_method, warm_up
+from reranker.transport.problem import FLOAT64_FROM_EPSILON
 
 EXTENSION = "sinkrank"
+
+# What a request may ask for of itself. 10,000 iterations in the log domain, which begins below this epsilon, take
+# minutes for one long document, and a kernel under way cannot be stopped: a few such requests would hold the service.
+MAX_REQUEST_ITERATIONS = 1_000
+MIN_REQUEST_EPSILON = FLOAT64_FROM_EPSILON
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,14 @@ class Service:
 
     @classmethod
     def build(cls, settings: Settings, store: Store | None, embeddings: Embeddings) -> Service:
+        """
+        Raises:
+            BadInput: the settings name a method or parameters that there are not.
+        """
         n_threads = settings.n_threads
+        # What no request could do with is refused before the first one comes.
+        resolve_method(settings.method, 1)
+        Parameters(settings.epsilon, settings.n_iterations, settings.tau)
         searcher = None if store is None else Searcher(store, embeddings, n_threads)
         return cls(settings, store, embeddings, Reranker(embeddings, n_threads=n_threads), searcher)
 
@@ -56,8 +69,17 @@ class Service:
         """Parameters of a request, the settings standing in for those that it leaves out.
 
         Raises:
-            BadInput: one is out of its range.
+            BadInput: one is out of its range, or asks for more work than a request may.
         """
+        most = max(MAX_REQUEST_ITERATIONS, self.settings.n_iterations)
+        if n_iterations is not None and n_iterations > most:
+            raise BadInput(f"n_iterations is over {most}, the most that a request may ask for; 50 is usual")
+        least = min(MIN_REQUEST_EPSILON, self.settings.epsilon)
+        if epsilon is not None and epsilon < least:
+            raise BadInput(
+                f"epsilon is {epsilon}, and the least that a request may ask for is {least}; for none at all use the "
+                f"method 'emd'"
+            )
         return Parameters(
             epsilon=self.settings.epsilon if epsilon is None else epsilon,
             n_iterations=self.settings.n_iterations if n_iterations is None else n_iterations,

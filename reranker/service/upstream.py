@@ -62,7 +62,7 @@ class Upstream:
         self.shown = address.shown
         self._prefix = address.prefix
         timeout = urllib3.Timeout(
-            connect=min(CONNECT_TIMEOUT_S, settings.store_timeout_s), read=settings.store_timeout_s
+            connect=min(CONNECT_TIMEOUT_S, settings.proxy_timeout_s), read=settings.proxy_timeout_s
         )
         common: dict[str, Any] = {"timeout": timeout, "maxsize": settings.workers, "retries": False}
         self._pool: HTTPConnectionPool
@@ -113,7 +113,7 @@ class Upstream:
             ) from error
         except ReadTimeoutError as error:
             raise EngineTimeout(
-                f"the engine at {self.shown} did not answer in time; try again, or raise the setting store_timeout_s"
+                f"the engine at {self.shown} did not answer in time; try again, or raise the setting proxy_timeout_s"
             ) from error
         except HTTPError as error:
             raise EngineUnreachable(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mappings import OTHER_LANGUAGE, TEXT_FIELDS, analyzed_languages
 from reranker.bags import BagOfWords, pack, unpack
 from reranker.documents import Candidate, Document, EncodedDocument
+from reranker.errors import BadInput
 from reranker.stores.addresses import Distribution
 from reranker.stores.protocol import Filters, Range
 
@@ -143,7 +144,11 @@ def read_document(hit: Mapping[str, Any]) -> Document:
 
 
 def read_bag(hit: Mapping[str, Any]) -> BagOfWords:
-    return unpack(hit["_source"]["bag"])
+    """The hit's bag; an empty one where another program has written the document, which no search is to fail for."""
+    try:
+        return unpack(hit["_source"].get("bag", ""))
+    except BadInput:
+        return BagOfWords(np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 def read_encoded(hit: Mapping[str, Any]) -> EncodedDocument:

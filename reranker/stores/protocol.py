@@ -24,6 +24,10 @@ MAPPING_VERSION = 1
 _INDEX_NAME = regex.compile(r"[a-z0-9][a-z0-9_.\-]{0,127}")
 _FIELD_NAME = regex.compile(r"[A-Za-z0-9_\-]{1,64}(\.[A-Za-z0-9_\-]{1,64}){0,7}")
 
+# SQLite takes 32,766 values and 500 parts of a query, the engines 65,536 values of a field and 1,024 clauses.
+_MAX_FILTER_VALUES = 10_000
+_MAX_FILTER_FIELDS = 100
+
 Scalar = str | int | float | bool
 
 
@@ -110,8 +114,15 @@ class Filters:
         Raises:
             UnknownLanguage, BadInput: with the field and what it may hold.
         """
-        codes = tuple(language_code(language) for language in languages or ())
-        return cls(codes, {name: _condition(name, value) for name, value in (metadata or {}).items()})
+        codes = tuple(dict.fromkeys(language_code(language) for language in languages or ()))
+        conditions = {name: _condition(name, value) for name, value in (metadata or {}).items()}
+        n_values = sum(len(wanted) for wanted in conditions.values() if not isinstance(wanted, Range))
+        if len(conditions) > _MAX_FILTER_FIELDS or n_values > _MAX_FILTER_VALUES:
+            raise BadInput(
+                f"the filters have {len(conditions)} fields and {n_values} values; give at most {_MAX_FILTER_FIELDS} "
+                f"fields and {_MAX_FILTER_VALUES} values"
+            )
+        return cls(codes, conditions)
 
 
 def _condition(name: str, value: Any) -> tuple[Scalar, ...] | Range:

@@ -101,10 +101,11 @@ class SqliteFile:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection = None
+        connection = identity = None
         try:
             with self._lock:
                 self._forget_stale()
+                identity = self._identity
                 connection = self._idle.pop() if self._idle else None
             connection = connection or self._open()
             yield connection
@@ -117,14 +118,17 @@ class SqliteFile:
             raise BadInput(f"a value cannot be kept or searched for ({error}); give valid text and numbers") from error
         finally:
             if connection is not None:
-                self._give_back(connection)
+                self._give_back(connection, identity)
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _give_back(self, connection: sqlite3.Connection, identity: tuple[int, int] | None) -> None:
         with suppress(sqlite3.Error):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             with self._lock:
-                self._idle.append(connection)
+                if identity == self._identity:
+                    self._idle.append(connection)
+                    return
+        connection.close()  # the file was deleted or replaced meanwhile
 
     def _forget_stale(self) -> None:
         """Drops pooled connections of a parent process, or of a file that has since been deleted or replaced."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 import regex
 import snowballstemmer
 
-from reranker.tokens import tokenize
+from reranker.tokens import LONGEST_CACHED_TOKEN, tokenize
 
 # Languages without a stemmer are searched by their words as they stand.
 STEMMERS = {
@@ -69,16 +69,20 @@ def bm25_terms(text: str, language: str, max_terms: int | None = None) -> list[s
     """
     terms: list[str] = []
     for token in tokenize(text, language, max_terms):
-        terms.extend(_terms_of(token, language))
+        terms.extend(
+            _cached_terms_of(token, language) if len(token) <= LONGEST_CACHED_TOKEN else _terms_of(token, language)
+        )
     terms.extend(_NUMBER.findall(text))
     return terms if max_terms is None else terms[:max_terms]
 
 
-@lru_cache(maxsize=_MAX_CACHED_TOKENS)
 def _terms_of(token: str, language: str) -> tuple[str, ...]:
     if _UNSPACED.search(token):
         return tuple(token[start : start + 2] for start in range(max(1, len(token) - 1)))
     return (_stem(token, language),)
+
+
+_cached_terms_of = lru_cache(maxsize=_MAX_CACHED_TOKENS)(_terms_of)
 
 
 def _stem(token: str, language: str) -> str:

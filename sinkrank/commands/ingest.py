@@ -60,7 +60,8 @@ def ingest(
 
     Example: [bold]sinkrank ingest pages.jsonl more.csv.gz --lang fr --index pages[/bold]
 
-    Rejected rows, once mended: [bold]jq -r .raw pages.jsonl.rejects.jsonl > mended.jsonl[/bold]
+    Rejected rows, to be mended: [bold]jq -r .raw pages.jsonl.rejects.jsonl > mended.jsonl[/bold] (of CSV into a .csv
+    file that begins with the header)
     """
     from ingest.documents import Layout
     from ingest.files import open_sources

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import re
@@ -53,6 +54,13 @@ def test_each_command_has_help_with_an_example(run: Run, command: list[str]) -> 
     assert "Example" in result.stdout
 
 
+def test_the_docs_explain_the_document_that_the_help_explains(run: Run) -> None:
+    of_help = re.search(r"el/text/\S+", run("explain", "--help").stdout)
+    of_docs = re.findall(r"el/text/\S+", (ROOT / "docs" / "commands.md").read_text(encoding="utf-8"))
+    assert of_help
+    assert of_docs == [of_help[0]]
+
+
 def test_the_list_of_commands_is_whole(run: Run) -> None:
     shown = run("--help").stdout
     assert all(re.search(rf"^│ {command[0]} ", shown, re.MULTILINE) for command in COMMANDS)
@@ -63,6 +71,12 @@ def test_the_list_of_commands_is_whole(run: Run) -> None:
 )
 def test_wrong_use_is_exit_code_2(run: Run, arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
+
+
+def test_the_version_needs_no_command(run: Run) -> None:
+    result = run("--version")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{importlib.metadata.version('sinkrank')}\n"
 
 
 def test_help_is_quick_because_nothing_heavy_is_imported(empty_home: Path) -> None:

@@ -38,6 +38,20 @@ def test_a_rejected_row_is_told_and_kept_and_the_exit_code_is_1(home: Path, run:
     assert [(row["line"], row["id"]) for row in rejects] == [(5, None), (6, "x"), (7, "y")]
 
 
+def test_a_reject_file_that_is_fed_in_again_is_told_from_documents(home: Path, run: Run) -> None:
+    run("ingest", str(write_rows(home / "in.jsonl", ["{broken"])), "--rejects", "bad.jsonl")
+    result = run("ingest", "bad.jsonl", "--lang", "fr", "--rejects", "again.jsonl")
+
+    assert result.exit_code == 1
+    (again,) = (json.loads(line) for line in (home / "again.jsonl").read_text().splitlines())
+    assert "jq -r .raw" in again["reason"]
+
+
+def test_a_document_may_have_the_fields_of_a_reject(home: Path, run: Run) -> None:
+    row = {"id": "1", "file": "a.py", "line": 3, "reason": "x", "raw": "y", "lang": "fr", "text": "chat"}
+    assert run("ingest", str(write_rows(home / "in.jsonl", [row]))).exit_code == 0
+
+
 def test_the_summary_is_one_json_document(home: Path, run: Run) -> None:
     write_rows(home / "in.jsonl", [*DOCUMENTS, "{broken"])
     summary = json.loads(run("ingest", "in.jsonl", "--index", "pages", "--json").stdout)

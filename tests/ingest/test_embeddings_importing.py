@@ -4,6 +4,7 @@ import gzip
 import re
 import struct
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -235,6 +236,31 @@ def test_a_truncated_archive_is_refused_and_leaves_nothing(importing, tmp_path, 
     with pytest.raises(BadEmbeddings, match=r"file.*fetch it again"):
         importing(b"cat 1 2\n" + content, wrap=cut)
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_an_archive_that_is_cut_short_is_refused_with_the_line_where_it_ends(importing):
+    rows = np.random.default_rng(5).standard_normal((500, 4))
+    content = "".join(f"word{chr(97 + row % 26)} {' '.join(map(str, x))}\n" for row, x in enumerate(rows)).encode()
+    n_whole_lines = []
+
+    def cut(path, content):
+        packed = gzip.compress(content)[:9000]
+        path.write_bytes(packed)
+        n_whole_lines.append(zlib.decompressobj(wbits=31).decompress(packed).count(b"\n"))
+
+    with pytest.raises(BadEmbeddings, match=r"file, line \d+: .*cut short.*fetch it again") as caught:
+        importing(content, wrap=cut)
+    assert n_whole_lines[0] > 100
+    assert f"line {n_whole_lines[0] + 1}:" in str(caught.value)
+
+
+def test_a_binary_file_that_is_cut_short_in_its_archive_is_refused_with_the_place(importing):
+    def cut(path, content):
+        gzipped(path, content)
+        path.write_bytes(path.read_bytes()[:-9])  # the checksum and the end of the last word
+
+    with pytest.raises(BadEmbeddings, match=r"file, after byte [\d,]+ of the contents: .*cut short.*fetch it again"):
+        importing(BINARY, wrap=cut)
 
 
 def test_a_gzip_file_with_a_wrong_checksum_is_refused(importing):

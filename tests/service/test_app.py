@@ -1,4 +1,5 @@
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -7,11 +8,20 @@ import urllib3
 from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.errors import SinkrankError, StoreUnavailable
+from reranker.errors import BadInput, SinkrankError, StoreUnavailable
 from reranker.service.app import warm_up
 from reranker.service.service import EXTENSION
 from reranker.settings import Settings
+from reranker.stores.protocol import Store
 from tests.service.conftest import serving
+
+
+@pytest.mark.parametrize("wrong", [{"method": "sinkorn"}, {"method": "none"}, {"epsilon": 1e-9}, {"tau": 1e309}])
+def test_settings_that_no_request_could_do_with_are_refused_at_the_start(
+    make_app: Callable[[Settings, Store | None], Flask], wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(BadInput, match=next(iter(wrong))):
+        make_app(Settings(**wrong), None)
 
 
 def subclasses(kind: type) -> list[type]:

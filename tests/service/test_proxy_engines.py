@@ -14,7 +14,7 @@ import urllib3
 from flask import Flask
 
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app
+from reranker.service.app import create_app, warm_up
 from reranker.service.proxy import PROXY_EXTENSION, Proxy
 from reranker.settings import Settings
 from reranker.stores import open_store
@@ -78,7 +78,9 @@ def ours(engine: Engine, embeddings: Embeddings) -> Iterator[str]:
 def app(engine: Engine, embeddings: Embeddings, tmp_path: Path) -> Iterator[Flask]:
     settings = Settings(home=tmp_path, threads=1, store=engine.url, proxy_window_size=100, max_body_bytes=100_000)
     store = open_store(engine.url)
-    yield create_app(settings, store, embeddings)
+    app = create_app(settings, store, embeddings)
+    warm_up(app)  # a kernel that is compiled within a search outlasts its budget
+    yield app
     store.close()
 
 

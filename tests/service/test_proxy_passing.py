@@ -2,6 +2,7 @@
 
 import gzip
 import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ from reranker.service.upstream import Upstream, raw_target
 from reranker.settings import Settings
 from reranker.stores.addresses import EngineAddress, read_address
 from tests.service.conftest import serving
-from tests.service.fake_engine import FakeEngine, fake_engine, ok
+from tests.service.fake_engine import FakeEngine, Received, fake_engine, ok
 
 
 @pytest.fixture
@@ -230,10 +231,22 @@ def test_an_engine_that_is_down_is_named_without_its_credentials(make_proxy: Cal
 
 def test_an_engine_that_does_not_answer_in_time_is_given_up(make_proxy: Callable[..., Flask]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        app = make_proxy(f"opensearch://127.0.0.1:{listener.getsockname()[1]}", store_timeout_s=0.2)
+        app = make_proxy(f"opensearch://127.0.0.1:{listener.getsockname()[1]}", proxy_timeout_s=0.2)
         response = app.test_client().get("/_cat/indices")
     assert response.status_code == 504
-    assert "store_timeout_s" in response.get_json()["error"]["reason"]
+    assert "proxy_timeout_s" in response.get_json()["error"]["reason"]
+
+
+def test_what_is_passed_on_may_take_longer_than_our_own_searches(
+    fake: FakeEngine, make_proxy: Callable[..., Flask]
+) -> None:
+    def merge(received: Received) -> bytes:
+        time.sleep(0.5)
+        return ok(b"{}")
+
+    fake.answer = merge
+    app = make_proxy(fake.url, store_timeout_s=0.1)
+    assert app.test_client().post("/pages/_forcemerge").status_code == 200
 
 
 def test_an_engine_that_breaks_off_is_an_error(fake: FakeEngine, url: str) -> None:

@@ -111,6 +111,12 @@ def test_our_section_is_taken_out_of_what_is_skipped_too(service: Service) -> No
     assert json.loads(skip.value.body or b"") == {"query": QUERY, "sort": "year"}
 
 
+def test_the_method_none_keeps_the_engines_order(service: Service) -> None:
+    with pytest.raises(Skip) as skip:
+        read(service, {"query": QUERY, "ext": {"rerank": {"method": "none"}}})
+    assert (skip.value.reason, json.loads(skip.value.body or b"")) == ("method_none", {"query": QUERY})
+
+
 @pytest.mark.parametrize("sort", [[], "_score", ["_score"], [{"_score": "desc"}], {"_score": {"order": "desc"}}])
 def test_an_order_by_score_is_the_usual_one(service: Service, sort: Any) -> None:
     assert read(service, {"query": QUERY, "sort": sort}).text == "cat"

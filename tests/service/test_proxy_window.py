@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.service.proxy_window import falling_scores, plan_page
+from reranker.scores import falling_scores
+from reranker.service.proxy_window import plan_page
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import time
 from typing import Any
 
 import pytest
@@ -121,3 +122,10 @@ def test_a_query_that_is_nested_without_end_is_given_up() -> None:
     for _ in range(500):
         query = {"bool": {"must": query}}
     assert find_query_text({"query": query}) is None
+
+
+@pytest.mark.parametrize("part", ["1.a", "a", "[", " -(", ' -"a', '\\"', "^", "NOT ", "(-a", " /", "a:", "*a"])
+def test_no_query_syntax_takes_long_to_read(part: str) -> None:
+    started = time.thread_time()
+    plain_words(part * 20_000)
+    assert time.thread_time() - started < 1.0  # some 10 ms; 1.a took half a minute

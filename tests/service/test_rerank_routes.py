@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from typing import Any
 
 import cohere
@@ -9,6 +10,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from reranker.service.rerank_routes import MODEL
+from reranker.settings import Settings
+from reranker.stores.protocol import Store
 from tests.service.conftest import serving
 from tests.tiny import TRANSLATION_COST
 
@@ -192,3 +195,30 @@ def test_documents_on_teis_path_get_coheres_errors(client: FlaskClient) -> None:
     response = client.post("/rerank", json={"query": "", "documents": TEXTS})
     assert response.status_code == 400
     assert "message" in response.get_json()
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_a_number_that_no_answer_can_hold_is_refused(client: FlaskClient, number: str) -> None:
+    body = f'{{"query": "cat", "documents": [{{"text": "chat", "n": {number}}}], "return_documents": true}}'
+    assert client.post("/v1/rerank", data=body).status_code == 400
+
+
+@pytest.mark.parametrize("key", ["language", "document_languages", "method"])
+def test_a_name_as_long_as_a_page_is_refused_at_once(client: FlaskClient, key: str) -> None:
+    response = client.post("/v1/rerank", json={"query": "cat", "documents": ["chat"], key: "ab " * 5_000})
+    assert response.status_code == 400
+    assert len(response.get_json()["message"]) < 200
+
+
+@pytest.mark.parametrize(("key", "value"), [("n_iterations", 1_001), ("epsilon", 0.0029)])
+def test_no_request_may_ask_for_hours_of_work(client: FlaskClient, key: str, value: float) -> None:
+    response = client.post("/v1/rerank", json={"query": "cat", "documents": ["chat"], key: value})
+    assert response.status_code == 400
+    assert key in response.get_json()["message"]
+
+
+def test_what_the_settings_allow_a_request_may_ask_for(
+    make_app: Callable[[Settings, Store | None], Flask],
+) -> None:
+    client = make_app(Settings(epsilon=0.002, n_iterations=2_000), None).test_client()
+    assert rerank(client, query="cat", documents=["chat"], epsilon=0.002, n_iterations=2_000)["results"]

@@ -2,6 +2,7 @@ from math import sqrt
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from reranker.settings import Settings
@@ -137,3 +138,11 @@ def test_the_content_type_does_not_matter(client: FlaskClient) -> None:
 def test_a_service_without_a_store_says_so(make_app: Any, settings: Settings) -> None:
     client = make_app(settings, None).test_client()
     assert "--store" in error(client, "/v1/search", 503, query="cat")["message"]
+
+
+@pytest.mark.parametrize("filters", [{"tag": ["a"] * 10_001}, {f"field-{number}": 1 for number in range(101)}])
+def test_more_filters_than_a_store_takes_are_refused(app: Flask, filters: dict[str, Any]) -> None:
+    app.config["MAX_CONTENT_LENGTH"] = 1_000_000
+    refused = error(app.test_client(), "/v1/search", 400, query="cat", filters=filters)
+    assert refused["code"] == "bad_input"
+    assert "at most 100 fields and 10000 values" in refused["message"]

@@ -1,3 +1,4 @@
+import time
 from typing import Any
 
 import pytest
@@ -30,6 +31,22 @@ def test_a_hit_without_source_is_given_without_it() -> None:
     read = read_source_filter({"_source": False}, {})
     assert read.widened == ["bag", "lang"]
     assert read.restore({"_id": "1", "_source": {"bag": "AQ=="}}) == {"_id": "1"}
+
+
+@pytest.mark.parametrize("pattern", ["*", "**", "b*g", "*a*", "bag*", "*bag", "b*a*g", "bag"])
+def test_a_star_stands_for_any_letters(pattern: str) -> None:
+    assert read_source_filter({"_source": [pattern, "lang"]}, {}).widened is None
+
+
+@pytest.mark.parametrize("pattern", ["b*bag", "ba*ag", "ag", "ba", "*ba", "ag*", "b*x*g", "b*a*a*g", "", "b.*"])
+def test_other_letters_are_not_let_through(pattern: str) -> None:
+    assert read_source_filter({"_source": [pattern, "lang"]}, {}).extra == ("bag",)
+
+
+def test_a_pattern_of_any_length_is_read_at_once() -> None:
+    started = time.thread_time()
+    read_source_filter({"_source": ["*a" * 500_000 + "x"]}, {})
+    assert time.thread_time() - started < 1.0  # with a regular expression some 20 s
 
 
 @pytest.mark.parametrize("source", [["title", "bag", "lang"], ["*"], {"excludes": ["nbow"]}, {"excludes": ["b*"]}, 7])

@@ -200,6 +200,17 @@ def test_a_folder_made_anew_under_an_open_store_is_read_anew(folder: Path) -> No
     assert ids(store.knn("docs", query(1, 0, 0, 0), 10, ALL)) == ["new"]
 
 
+def test_a_connection_in_use_while_the_folder_is_replaced_is_not_used_again(folder: Path) -> None:
+    store = EmbeddedStore(folder)
+    fill(store, "docs", make_document("old"))
+    with store._file.reading():
+        shutil.rmtree(folder)
+        fill(open_store(str(folder)), "docs", make_document("new"), make_document("newer"))
+        assert store.count("docs") == 2
+    assert store.count("docs") == 2
+    store.close()
+
+
 def test_a_store_opened_before_a_fork_works_in_parent_and_child(folder: Path) -> None:
     program = textwrap.dedent(
         f"""
