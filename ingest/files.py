@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from reranker.errors import BadInput, NotFound
+from reranker.errors import BadInput, NotFound, WrongParameter
 
 STDIN = "-"
 FORMATS = ("jsonl", "csv", "tsv")
@@ -75,7 +75,7 @@ def open_sources(names: Sequence[str], file_format: str | None = None) -> Iterat
     if not names:
         raise BadInput("no file was given; name at least one, or - for standard input")
     if file_format is not None and file_format not in FORMATS:
-        raise BadInput(f"format {file_format!r} is not known; give one of {', '.join(FORMATS)}")
+        raise WrongParameter(f"format {file_format!r} is not known; give one of {', '.join(FORMATS)}")
     if list(names).count(STDIN) > 1:
         raise BadInput("standard input (-) can be read only once; give it once")
     with tempfile.TemporaryDirectory(prefix="sinkrank-") as folder:

@@ -131,7 +131,7 @@ def _can_be_written(store: Store, index: str, embeddings: Embeddings, rebuild: b
     except NotFound:
         return False
     if not rebuild:
-        check_versions(index, made, embeddings)
+        check_versions(index, made, embeddings, store.address)
     return True
 
 

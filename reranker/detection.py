@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+import numpy as np
+from numpy.typing import NDArray
+
 from reranker.embeddings import Embeddings
 from reranker.tokens import LONGEST_CACHED_TOKEN, is_stop_word, tokenize
 
@@ -14,16 +17,19 @@ _MAX_TOKENS = 100
 # an entry.
 _MAX_CACHED_TOKENS = 100_000
 _votes: WeakKeyDictionary[Embeddings, dict[str, int]] = WeakKeyDictionary()
+_term_ids: WeakKeyDictionary[Embeddings, dict[str, NDArray[np.int64]]] = WeakKeyDictionary()
 
 
 def guess_language(text: str, embeddings: Embeddings) -> str:
-    """The language with the most stop words and known words in the text; ties by the store's order of languages.
+    """The language with the most stop words and known words in the text; of several, the one in which these words are
+    the more common (`print page` is English, though German texts hold both words); then by the store's order.
 
     It need only find the vocabulary that covers the text, which is why the vocabulary itself decides.
     """
     votes = _votes.setdefault(embeddings, {})
+    tokens = tokenize(text, "und", _MAX_TOKENS)
     total = 0
-    for token in tokenize(text, "und", _MAX_TOKENS):
+    for token in tokens:
         vote = votes.get(token)
         if vote is None:
             vote = _vote(token, embeddings)
@@ -33,7 +39,10 @@ def guess_language(text: str, embeddings: Embeddings) -> str:
                 votes[token] = vote
         total += vote
     n_known = total.to_bytes(len(embeddings.languages), "little")
-    return embeddings.languages[n_known.index(max(n_known))]
+    best = [language for language, n in zip(embeddings.languages, n_known, strict=True) if n == max(n_known)]
+    if len(best) == 1:
+        return best[0]
+    return min(best, key=lambda language: sum(_rarity(token, language, embeddings) for token in tokens))
 
 
 def _vote(token: str, embeddings: Embeddings) -> int:
@@ -43,3 +52,17 @@ def _vote(token: str, embeddings: Embeddings) -> int:
         for place, language in enumerate(embeddings.languages)
         if is_stop_word(token, language) or embeddings.term_id(language, token) is not None
     )
+
+
+def _rarity(token: str, language: str, embeddings: Embeddings) -> float:
+    """The share of the language's terms that are more common than the token: 0 for a stop word, 1 for no term."""
+    if is_stop_word(token, language):
+        return 0.0
+    term_id = embeddings.term_id(language, token)
+    if term_id is None:
+        return 1.0
+    by_language = _term_ids.setdefault(embeddings, {})
+    if language not in by_language:
+        by_language[language] = embeddings.vocabulary.term_ids(language)
+    term_ids = by_language[language]  # the most frequent first, and ascending
+    return float(np.searchsorted(term_ids, term_id)) / len(term_ids)

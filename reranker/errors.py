@@ -4,7 +4,8 @@
     ├── BadInput                  what the caller gave is wrong (HTTP 400, exit code 1)
     │   ├── EmptyQuery            no text, or no word in it
     │   ├── UnknownWords          words, but none of them has an embedding (HTTP 422)
-    │   ├── UnknownLanguage       not a language code that we know
+    │   ├── WrongParameter        a parameter, setting or name that is unknown or out of its range (exit code 2)
+    │   │   └── UnknownLanguage   not a language code that we know
     │   ├── BadDocument           a document that cannot be indexed, with its reason
     │   └── BadEmbeddings         an embeddings file or store that cannot be read
     ├── NotFound                  a store, index, document or file that is not there (HTTP 404)
@@ -41,7 +42,11 @@ class UnknownWords(BadInput):
     code = "unknown_words"
 
 
-class UnknownLanguage(BadInput):
+class WrongParameter(BadInput):
+    pass
+
+
+class UnknownLanguage(WrongParameter):
     code = "unknown_language"
 
 

@@ -26,7 +26,7 @@ class Query:
 
     Attributes:
         weighted: the known words.
-        unknown_words: the tokens that have no embedding, in reading order.
+        unknown_words: the tokens that take no embedding, in reading order.
     """
 
     text: str
@@ -89,16 +89,17 @@ class Reranker:
         """Reads a query; without a language the one that knows most of its words is taken.
 
         Raises:
-            EmptyQuery: no letter in the text, or stop words alone.
+            EmptyQuery: no letter in the text.
             UnknownWords: no word of it has an embedding.
             UnknownLanguage: the language is not a code.
         """
         query = self.query_with_unknown_words(text, language)
         if not len(query.weighted):
+            held = ", ".join(self.embeddings.languages)
+            where = f"language {query.language!r}" if language is not None else f"any language here ({held})"
             raise UnknownWords(
-                f"none of the query's words ({', '.join(query.unknown_words[:5])}) has an embedding in language "
-                f"{query.language!r}; name the query's language, or load embeddings that know its words (languages "
-                f"here: {', '.join(self.embeddings.languages)})"
+                f"none of the query's words ({', '.join(query.unknown_words[:5])}) has an embedding in {where}; use "
+                f"other words, name the language they are in (of {held}), or load embeddings that know them"
             )
         return query
 
@@ -109,7 +110,7 @@ class Reranker:
         tokens = tokenize(text, language) or tokenize(text, "und")
         if not tokens:
             raise EmptyQuery("the query has no word; give it at least one")
-        unknown = tuple(token for token in tokens if self.embeddings.term_id(language, token) is None)
+        unknown = tuple(token for token in tokens if self.embeddings.stand_in(language, token) is None)
         bag = self.embeddings.bag_of_tokens(tokens, language)
         return Query(text, language, self.idf.weigh(bag, language), unknown)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from reranker.documents import Candidate, Document
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound
+from reranker.errors import BadInput, NotFound, WrongParameter
 from reranker.explanation import Explanation, explain
 from reranker.fusion import reciprocal_rank_fusion
 from reranker.idf import IdfTable
@@ -59,7 +59,7 @@ class SearchRequest:
     def __post_init__(self) -> None:
         check_index_name(self.index)
         if self.first_stage not in FIRST_STAGES:
-            raise BadInput(f"first stage {self.first_stage!r} is not known; use one of {', '.join(FIRST_STAGES)}")
+            raise WrongParameter(f"first stage {self.first_stage!r} is not known; use one of {', '.join(FIRST_STAGES)}")
         if self.method != "none":
             resolve_method(self.method, 1)
         for name, value, lowest, highest in (
@@ -69,7 +69,7 @@ class SearchRequest:
             ("from + size", self.offset + self.size, 0, MAX_WINDOW),
         ):
             if not lowest <= value <= highest:
-                raise BadInput(f"{name} is {value}; give {lowest} to {highest}")
+                raise WrongParameter(f"{name} is {value}; give {lowest} to {highest}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,8 @@ class Searcher:
             return names[0]
         if not names:
             raise NotFound(
-                f"{self.store.address} holds no index yet; make one with `sinkrank ingest FILE --index NAME`"
+                f"{self.store.address} holds no index yet; make one with "
+                f"`sinkrank ingest FILE --index NAME --store {self.store.address}`"
             )
         raise BadInput(f"{self.store.address} holds several indices ({', '.join(names)}); name one of them")
 
@@ -214,7 +215,7 @@ class Searcher:
         with self._lock:
             cached = self._idf.get(index)
         if cached is None or now - cached[0] > INDEX_CACHE_SECONDS:
-            check_versions(index, self.store.describe(index), self.embeddings)
+            check_versions(index, self.store.describe(index), self.embeddings, self.store.address)
             table = self.store.idf(index)
             cached = (now, IdfTable({**self.embeddings.idf.languages, **table.languages}))
             with self._lock:

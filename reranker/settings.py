@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
-from rapidfuzz import process
+from rapidfuzz import fuzz, process
 
-from reranker.errors import BadInput
+from reranker.errors import WrongParameter
 
 ENVIRONMENT_PREFIX = "SINKRANK_"
 SETTINGS_FILE = "sinkrank.toml"
@@ -45,6 +45,9 @@ class Settings(BaseModel):
     depth: int = Field(100, ge=1, le=1000, description="candidates that are re-ranked")
     size: int = Field(10, ge=0, le=1000, description="hits of a page")
     method: str = Field("auto", description="distance that orders the candidates")
+    unknown_words: Literal["skip", "nearest", "same", "both", "paper"] = Field(
+        "both", description="what a word without an embedding takes: see the methods"
+    )
     epsilon: float = Field(0.1, gt=0, description="entropic regularisation, in the unit of the cost")
     n_iterations: int = Field(50, ge=1, le=10_000, description="Sinkhorn iterations at most")
     tau: float | None = Field(None, ge=0, description="price of leaving the document's weights; epsilon if not set")
@@ -94,7 +97,7 @@ def load_settings(
         file: the settings file; `sinkrank.toml` of the working folder, if there is one, where it is None.
 
     Raises:
-        BadInput: an unknown key (the nearest known one is named), or a value that does not fit.
+        WrongParameter: an unknown key (the nearest known one is named), or a value that does not fit.
     """
     environ = os.environ if environ is None else environ
     values: dict[str, Any] = {}
@@ -108,7 +111,7 @@ def load_settings(
     for origin, layer in layers:
         for name, value in layer.items():
             if name not in Settings.model_fields:
-                raise BadInput(_unknown_key(name, origin))
+                raise WrongParameter(_unknown_key(name, origin))
             values[name] = value
             origins[name] = origin
     try:
@@ -117,7 +120,7 @@ def load_settings(
         first = error.errors()[0]
         name = str(first["loc"][0])
         # The value is left out: it may be a secret.
-        raise BadInput(f"setting {name} (from {origins.get(name, 'flag')}): {first['msg']}") from None
+        raise WrongParameter(f"setting {name} (from {origins.get(name, 'flag')}): {first['msg']}") from None
 
 
 def _read_file(path: Path, required: bool) -> dict[str, Any]:
@@ -125,23 +128,24 @@ def _read_file(path: Path, required: bool) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if required:
-            raise BadInput(f"there is no settings file {str(path)!r}; name one that exists") from None
+            raise WrongParameter(f"there is no settings file {str(path)!r}; name one that exists") from None
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path} is not TOML: {error}") from error
+        raise WrongParameter(f"{path} is not TOML: {error}") from error
 
 
 def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for variable, value in environ.items():
-        if variable.startswith(ENVIRONMENT_PREFIX) and variable not in _NOT_SETTINGS:
+        # An empty variable is one that was not set: compose files write them so.
+        if variable.startswith(ENVIRONMENT_PREFIX) and variable not in _NOT_SETTINGS and value:
             name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
             values[name] = tuple(value.split(",")) if name == "proxy_text_fields" else value
     return values
 
 
 def _unknown_key(name: str, origin: str) -> str:
-    match = process.extractOne(name, list(Settings.model_fields))
+    match = process.extractOne(name, list(Settings.model_fields), scorer=fuzz.ratio)
     nearest = f"; did you mean {match[0]!r}?" if match and match[1] >= 60 else ""
     shown = f"{ENVIRONMENT_PREFIX}{name.upper()}" if origin == "environment" else name
     return f"{shown} (from {origin}) is not a setting{nearest or '; `sinkrank serve --print-settings` lists them'}"

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from reranker.errors import SinkrankError
+from reranker.errors import SinkrankError, WrongParameter
 from sinkrank.commands.demo import demo
 from sinkrank.commands.doctor import doctor
 from sinkrank.commands.embeddings import app as embeddings_app
@@ -23,6 +23,7 @@ from sinkrank.commands.serve import serve
 from sinkrank.evaluate import evaluate
 
 EXIT_FAILED = 1
+EXIT_WRONG_USE = 2  # as typer's own usage errors
 EXIT_STOPPED = 130  # what a shell reports of a program that Ctrl-C ended: 128 + SIGINT
 
 
@@ -43,7 +44,7 @@ class _Group(TyperGroup):
             if ctx.params.get("debug"):
                 raise
             typer.echo(f"sinkrank: {' '.join(str(error).split())}", err=True)
-            raise typer.Exit(EXIT_FAILED) from None
+            raise typer.Exit(EXIT_WRONG_USE if isinstance(error, WrongParameter) else EXIT_FAILED) from None
 
 
 app = typer.Typer(

@@ -95,7 +95,7 @@ def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
     try:
         made = store.describe(name)
         if embeddings is not None:
-            check_versions(name, made, embeddings)
+            check_versions(name, made, embeddings, store.address)
         idf = sorted(store.idf(name).languages)
         found = f"{store.count(name):,} documents, idf of {', '.join(idf) or 'no language'}"
     except SinkrankError as error:

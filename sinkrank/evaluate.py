@@ -28,7 +28,9 @@ def evaluate(
             metavar="FROM-TO,…", help="Query and document language (default: English to each other and back)."
         ),
     ] = None,
-    queries: Annotated[str, typer.Option(metavar="KIND,…", help="first3, first8, first20, first60, pages, halves.")] = "first20,pages,halves",
+    queries: Annotated[
+        str, typer.Option(metavar="KIND,…", help="first3, first8, first20, first60, pages, halves.")
+    ] = "first20,pages,halves",
     methods: Annotated[
         str,
         typer.Option(
@@ -54,7 +56,8 @@ def evaluate(
         ),
     ] = "both",
     development: Annotated[
-        bool, typer.Option("--development", help="Measure on a part of the training pages: to choose by, not to report.")
+        bool,
+        typer.Option("--development", help="Measure on a part of the training pages: to choose by, not to report."),
     ] = False,
     output_folder: Annotated[
         Path | None,

@@ -23,7 +23,7 @@ def open_embeddings(settings: Settings) -> Embeddings:
     """
     from reranker.embeddings import Embeddings
 
-    return Embeddings.open(settings.embeddings_path)
+    return Embeddings.open(settings.embeddings_path, settings.unknown_words)
 
 
 @contextmanager

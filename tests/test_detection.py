@@ -2,11 +2,13 @@
 
 import tracemalloc
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reranker.detection import guess_language
+from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.tokens import is_stop_word, tokenize
 from tests.tiny import POSITIONS, tiny_embeddings
 
@@ -24,7 +26,17 @@ def test_the_language_that_knows_most_of_the_first_100_words_is_taken(embeddings
         tokens = tokenize(" ".join(words), "und", 100)
         return sum(is_stop_word(one, language) or embeddings.term_id(language, one) is not None for one in tokens)
 
-    assert guess_language(" ".join(words), embeddings) == max(embeddings.languages, key=n_known)
+    assert n_known(guess_language(" ".join(words), embeddings)) == max(map(n_known, embeddings.languages))
+
+
+def test_of_languages_that_know_as_many_words_the_one_in_which_they_are_common_is_taken(tmp_path):
+    # Both know `page` and `print`, but they are the rarest of the German words.
+    words = {"de": ["seite", "drucken", "page", "print"], "en": ["page", "print", "sheet", "ink"]}
+    with EmbeddingsWriter(tmp_path / "embeddings", dim=2, source="test") as writer:
+        for language, terms in words.items():
+            writer.append(language, terms, np.ones((4, 2)))
+        writer.commit()
+    assert guess_language("print page", Embeddings.open(tmp_path / "embeddings")) == "en"
 
 
 def test_the_languages_are_asked_for_each_word_once(embeddings, monkeypatch):

@@ -64,6 +64,11 @@ def test_an_empty_query_and_one_of_unknown_words_are_refused(reranker):
         reranker.rerank("zzz", ["cat"], language="fr")
 
 
+def test_a_language_that_was_guessed_is_not_blamed_for_unknown_words(reranker):
+    with pytest.raises(UnknownWords, match=r"in any language here \(en, fr\)"):
+        reranker.query("zzz")
+
+
 def test_a_wrong_language_and_a_wrong_method_are_refused(reranker):
     with pytest.raises(UnknownLanguage):
         reranker.rerank("chat", ["cat"], language="klingon")

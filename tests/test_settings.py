@@ -1,7 +1,10 @@
 """Settings and where they come from."""
 
+from typing import get_args
+
 import pytest
 
+from reranker.embeddings import DEFAULT_RULE, UNKNOWN_WORDS_RULES
 from reranker.errors import BadInput
 from reranker.settings import Settings, load_settings
 
@@ -31,8 +34,8 @@ def test_an_unknown_key_of_the_file_is_an_error_that_names_the_nearest(tmp_path)
 
 
 def test_an_unknown_variable_is_an_error_that_names_the_nearest():
-    with pytest.raises(BadInput, match=r"SINKRANK_DEPHT .* did you mean 'depth'"):
-        load_settings({}, {"SINKRANK_DEPHT": "1"})
+    with pytest.raises(BadInput, match=r"SINKRANK_PROT .* did you mean 'port'"):
+        load_settings({}, {"SINKRANK_PROT": "1"})
 
 
 def test_variables_of_others_are_left_alone():
@@ -71,3 +74,13 @@ def test_the_store_and_the_embeddings_lie_under_home_unless_said():
 
 def test_every_setting_says_what_it_is():
     assert all(field.description for field in Settings.model_fields.values())
+
+
+def test_an_empty_variable_is_not_set():
+    assert load_settings({}, {"SINKRANK_TAU": "", "SINKRANK_EMBEDDINGS": ""}).settings == Settings()
+
+
+def test_the_rules_for_unknown_words_are_those_of_the_embeddings():
+    field = Settings.model_fields["unknown_words"]
+    assert get_args(field.annotation) == UNKNOWN_WORDS_RULES
+    assert field.default == DEFAULT_RULE

@@ -2,6 +2,7 @@
 
     vectors.npy               (n_terms, dim) float32, L2-normalised; frequent terms of a language come first
     term_bytes.npy, term_offsets.npy, languages.npy, slots.npy     the vocabulary (`vocabulary.py`)
+    spellings.npy             terms by what they leave without one letter (`spelling.py`)
     document_frequencies.npy  (n_terms,) int32, only where the training text was counted
     meta.json                 what is in the folder, and its version
 
@@ -10,6 +11,16 @@ All arrays are memory-mapped: opening reads no vector, and the processes of a ho
 
 from reranker.embeddings.folder import FORMAT, check_output
 from reranker.embeddings.store import Embeddings
+from reranker.embeddings.unknown import DEFAULT_RULE, UNKNOWN_WORDS_RULES, UnknownWordsRule, check_rule
 from reranker.embeddings.writer import EmbeddingsWriter
 
-__all__ = ["FORMAT", "Embeddings", "EmbeddingsWriter", "check_output"]
+__all__ = [
+    "DEFAULT_RULE",
+    "FORMAT",
+    "UNKNOWN_WORDS_RULES",
+    "Embeddings",
+    "EmbeddingsWriter",
+    "UnknownWordsRule",
+    "check_output",
+    "check_rule",
+]

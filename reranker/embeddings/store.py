@@ -15,10 +15,12 @@ from rapidfuzz.distance import Levenshtein
 
 from reranker.bags import BagOfWords, WeightedBag
 from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta, version_hasher
+from reranker.embeddings.spelling import SPELLINGS, Spellings, spelling_entries
+from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
 from reranker.errors import BadEmbeddings, UnknownLanguage, UnknownWords, VersionMismatch
 from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.tokens import normalize_term, tokenize
+from reranker.tokens import LONGEST_CACHED_TOKEN, normalize_term, tokenize
 
 # Some 100 bytes an entry: at most 20 MB a language, and running text has fewer common terms.
 _MAX_CACHED_TERMS = 200_000
@@ -39,6 +41,8 @@ class Embeddings:
         languages: the ISO 639-1 codes held.
         version: a hash of terms and vectors: term ids of two stores of one version mean the same.
         meta: `meta.json` as it stands.
+        unknown_words: which embedding a token of a text takes that has none of its own. Term ids do not depend on it,
+            so an index and a query may differ in it: they only count the words that one of them leaves out.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class Embeddings:
         vectors: NDArray[np.float32],
         vocabulary: Vocabulary,
         document_frequencies: NDArray[np.int32] | None,
+        unknown_words: UnknownWordsRule = DEFAULT_RULE,
     ) -> None:
         self.path = path
         self.meta = meta
@@ -59,12 +64,15 @@ class Embeddings:
         self._rows = np.asarray(vectors)  # the same memory; picking rows of a plain array is faster
         self._document_frequencies = document_frequencies
         self._known: dict[str, dict[str, int]] = {language: {} for language in self.languages}
+        self.unknown_words = check_rule(unknown_words)
+        self._stand_ins = StandIns(vocabulary, path, self.unknown_words)
 
     @classmethod
-    def open(cls, path: Path) -> Embeddings:
+    def open(cls, path: Path, unknown_words: UnknownWordsRule = DEFAULT_RULE) -> Embeddings:
         """Opens a store that `sinkrank embeddings train` or `import` has made.
 
         Raises:
+            BadInput: there is no such rule for unknown words.
             NotFound: there is no store at the path.
             BadEmbeddings: the store is damaged: a file is missing or not of the size that `meta.json` gives.
             VersionMismatch: the store was made by another format or tokenizer.
@@ -77,10 +85,18 @@ class Embeddings:
         frequencies = None
         if meta["n_documents"] is not None:
             frequencies = open_array(path / DOCUMENT_FREQUENCIES, np.int32, (n_terms,))
-        return cls(path, meta, vectors, vocabulary, frequencies)
+        return cls(path, meta, vectors, vocabulary, frequencies, unknown_words)
+
+    def with_unknown_words(self, rule: UnknownWordsRule) -> Embeddings:
+        """The same store, reading texts by another rule; it shares this one's memory.
+
+        Raises:
+            BadInput: there is no such rule.
+        """
+        return Embeddings(self.path, self.meta, self.vectors, self.vocabulary, self._document_frequencies, rule)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self.path, self.version)
+        return _reopen, (self.path, self.version, self.unknown_words)
 
     def __repr__(self) -> str:
         return f"<Embeddings {self.path}: {self.n_terms} terms, dim {self.dim}, {' '.join(self.languages)}>"
@@ -93,10 +109,18 @@ class Embeddings:
         found = known.get(term)
         if found is None:
             found = self.vocabulary.find(language, term)
+            if len(term) > LONGEST_CACHED_TOKEN:
+                return found if found >= 0 else None
             if len(known) >= _MAX_CACHED_TERMS:
                 known.clear()  # a thread that reads meanwhile only looks the term up again
             known[term] = found
         return found if found >= 0 else None
+
+    def stand_in(self, language: str, token: str) -> int | None:
+        """The row whose embedding a normalised token of a text takes: its own, or by the rule `unknown_words` that of
+        another term; None where there is none, and for a language that is not held."""
+        term_id = None if self._stand_ins.replaces_known else self.term_id(language, token)
+        return self._stand_ins.find(language, token) if term_id is None else term_id
 
     def term(self, term_id: int) -> tuple[str, str]:
         """The (language, term) of a row.
@@ -107,19 +131,20 @@ class Embeddings:
         return self.vocabulary.term(term_id)
 
     def bag(self, text: str, language: str) -> BagOfWords:
-        """The known words among a text's tokens, counted (`reranker.tokens.tokenize`)."""
+        """The words of a text that take an embedding, counted (`reranker.tokens.tokenize`)."""
         return self.bag_of_tokens(tokenize(text, language), language)
 
     def bag_of_tokens(self, tokens: Iterable[str], language: str) -> BagOfWords:
-        """The known words among tokens of one language, counted; a language that is not held has none."""
+        """The words that take an embedding among tokens of one language, counted as the terms they take (`stand_in`); a
+        language that is not held has none."""
         counts: dict[int, int] = {}
         n_unknown = 0
         for token, count in Counter(tokens).items():
-            term_id = self.term_id(language, token)
+            term_id = self.stand_in(language, token)
             if term_id is None:
                 n_unknown += count
             else:
-                counts[term_id] = count
+                counts[term_id] = counts.get(term_id, 0) + count
         term_ids = sorted(counts)
         return BagOfWords(
             np.array(term_ids, dtype=np.int32),
@@ -201,6 +226,8 @@ class Embeddings:
                 f"the contents of {self.path} have hash {hasher.hexdigest()}, but meta.json says "
                 f"{self.version}; the embedding store is damaged: import or train it again"
             )
+        if not np.array_equal(Spellings.open(self.path, self.vocabulary).entries, spelling_entries(self.vocabulary)):
+            raise BadEmbeddings(f"{self.path / SPELLINGS} is damaged; import or train the embeddings again")
 
     def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         cosines = np.empty(self.n_terms, dtype=np.float32)
@@ -232,8 +259,8 @@ class Embeddings:
         return f"{term!r} has no embedding in language {language!r}; spelled alike are {near}"
 
 
-def _reopen(path: Path, version: str) -> Embeddings:
-    embeddings = Embeddings.open(path)
+def _reopen(path: Path, version: str, unknown_words: UnknownWordsRule) -> Embeddings:
+    embeddings = Embeddings.open(path, unknown_words)
     if embeddings.version != version:
         raise VersionMismatch(
             f"the embeddings in {path} are now of version {embeddings.version}, not {version}; start the service again"

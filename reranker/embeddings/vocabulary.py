@@ -51,7 +51,8 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> N
     return mapped
 
 
-def _seed(language: str) -> int:
+def language_seed(language: str) -> int:
+    """Where the checksums of a language's terms start, so that those of two languages differ."""
     return crc32(language.encode() + b"\0")
 
 
@@ -101,7 +102,7 @@ class Vocabulary:
     ) -> None:
         self.languages = tuple(languages)
         self.places = places
-        self._codes = {language: (place, _seed(language)) for place, language in enumerate(languages)}
+        self._codes = {language: (place, language_seed(language)) for place, language in enumerate(languages)}
         self._shift = 32 - (len(slots).bit_length() - 1)
         self._arrays = (term_bytes, term_offsets, places)
         # Indexing a memoryview takes a third of the time of indexing an array, and gives Python's integers.
@@ -175,6 +176,17 @@ class Vocabulary:
         for term_id in self.term_ids(language).tolist():
             yield term_id, self.term(term_id)[1]
 
+    def n_letters(self) -> int:
+        """The letters (code points) of all terms together; reads them all."""
+        return int(np.count_nonzero(_starts_letter(self._arrays[0])))
+
+    def letters(self, first: int, end: int) -> tuple[str, NDArray[np.int64]]:
+        """The terms of the ids from `first` to before `end` as one text, and (end - first,) how long each is."""
+        offsets = np.asarray(self._offsets[first : end + 1])
+        text = np.asarray(self._bytes[offsets[0] : offsets[-1]])
+        n_letters = np.concatenate([np.zeros(1, np.int64), np.cumsum(_starts_letter(text), dtype=np.int64)])
+        return bytes(text).decode(), np.diff(n_letters[offsets - offsets[0]])
+
     def digest(self) -> bytes:
         """A hash of languages and terms in their order; that of the builder they came from is the same."""
         return _digest(self.languages, *self._arrays)
@@ -235,7 +247,7 @@ class VocabularyBuilder:
     def _add_language(self, language: str) -> None:
         if len(self._codes) >= _MAX_LANGUAGES:
             raise BadEmbeddings(f"a store holds at most {_MAX_LANGUAGES} languages; split the embeddings")
-        self._codes[language] = (len(self._codes), _seed(language))
+        self._codes[language] = (len(self._codes), language_seed(language))
         self._seen[language] = set()
         self.counts[language] = 0
 
@@ -257,6 +269,12 @@ class VocabularyBuilder:
             offsets,
             np.frombuffer(self._places, np.uint8),
         )
+
+
+def _starts_letter(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which bytes of UTF-8 begin a letter: all but those of the form 10xxxxxx."""
+    starts: NDArray[np.bool_] = (np.asarray(text) & 0xC0) != 0x80
+    return starts
 
 
 def _digest(

@@ -24,7 +24,8 @@ from reranker.embeddings.folder import (
     sync_folder,
     version_hasher,
 )
-from reranker.embeddings.vocabulary import VocabularyBuilder
+from reranker.embeddings.spelling import SPELLINGS, spelling_entries
+from reranker.embeddings.vocabulary import LANGUAGES, SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
 from reranker.errors import BadEmbeddings
 from reranker.languages import language_code
 from reranker.tokens import TOKENIZER_VERSION
@@ -163,6 +164,8 @@ class EmbeddingsWriter:
         close_synced(vectors)
         self._vectors = None
         arrays = dict(self._vocabulary.arrays())
+        written = (arrays[name] for name in (TERM_BYTES, TERM_OFFSETS, LANGUAGES, SLOTS))
+        arrays[SPELLINGS] = spelling_entries(Vocabulary(list(self.counts), *written))
         if n_documents is not None:
             arrays[DOCUMENT_FREQUENCIES] = np.concatenate(self._frequencies)
         for name, values in arrays.items():

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import regex
 
-from reranker.errors import BadInput
+from reranker.errors import WrongParameter
 
 Distribution = Literal["opensearch", "elasticsearch"]
 
@@ -62,16 +62,16 @@ def read_address(address: str) -> EngineAddress | Path:
     """The engine's address, or the folder.
 
     Raises:
-        BadInput: it is empty, of an unknown scheme, or no URL.
+        WrongParameter: it is empty, of an unknown scheme, or no URL.
     """
     scheme = _SCHEME.match(address)
     if scheme is None:
         if not address.strip() or "\0" in address:
-            raise BadInput(f"the store's address is {address!r}; give {_FORMS}")
+            raise WrongParameter(f"the store's address is {address!r}; give {_FORMS}")
         return Path(address)
     known = _SCHEMES.get(scheme.group(1).lower())
     if known is None:
-        raise BadInput(f"a store's address cannot begin with {scheme.group()!r}; give {_FORMS}")
+        raise WrongParameter(f"a store's address cannot begin with {scheme.group()!r}; give {_FORMS}")
     use_tls, distribution = known
     try:
         parts = urlsplit(address)
@@ -80,7 +80,9 @@ def read_address(address: str) -> EngineAddress | Path:
         host, port, parts = None, None, SplitResult("", "", "", "", "")
     if not host or parts.query or parts.fragment:
         # The address itself is left out: it may hold a password.
-        raise BadInput(f"the store's address begins with {scheme.group()!r} but is no URL of an engine; give {_FORMS}")
+        raise WrongParameter(
+            f"the store's address begins with {scheme.group()!r} but is no URL of an engine; give {_FORMS}"
+        )
     port = port or (443 if scheme.group(1).lower() == "https" else 9200)
     prefix = parts.path.rstrip("/")
     bracketed = f"[{host}]" if ":" in host else host

@@ -119,6 +119,11 @@ def engine_errors(address: str, index: str = "") -> Iterator[None]:
     try:
         yield
     except exceptions.SSLError as error:
+        if "CERTIFICATE" not in str(error).upper():
+            raise StoreUnavailable(
+                f"{address} does not speak TLS as we do ({_cause(error)}); if the engine is without TLS, write http:// "
+                f"or opensearch://"
+            ) from error
         raise StoreUnavailable(
             f"the certificate of {address} is not trusted ({_cause(error)}); give the file of its authority as "
             f"store_ca_certs"
@@ -151,7 +156,9 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
     if status == 404 and not index:
         return StoreUnavailable(f"{address} answers as no search engine does (404); check host, port and path")
     if status == 404:
-        return NotFound(f"{address} has no index {index!r}; make it with `sinkrank ingest FILE --index {index}`")
+        return NotFound(
+            f"{address} has no index {index!r}; make it with `sinkrank ingest FILE --index {index} --store {address}`"
+        )
     if status == 429:
         return StoreUnavailable(f"{address} is overloaded (429: {reason}); try again later, or add nodes")
     if isinstance(status, int) and 400 <= status < 500:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reranker.documents import Candidate, EncodedDocument
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotOurIndex, VersionMismatch
+from reranker.errors import BadInput, NotOurIndex, VersionMismatch, WrongParameter
 from reranker.idf import IdfTable
 from reranker.languages import language_code
 from reranker.tokens import TOKENIZER_VERSION
@@ -65,7 +65,7 @@ class IndexDescription:
             ) from error
 
 
-def check_versions(index: str, made: IndexDescription, embeddings: Embeddings) -> None:
+def check_versions(index: str, made: IndexDescription, embeddings: Embeddings, store: str) -> None:
     """Refuses an index whose bags and vectors do not fit the loaded embeddings or this version of Sinkrank.
 
     Raises:
@@ -80,7 +80,8 @@ def check_versions(index: str, made: IndexDescription, embeddings: Embeddings) -
     if differing:
         raise VersionMismatch(
             f"index {index!r} was made with other versions ({'; '.join(differing)}); rebuild it with "
-            f"`sinkrank ingest FILE --index {index} --rebuild`, or open it with the embeddings it was made with"
+            f"`sinkrank ingest FILE --index {index} --rebuild --store {store}`, or open it with the embeddings "
+            f"it was made with"
         )
 
 
@@ -127,19 +128,19 @@ class Filters:
 
 def _condition(name: str, value: Any) -> tuple[Scalar, ...] | Range:
     if not _FIELD_NAME.fullmatch(name):
-        raise BadInput(
+        raise WrongParameter(
             f"filter field {name!r} is not a metadata name; use letters, digits, '_' and '-', with dots between"
         )
     if isinstance(value, Mapping):
         unknown = set(value) - {"gte", "gt", "lte", "lt"}
         if unknown or not value:
-            raise BadInput(f"filter {name!r} takes gte, gt, lte, lt; got {sorted(value)}")
+            raise WrongParameter(f"filter {name!r} takes gte, gt, lte, lt; got {sorted(value)}")
         if not all(isinstance(bound, str | int | float) for bound in value.values()):
-            raise BadInput(f"the bounds of filter {name!r} must be numbers or strings")
+            raise WrongParameter(f"the bounds of filter {name!r} must be numbers or strings")
         return Range(**value)
     values = tuple(value) if isinstance(value, list | tuple) else (value,)
     if not values or not all(isinstance(one, str | int | float | bool) for one in values):
-        raise BadInput(f"filter {name!r} takes a string, number or boolean, or a list of them; got {value!r}")
+        raise WrongParameter(f"filter {name!r} takes a string, number or boolean, or a list of them; got {value!r}")
     return values
 
 
@@ -147,10 +148,10 @@ def check_index_name(index: str) -> str:
     """The name, if it can be an index.
 
     Raises:
-        BadInput: otherwise; no value from a request may reach a path or another API.
+        WrongParameter: otherwise; no value from a request may reach a path or another API.
     """
     if not _INDEX_NAME.fullmatch(index):
-        raise BadInput(
+        raise WrongParameter(
             f"{index!r} cannot be an index; use up to 128 lower-case letters, digits, '_', '-' and '.', "
             f"with a letter or digit first"
         )

@@ -44,7 +44,8 @@ def import_(
         ),
     ] = None,
     max_terms: Annotated[
-        int | None, typer.Option("--max-terms", help="The most frequent words to keep of each language (default: all).")
+        int | None,
+        typer.Option("--max-terms", min=1, help="The most frequent words to keep of each language (default: all)."),
     ] = None,
     output: _Output = None,
     replace: _Replace = False,
@@ -80,7 +81,7 @@ def train(
         Path,
         typer.Argument(metavar="FILE", help='JSONL of aligned texts: {"group": "p1", "language": "fr", "text": "…"}.'),
     ],
-    dim: Annotated[int, typer.Option("--dim", help="Dimensions of an embedding.")] = 300,
+    dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of an embedding.")] = 300,
     output: _Output = None,
     replace: _Replace = False,
     json_: options.Json = False,

@@ -51,7 +51,10 @@ def test_a_stale_index_is_named_with_the_command_that_rebuilds_it(indexed: Path,
     code, found = checks(run, "--quick", "--embeddings", "other")
     assert code == 1
     assert found["embeddings"]["ok"] is True
-    assert "`sinkrank ingest FILE --index documents --rebuild`" in found["index documents"]["message"]
+    assert (
+        "`sinkrank ingest FILE --index documents --rebuild --store .sinkrank/store`"
+        in found["index documents"]["message"]
+    )
 
 
 def test_damaged_embeddings_are_found(indexed: Path, run: Run) -> None:

@@ -42,16 +42,18 @@ def test_nearest_prints_a_table(home: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "exit_code", "message"),
     [
-        (["catt", "--lang", "en"], "'cat'"),
-        (["cat", "--lang", "fi"], "only en, fr"),
-        (["cat", "--lang", "english"], "is not a language code"),
+        (["catt", "--lang", "en"], 1, "'cat'"),
+        (["cat", "--lang", "fi"], 2, "only en, fr"),
+        (["cat", "--lang", "english"], 2, "is not a language code"),
     ],
 )
-def test_nearest_of_what_is_not_there_is_an_error(home: Path, run: Run, arguments: list[str], message: str) -> None:
+def test_nearest_of_what_is_not_there_is_an_error(
+    home: Path, run: Run, arguments: list[str], exit_code: int, message: str
+) -> None:
     result = run("embeddings", "nearest", *arguments)
-    assert result.exit_code == 1
+    assert result.exit_code == exit_code
     assert message in result.stderr
 
 
@@ -110,3 +112,8 @@ def test_a_name_with_an_equals_sign_is_a_path_where_such_a_file_is(empty_home: P
     assert _named("a.vec", "fr") == (Path("a.vec"), "fr")
     (empty_home / "fr=a.vec").touch()
     assert _named("fr=a.vec", None) == (Path("fr=a.vec"), None)
+
+
+@pytest.mark.parametrize("arguments", [["train", "x.jsonl", "--dim", "0"], ["import", "x.vec", "--max-terms", "0"]])
+def test_a_number_out_of_its_range_is_wrong_use(empty_home: Path, run: Run, arguments: list[str]) -> None:
+    assert run("embeddings", *arguments).exit_code == 2

@@ -95,9 +95,6 @@ def test_rebuild_replaces_the_index(indexed: Path, run: Run) -> None:
     ("arguments", "message"),
     [
         (["absent.jsonl"], "there is no file 'absent.jsonl'"),
-        (["in.jsonl", "--lang", "fx"], "'fx' is not a language code"),
-        (["in.jsonl", "--index", "_bad"], "cannot be an index"),
-        (["in.jsonl", "--format", "xml"], "give one of jsonl, csv, tsv"),
         (["in.jsonl", "--embeddings", "nowhere"], "there are no embeddings at"),
         (["in.jsonl", "--rejects", "no/such/folder.jsonl"], "name another file with --rejects"),
         (["-", "-"], "can be read only once"),
@@ -105,8 +102,24 @@ def test_rebuild_replaces_the_index(indexed: Path, run: Run) -> None:
 )
 def test_bad_input_is_one_line_and_exit_code_1(home: Path, run: Run, arguments: list[str], message: str) -> None:
     write_rows(home / "in.jsonl", DOCUMENTS)
-    result = run("ingest", *arguments)
-    assert result.exit_code == 1
+    assert_one_line(run("ingest", *arguments), 1, message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["in.jsonl", "--lang", "fx"], "'fx' is not a language code"),
+        (["in.jsonl", "--index", "_bad"], "cannot be an index"),
+        (["in.jsonl", "--format", "xml"], "give one of jsonl, csv, tsv"),
+    ],
+)
+def test_a_wrong_flag_is_one_line_and_exit_code_2(home: Path, run: Run, arguments: list[str], message: str) -> None:
+    write_rows(home / "in.jsonl", DOCUMENTS)
+    assert_one_line(run("ingest", *arguments), 2, message)
+
+
+def assert_one_line(result, exit_code: int, message: str) -> None:
+    assert result.exit_code == exit_code
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
     assert message in result.stderr

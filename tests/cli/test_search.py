@@ -153,25 +153,37 @@ def test_explain_names_the_pair_that_brought_the_document_nearest(run: Run) -> N
     [
         (["search", ""], "the query has no word"),
         (["search", "zebra quagga", "--lang", "en"], "none of the query's words (zebra, quagga) has an embedding"),
+        (["search", "cat", "--index", "other"], "no index 'other'"),
+        (["search", "cat", "--store", "nowhere"], "there is no store at 'nowhere'"),
+        (["search", "cat", "--embeddings", "nowhere"], "there are no embeddings at"),
+        (["explain", "cat", "fr/chien"], "no document 'fr/chien'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_1(run: Run, arguments: list[str], message: str) -> None:
+    assert_one_line(run(*arguments), 1, message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
         (["search", "cat", "--lang", "englsh"], "'englsh' is not a language code"),
         (["search", "cat", "--to", "frr"], "'fr'"),
         (["search", "cat", "--method", "sinkhron"], "did you mean 'sinkhorn'?"),
         (["search", "cat", "--first-stage", "bm52"], "setting first_stage (from flag)"),
         (["search", "cat", "--depth", "0"], "setting depth (from flag)"),
         (["search", "cat", "--epsilon", "-1"], "setting epsilon (from flag)"),
-        (["search", "cat", "--index", "other"], "no index 'other'"),
+        (["search", "cat", "--epsilon", "1e-9"], "epsilon is 1e-09"),
         (["search", "cat", "--index", "../x"], "cannot be an index"),
-        (["search", "cat", "--store", "nowhere"], "there is no store at 'nowhere'"),
         (["search", "cat", "--store", "gopher://x"], "gopher"),
-        (["search", "cat", "--embeddings", "nowhere"], "there are no embeddings at"),
         (["search", "cat", "--config", "nowhere.toml"], "there is no settings file 'nowhere.toml'"),
-        (["explain", "cat", "fr/chien"], "no document 'fr/chien'"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_1(run: Run, arguments: list[str], message: str) -> None:
-    result = run(*arguments)
+def test_a_wrong_flag_is_one_line_and_exit_code_2(run: Run, arguments: list[str], message: str) -> None:
+    assert_one_line(run(*arguments), 2, message)
 
-    assert result.exit_code == 1
+
+def assert_one_line(result, exit_code: int, message: str) -> None:
+    assert result.exit_code == exit_code
     assert result.stdout == ""
     assert result.stderr.startswith("sinkrank: ")
     assert result.stderr.count("\n") == 1
@@ -213,3 +225,9 @@ def test_an_index_of_other_embeddings_is_refused_with_the_command_that_rebuilds_
 
     assert result.exit_code == 1
     assert "sinkrank ingest FILE --index documents --rebuild" in result.stderr
+
+
+def test_a_word_without_an_embedding_takes_another_by_the_rule_that_is_set(run: Run, monkeypatch) -> None:
+    assert json.loads(run("search", "wate cat", "--lang", "en", "--json").stdout)["unknown_words"] == []
+    monkeypatch.setenv("SINKRANK_UNKNOWN_WORDS", "skip")
+    assert json.loads(run("search", "wate cat", "--lang", "en", "--json").stdout)["unknown_words"] == ["wate"]

@@ -57,7 +57,7 @@ def test_print_settings_shows_no_secret(
 def test_an_unknown_setting_is_named_with_the_nearest(empty_home: Path, run: Run) -> None:
     (empty_home / "sinkrank.toml").write_text("dept = 50\n")
     result = run("serve", "--print-settings")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "did you mean 'depth'?" in result.stderr
 
 

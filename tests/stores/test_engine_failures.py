@@ -289,6 +289,14 @@ def test_a_certificate_is_checked_unless_told_otherwise(tls: ssl.SSLContext, cer
             store.close()
 
 
+def test_https_to_a_node_of_plain_http_says_so() -> None:
+    with serve(lambda *request: (200, {})) as node:
+        store = open_store(node.address.replace("http", "https"))
+        with pytest.raises(StoreUnavailable, match="does not speak TLS"):
+            store.indices()
+        store.close()
+
+
 def test_plain_http_to_a_node_of_https_says_so(tls: ssl.SSLContext) -> None:
     with serve(lambda *request: (200, {}), tls) as node:
         store = open_store(node.address.replace("https", "http"))

@@ -1,0 +1,266 @@
+"""Words without an embedding: the nearest spelling of their language, and the same spelling in another."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rapidfuzz.distance import Levenshtein
+
+from reranker.embeddings import UNKNOWN_WORDS_RULES, Embeddings, EmbeddingsWriter
+from reranker.embeddings.spelling import MAX_LETTERS, MIN_LETTERS, SPELLINGS, Spellings, spelling_entries
+from reranker.embeddings.vocabulary import LANGUAGES as PLACES
+from reranker.embeddings.vocabulary import SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
+from reranker.errors import BadEmbeddings, BadInput
+from tests.tiny import tiny_embeddings
+
+WORDS = {
+    "en": ["printer", "painter", "pointed", "house", "mouse", "horse", "cat", "at", "transition", "table"],
+    "fr": ["imprimante", "maison", "transition", "chat", "garçon", "table"],
+    "el": ["λόγοσ", "λόγοι", "δρόμοσ", "εκτυπωτήσ"],
+}
+# Dictionaries by size: en 10, fr 6, el 4. Term ids run on from language to language.
+IDS = {(code, word): term_id for term_id, (code, word) in enumerate((c, w) for c, ws in WORDS.items() for w in ws)}
+
+
+def write(path, words):
+    with EmbeddingsWriter(path, dim=2, source="test") as writer:
+        for code, terms in words.items():
+            writer.append(code, terms, np.ones((len(terms), 2)))
+        writer.commit()
+    return Embeddings.open(path)
+
+
+def index(words):
+    """The index of a vocabulary that lies in memory."""
+    builder = VocabularyBuilder()
+    for code, terms in words.items():
+        for term in terms:
+            builder.add(code, term)
+    arrays = builder.arrays()
+    vocabulary = Vocabulary(list(builder.counts), *(arrays[name] for name in (TERM_BYTES, TERM_OFFSETS, PLACES, SLOTS)))
+    return Spellings(vocabulary, spelling_entries(vocabulary))
+
+
+@pytest.fixture(scope="module")
+def spellings():
+    return index(WORDS)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return write(tmp_path / "store", WORDS)
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "nearest"),
+    [
+        ("en", "priner", "printer"),  # a letter is missing
+        ("en", "primter", "printer"),  # another letter
+        ("en", "printeer", "printer"),  # one too many
+        ("en", "rinter", "printer"),  # the first
+        ("en", "printers", "printer"),  # behind the last
+        ("en", "tables", "table"),
+        ("fr", "garcon", "garçon"),
+        ("el", "λόγου", "λόγοσ"),
+        ("el", "λογοσ", "λόγοσ"),
+        ("el", "εκτυπωτή", "εκτυπωτήσ"),
+    ],
+)
+def test_a_word_takes_the_term_that_is_one_letter_away(spellings, language, word, nearest):
+    assert spellings.nearest(language, word) == IDS[language, nearest]
+
+
+@pytest.mark.parametrize(
+    ("language", "word"),
+    [
+        ("en", "prinetr"),  # two letters swapped are two edits
+        ("en", "prixxer"),
+        ("en", "rprinters"),
+        ("en", "impriment"),
+        ("en", "maisons"),  # of another language
+        ("de", "printers"),  # of a language that is not held
+        ("en", "zebra"),
+    ],
+)
+def test_a_word_two_letters_away_takes_none(spellings, language, word):
+    assert spellings.nearest(language, word) is None
+
+
+def test_of_several_the_most_frequent_is_taken(spellings):
+    # pinter is printer without its r and painter without its a; paintor is at distance 1 from painter alone.
+    assert spellings.nearest("en", "pinter") == IDS["en", "printer"]
+    assert index({"en": ["painter", "printer"]}).nearest("en", "pinter") == 0  # which is painter
+    assert spellings.nearest("en", "paintor") == IDS["en", "painter"]
+    # house, mouse and horse: louse and house differ in a letter, and so do louse and mouse.
+    assert spellings.nearest("en", "louse") == IDS["en", "house"]
+    assert index({"en": ["mouse", "house"]}).nearest("en", "louse") == 0  # which is mouse
+
+
+def test_of_equally_frequent_ones_the_first_of_the_alphabet_is_taken(tmp_path):
+    # Training writes terms by falling count and then by the alphabet, so that the order of rows says both.
+    from ingest.embeddings.training import train
+
+    units = [
+        {"group": str(n), "language": code, "text": text}
+        for n, pair in enumerate([("house barn", "maison grange"), ("barn mouse", "grange souris"), ("tree", "arbre")])
+        for code, text in zip(("en", "fr"), pair, strict=True)
+    ]
+    train(units, tmp_path / "store", dim=2)
+    embeddings = Embeddings.open(tmp_path / "store")
+    assert embeddings.stand_in("en", "louse") == embeddings.term_id("en", "house")
+
+
+@pytest.mark.parametrize("word", ["", "a", "as", "bat", "ca", "cut"])
+def test_a_word_of_fewer_than_four_letters_takes_none(spellings, word):
+    assert len(word) < MIN_LETTERS
+    assert spellings.nearest("en", word) is None
+
+
+def test_a_word_of_four_letters_may_take_one_of_three(spellings):
+    assert spellings.nearest("en", "cats") == IDS["en", "cat"]
+
+
+def test_a_word_of_more_than_64_letters_takes_none():
+    longest = "a" * MAX_LETTERS
+    assert index({"en": [longest]}).nearest("en", "a" * (MAX_LETTERS - 1)) == 0
+    assert index({"en": [longest]}).nearest("en", "a" * (MAX_LETTERS + 1)) is None
+
+
+short = st.text("abcλς\U0001d4b6", min_size=1, max_size=6)
+
+
+@given(st.lists(short, min_size=1, max_size=40, unique=True), st.lists(short, max_size=10, unique=True), short)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_term_found_is_the_first_of_those_that_comparing_with_all_terms_finds(ours, theirs, word):
+    words = {"fr": theirs, "en": ours} if theirs else {"en": ours}
+    neighbours = [row for row, term in enumerate(ours) if Levenshtein.distance(term, word) == 1]
+    expected = len(theirs) + neighbours[0] if neighbours and len(word) >= MIN_LETTERS else None
+    assert index(words).nearest("en", word) == expected
+
+
+def test_a_store_made_before_there_was_an_index_finds_the_same(store):
+    entries = np.load(store.path / SPELLINGS)
+    assert len(entries) == sum(len(word) for words in WORDS.values() for word in words)
+    assert (np.diff(entries) >= 0).all()
+    (store.path / SPELLINGS).unlink()
+    older = Embeddings.open(store.path)
+    older.verify()
+    assert older.stand_in("en", "priner") == IDS["en", "printer"]
+
+
+def test_a_cut_index_is_refused_by_name(store):
+    np.save(store.path / SPELLINGS, np.load(store.path / SPELLINGS)[:-1])
+    with pytest.raises(BadEmbeddings, match=SPELLINGS):
+        Embeddings.open(store.path).stand_in("en", "priner")
+
+
+def test_an_index_of_nonsense_finds_no_wrong_term_and_does_not_verify(store):
+    entries = np.load(store.path / SPELLINGS)
+    np.save(store.path / SPELLINGS, entries | np.uint64(0xFFFFFFF0))
+    damaged = Embeddings.open(store.path)
+    assert damaged.stand_in("en", "priner") is None
+    with pytest.raises(BadEmbeddings, match=SPELLINGS):
+        damaged.verify()
+
+
+# What words take by each rule: one of French alone, one of both languages, and one that is misspelled.
+TAKEN = {
+    "skip": {("en", "maison"): None, ("fr", "transition"): "fr", ("en", "priner"): None},
+    "nearest": {("en", "maison"): None, ("fr", "transition"): "fr", ("en", "priner"): "printer"},
+    "same": {("en", "maison"): "maison", ("fr", "transition"): "fr", ("en", "priner"): None},
+    "both": {("en", "maison"): "maison", ("fr", "transition"): "fr", ("en", "priner"): "printer"},
+    "paper": {("en", "maison"): "maison", ("fr", "transition"): "en", ("en", "priner"): "printer"},
+}
+
+
+@pytest.mark.parametrize("rule", UNKNOWN_WORDS_RULES)
+def test_each_rule_takes_what_it_says(store, rule):
+    reading = store.with_unknown_words(rule)
+    expected = {None: None, "maison": IDS["fr", "maison"], "printer": IDS["en", "printer"]}
+    expected |= {code: IDS[code, "transition"] for code in ("en", "fr")}
+    for (language, word), taken in TAKEN[rule].items():
+        assert reading.stand_in(language, word) == expected[taken], (language, word)
+    assert reading.stand_in("en", "zebra") is None
+    assert reading.stand_in("de", "maison") is None  # a language that is not held
+    assert reading.stand_in("en", "printer") == IDS["en", "printer"]
+
+
+def test_by_the_papers_rule_a_nearest_spelling_takes_the_largest_dictionarys_embedding_too(store):
+    # tablee is one letter from the French table, which English has as well.
+    assert store.with_unknown_words("both").stand_in("fr", "tablee") == IDS["fr", "table"]
+    assert store.with_unknown_words("paper").stand_in("fr", "tablee") == IDS["en", "table"]
+
+
+def test_the_same_spelling_comes_before_the_nearest(tmp_path):
+    store = write(tmp_path / "s", {"en": ["maisons", "b"], "fr": ["maison"]})
+    assert store.with_unknown_words("both").stand_in("en", "maison") == 2
+    assert store.with_unknown_words("nearest").stand_in("en", "maison") == 0
+
+
+def test_of_the_same_spelling_in_two_languages_the_larger_dictionary_counts(tmp_path):
+    store = write(tmp_path / "s", {"en": ["a"], "fr": ["maison"], "el": ["β", "maison"], "de": ["maison", "haus"]})
+    # el and de have two terms each: the first of the store is taken.
+    assert store.with_unknown_words("same").stand_in("en", "maison") == 3
+
+
+def test_term_id_knows_exact_terms_alone(store):
+    assert store.unknown_words == "both"
+    assert store.term_id("en", "priner") is None
+    assert store.term_id("en", "maison") is None
+
+
+def test_a_bag_adds_up_the_tokens_that_take_one_term(store):
+    tokens = ["printer", "priner", "printers", "printers", "zebra", "maison"]
+    bag = store.bag_of_tokens(tokens, "en")
+    assert (bag.term_ids.tolist(), bag.counts.tolist(), bag.n_unknown) == ([0, IDS["fr", "maison"]], [4, 1], 1)
+    skipped = store.with_unknown_words("skip").bag_of_tokens(tokens, "en")
+    assert (skipped.term_ids.tolist(), skipped.counts.tolist(), skipped.n_unknown) == ([0], [1], 5)
+
+
+def test_a_long_token_is_looked_up_without_being_kept(store):
+    assert store.stand_in("en", "a" * 100_000) is None
+    assert store.stand_in("en", "a" * 100_000) is None
+
+
+def test_a_rule_that_is_not_there_is_refused_with_those_that_are(store):
+    with pytest.raises(BadInput, match="'fuzzy' is not a rule for unknown words; give one of skip, nearest"):
+        Embeddings.open(store.path, unknown_words="fuzzy")
+
+
+def test_a_pickled_store_keeps_its_rule(store):
+    again = pickle.loads(pickle.dumps(store.with_unknown_words("nearest")))
+    assert again.unknown_words == "nearest"
+    assert again.stand_in("en", "priner") == 0
+    assert again.stand_in("en", "maison") is None
+
+
+def test_every_process_finds_the_same(store):
+    words = ["priner", "pinter", "louse", "orse", "tables", "λόγου"]
+    script = (
+        "import sys; from pathlib import Path; from reranker.embeddings import Embeddings\n"
+        "store = Embeddings.open(Path(sys.argv[1]))\n"
+        "print([store.stand_in(code, word) for code in store.languages for word in sys.argv[2:]])"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", script, str(store.path), *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(__file__).parents[2],
+            env={"PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert outputs == {str([store.stand_in(code, word) for code in store.languages for word in words])}
+
+
+def test_the_tiny_vocabulary_takes_no_far_fetched_word(tmp_path):
+    tiny = tiny_embeddings(tmp_path / "tiny")
+    assert tiny.bag("unicorns cart", "en").n_unknown == 1
+    assert tiny.term(tiny.stand_in("en", "cart")) == ("en", "cat")
