@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from evaluation.corpora.pages import Corpus, Progress, no_progress
 from evaluation.measures import measure, recall
 from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, method_distances, resolved
-from evaluation.tasks import DEFAULT_LIMIT, QUERY_KINDS, SAMPLE_SEED, Direction, make_task
-from reranker.embeddings import Embeddings
+from evaluation.tasks import DEFAULT_LIMIT, DEFAULT_QUERY_KINDS, QUERY_KINDS, SAMPLE_SEED, Direction, make_task
+from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, check_rule
 from reranker.errors import BadInput
 from reranker.transport import METHODS, Parameters, resolve_method
 
@@ -29,16 +29,18 @@ class Plan:
         limit: test pages a task takes; None for all.
         depth: candidates of the first stage that the second re-orders.
         everything: also re-order all documents, to see what the first stage loses.
+        unknown_words: the rule by which tokens without an embedding take one (`reranker.embeddings`).
     """
 
     directions: tuple[Direction, ...]
-    query_kinds: tuple[str, ...] = QUERY_KINDS
+    query_kinds: tuple[str, ...] = DEFAULT_QUERY_KINDS
     methods: tuple[str, ...] = DEFAULT_METHODS
     limit: int | None = DEFAULT_LIMIT
     depth: int = DEFAULT_DEPTH
     everything: bool = True
     seed: int = SAMPLE_SEED
     parameters: Parameters = field(default_factory=Parameters)
+    unknown_words: UnknownWordsRule = DEFAULT_RULE
 
     def __post_init__(self) -> None:
         for name, given in (
@@ -53,6 +55,7 @@ class Plan:
         for query_kind in self.query_kinds:
             if query_kind not in QUERY_KINDS:
                 raise BadInput(f"{query_kind!r} is not a kind of query; give one of {', '.join(QUERY_KINDS)}")
+        check_rule(self.unknown_words)
         if self.depth < 1:
             raise BadInput(f"depth is {self.depth}; give 1 or more")
 
@@ -78,6 +81,7 @@ class TaskResult:
         recall: of the first stage at the plan's depth, the ceiling of `two_stage`.
         n_unknown: queries without a known word; they find nothing.
         mean_query_words: distinct known words a query, on average.
+        unknown_shares: share (0 to 1) of the tokens that take no embedding, of the queries and of the documents.
     """
 
     direction: Direction
@@ -89,6 +93,7 @@ class TaskResult:
     recall: float
     left_out: Mapping[str, int]
     methods: tuple[MethodResult, ...]
+    unknown_shares: tuple[float, float] = (0.0, 0.0)
 
 
 def run_plan(
@@ -105,6 +110,7 @@ def run_plan(
             f"the embeddings have no words in {', '.join(missing)}, only in {', '.join(embeddings.languages)};"
             " train them on this corpus, or take other directions"
         )
+    embeddings = embeddings.with_unknown_words(plan.unknown_words)
     tasks = [(kind, direction) for kind in plan.query_kinds for direction in plan.directions]
     for place, (query_kind, direction) in enumerate(tasks):
         task = make_task(corpus, direction, query_kind, plan.limit, plan.seed)
@@ -155,6 +161,7 @@ def measure_task(encoded: EncodedTask, plan: Plan, n_threads: int = 1, progress:
         recall=recall(task.qrels, first_stage_run(encoded, plan.depth), plan.depth),
         left_out=task.left_out,
         methods=tuple(results),
+        unknown_shares=encoded.unknown_shares,
     )
 
 

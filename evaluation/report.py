@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.table import Table
 
-from evaluation.corpora.pages import Corpus, shared_paragraph_share
+from evaluation.corpora.pages import DEVELOPMENT_SUFFIX, Corpus, shared_paragraph_share
 from evaluation.experiment import MethodResult, Plan, TaskResult
 from evaluation.measures import MEASURES
 from evaluation.tasks import MIN_TOKENS, N_FIRST_TOKENS
@@ -42,7 +42,10 @@ _SOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 _KINDS: Mapping[str, str] = MappingProxyType(
     {
         "pages": "the whole page asks for its translation",
-        "first20": f"the first {N_FIRST_TOKENS} words of a page, stop words not counted, ask for its translation",
+        **{
+            kind: f"the first {n} words of a page, stop words not counted, ask for its translation"
+            for kind, n in N_FIRST_TOKENS.items()
+        },
         "halves": "the first half of a page asks for the second half of its translation, no paragraph in common",
     }
 )
@@ -93,7 +96,7 @@ class Report:
         plan = asdict(self.plan) | {"directions": [str(each) for each in self.plan.directions]}
         tasks = [asdict(task) | {"direction": str(task.direction)} for task in self.tasks]
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        whole = {"format": FORMAT, **fields, **_SOURCES.get(self.corpus, {}), "plan": plan, "tasks": tasks}
+        whole = {"format": FORMAT, **fields, **_source(self.corpus), "plan": plan, "tasks": tasks}
         return dict(json.loads(json.dumps(whole)))
 
 
@@ -114,7 +117,7 @@ def tables(report: Report) -> list[Table]:
 
 def markdown(report: Report) -> str:
     """The report as a page of Markdown."""
-    source = _SOURCES.get(report.corpus, {})
+    source = _source(report.corpus)
     plan = report.plan
     limit = "all test pages" if plan.limit is None else f"at most {plan.limit} test pages"
     lines = [
@@ -132,6 +135,7 @@ def markdown(report: Report) -> str:
         f"- idf: per language, over the task's own documents; epsilon {plan.parameters.epsilon:g}, "
         f"{plan.parameters.n_iterations} iterations, tau "
         f"{'epsilon' if plan.parameters.tau is None else format(plan.parameters.tau, 'g')}",
+        f"- Words without an embedding: rule `{plan.unknown_words}`",
         f"- R@{plan.depth} is that of the first stage: no re-ranking of its candidates can come above it. "
         "With one relevant document a query, P@10 is at most 0.1.",
     ]
@@ -141,6 +145,7 @@ def markdown(report: Report) -> str:
         lines += [_line(columns), _line(["---", "---", *["---:"] * (len(columns) - 2)])]
         for task in tasks:
             lines += [_line(row) for row in _rows(task, plan)]
+        lines += ["", f"Words left without an embedding, queries and documents: {_unknown_shares(tasks)}."]
         lines += [note for task in tasks for note in _notes(task)]
     return "\n".join(lines) + "\n"
 
@@ -188,6 +193,20 @@ def _notes(task: TaskResult) -> list[str]:
     if task.n_unknown:
         notes += ["", f"Queries without a known word in {task.direction}: {task.n_unknown}; they count as 0."]
     return notes
+
+
+def _unknown_shares(tasks: Iterable[TaskResult]) -> str:
+    return ", ".join(
+        f"{task.direction} {task.unknown_shares[0]:.1%} and {task.unknown_shares[1]:.1%}" for task in tasks
+    )
+
+
+def _source(corpus: str) -> Mapping[str, str]:
+    """What the corpus is; its development half says so."""
+    source = _SOURCES.get(corpus.removesuffix(DEVELOPMENT_SUFFIX), {})
+    if source and corpus.endswith(DEVELOPMENT_SUFFIX):
+        return {**source, "title": f"{source['title']}, development half of the training pages"}
+    return source
 
 
 def _by_kind(tasks: Sequence[TaskResult]) -> Iterable[tuple[str, list[TaskResult]]]:

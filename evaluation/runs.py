@@ -32,6 +32,7 @@ class EncodedTask:
         cosines: (n_queries, n_documents) float32, of the nBOW embeddings; -inf where one of the two has none.
         order: (n_queries, n_documents) int32, the documents by falling cosine, ties by place: the
             kNN first stage.
+        unknown_shares: share (0 to 1) of the tokens that take no embedding, of the queries and of the documents.
     """
 
     task: Task
@@ -42,6 +43,7 @@ class EncodedTask:
     documents: WeightedBags
     cosines: NDArray[np.float32]
     order: NDArray[np.int32]
+    unknown_shares: tuple[float, float]
 
 
 def encode(task: Task, embeddings: Embeddings) -> EncodedTask:
@@ -58,7 +60,8 @@ def encode(task: Task, embeddings: Embeddings) -> EncodedTask:
             theirs: DocumentFrequencies.count(document_bags),
         }
     )
-    queries = tuple(idf.weigh(bag, ours) for bag in _bags(task.queries, ours, embeddings))
+    query_bags = _bags(task.queries, ours, embeddings)
+    queries = tuple(idf.weigh(bag, ours) for bag in query_bags)
     documents = [idf.weigh(bag, theirs) for bag in document_bags]
     cosines = _cosines(_nbows(queries, embeddings), _nbows(documents, embeddings))
     return EncodedTask(
@@ -70,6 +73,7 @@ def encode(task: Task, embeddings: Embeddings) -> EncodedTask:
         WeightedBags.join(documents),
         cosines,
         np.argsort(-cosines, axis=1, kind="stable").astype(np.int32),
+        (_unknown_share(query_bags), _unknown_share(document_bags)),
     )
 
 
@@ -168,6 +172,12 @@ def _solve(
 
 def _bags(texts: Texts, language: str, embeddings: Embeddings) -> list[BagOfWords]:
     return [embeddings.bag_of_tokens(tokens, language) for tokens in texts.values()]
+
+
+def _unknown_share(bags: Sequence[BagOfWords]) -> float:
+    n_unknown = sum(bag.n_unknown for bag in bags)
+    n_tokens = n_unknown + sum(int(bag.counts.sum()) for bag in bags)
+    return n_unknown / n_tokens if n_tokens else 0.0
 
 
 def _nbows(bags: Sequence[WeightedBag], embeddings: Embeddings) -> NDArray[np.float32]:

@@ -1,9 +1,10 @@
 """Turns the test pages of a parallel corpus into retrieval tasks: queries, documents and qrels.
 
-In every task a page asks for its own translation. Three kinds of query (`QUERY_KINDS`):
+In every task a page asks for its own translation. Kinds of query (`QUERY_KINDS`):
 
     pages     the whole page
-    first20   its first 20 tokens (those the tokenizer keeps: stop words and numbers do not count)
+    first20   its first 20 tokens (those the tokenizer keeps: stop words and numbers do not count); so too first3,
+              first8, first60
     halves    its first half asks for the second half of its translation: no paragraph in common
 """
 
@@ -13,6 +14,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
+from types import MappingProxyType
 
 from ir_measures import Qrel
 
@@ -21,10 +23,12 @@ from reranker.errors import BadInput
 from reranker.languages import language_code
 from reranker.tokens import tokenize
 
-QUERY_KINDS = ("first20", "pages", "halves")
-N_FIRST_TOKENS = 20
+N_FIRST_TOKENS: Mapping[str, int] = MappingProxyType({"first3": 3, "first8": 8, "first20": 20, "first60": 60})
+QUERY_KINDS = (*N_FIRST_TOKENS, "pages", "halves")
+DEFAULT_QUERY_KINDS = ("first20", "pages", "halves")
 
-# Balikas et al. 2018 keep documents of more than five words; here it holds for queries too, counted in tokens.
+# Balikas et al. 2018 keep documents of more than five words; here it holds for queries too, counted in tokens, but for
+# those that are cut shorter.
 MIN_TOKENS = 6
 
 SAMPLE_SEED = 2018
@@ -127,7 +131,7 @@ def make_task(
         if page_id not in asking or page_id not in searched:
             continue
         query, document, counted = _texts(asking[page_id], searched[page_id], query_kind)
-        if min(len(query), len(document)) < MIN_TOKENS:
+        if len(document) < MIN_TOKENS or len(query) < min(MIN_TOKENS, N_FIRST_TOKENS.get(query_kind, MIN_TOKENS)):
             n_short += 1
             continue
         query_id = f"{direction.query_language}/{page_id}"
@@ -173,8 +177,7 @@ def _texts(asking: Page, searched: Page, query_kind: str) -> tuple[tuple[str, ..
             _tokens(second_asking, asking.language),
         )
     whole = _tokens(asking.text, asking.language)
-    query = whole[:N_FIRST_TOKENS] if query_kind == "first20" else whole
-    return query, _tokens(searched.text, searched.language), whole
+    return whole[: N_FIRST_TOKENS.get(query_kind)], _tokens(searched.text, searched.language), whole
 
 
 def _tokens(text: str, language: str) -> tuple[str, ...]:

@@ -23,6 +23,11 @@ Progress = Callable[[int, int | None, str], None]
 SPLIT_SEED = 2018
 """The year of Balikas et al.; any fixed number would do."""
 
+# What is tuned is tuned on pages that training has not seen, and that are no test pages.
+DEVELOPMENT_SUFFIX = "-development"
+_DEVELOPMENT_TRAIN_SHARE = 5 / 7
+_DEVELOPMENT_SEED = 7
+
 # The queries of the short-query tables are the first 20 words of a page, so a shorter page has no such query.
 # (Balikas 2018 only asks for more than five words; their documents are Wikipedia articles.)
 MIN_WORDS = 20
@@ -172,6 +177,17 @@ def split(
     ordered = sorted(pages, key=lambda page: (page.page_id, page.language))
     train = tuple(page for page in ordered if page.page_id in drawn)
     return train, tuple(page for page in ordered if page.page_id not in drawn)
+
+
+def development(corpus: Corpus) -> Corpus:
+    """Return the training pages as a corpus of their own, to choose by: 5 of 7 page ids to train, the others to test.
+
+    No test page of the corpus is in it.
+    Raises ValueError if there are fewer than two training page ids.
+    """
+    n_train = round(_DEVELOPMENT_TRAIN_SHARE * len({page.page_id for page in corpus.train_pages}))
+    train, test = split(corpus.train_pages, n_train, _DEVELOPMENT_SEED)
+    return Corpus(f"{corpus.name}{DEVELOPMENT_SUFFIX}", corpus.languages, train, test)
 
 
 def aligned_units(pages: Iterable[Page]) -> Iterator[dict[str, str]]:

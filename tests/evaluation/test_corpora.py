@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.corpora import CorpusUnavailable, Page, Paragraph, load_libreoffice, load_parallel_texts
+from evaluation.corpora import Corpus, CorpusUnavailable, Page, Paragraph, load_libreoffice, load_parallel_texts
 from evaluation.corpora.libreoffice import corpus_folder, fetch, read_pages
 from evaluation.corpora.libreoffice_html import parse_page
 from evaluation.corpora.pages import (
@@ -18,6 +18,7 @@ from evaluation.corpora.pages import (
     aligned_units,
     as_documents,
     count_words,
+    development,
     english_share,
     is_translated,
     select_pages,
@@ -176,6 +177,16 @@ def test_no_language_of_a_test_page_is_seen_in_training() -> None:
     assert train_ids.isdisjoint(test_ids)
     assert (len(train_ids), len(test_ids)) == (12, 8)
     assert (len(train), len(test)) == (24, 16)
+
+
+def test_the_development_half_holds_training_pages_alone_five_of_seven_to_train() -> None:
+    train, test = split(numbered_pages(), 14)
+    half = development(Corpus("numbered", ("en", "fr"), train, test))
+    assert half.name == "numbered-development"
+    assert {*half.train_pages, *half.test_pages} == set(train)
+    n_train, n_test = (len({page.page_id for page in pages}) for pages in (half.train_pages, half.test_pages))
+    assert (n_train, n_test) == (10, 4)
+    assert not {page.page_id for page in half.train_pages} & {page.page_id for page in half.test_pages}
 
 
 @pytest.mark.parametrize("n_train", [-1, 20])

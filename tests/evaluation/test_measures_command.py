@@ -68,7 +68,7 @@ def test_embeddings_that_are_named_are_evaluated_as_they_are(home, tmp_path):
         (("--directions", "fr-en-de"), 1, "not a direction"),
         (("--directions", "el-en"), 1, "it has en, fr, de"),
         (("--queries", "tweets"), 1, "kind of query"),
-        (("--methods", "sinkhron"), 1, "sinkhorn"),
+        (("--methods", "sinkhron"), 2, "sinkhorn"),
         (("--methods", ","), 1, "methods are none"),
         (("--limit", "-1"), 2, "--limit"),
     ],
@@ -106,3 +106,14 @@ def test_embeddings_of_somebody_else_are_not_replaced(tmp_path):
         train_on(load_parallel_texts(), theirs.path)
 
     assert Embeddings.open(theirs.path).version == theirs.version
+
+
+def test_what_is_chosen_can_be_chosen_on_a_part_of_the_training_pages(home, tmp_path):
+    arguments = ("--directions", "fr-en", "--queries", "first8", "--methods", "nbow", "--output", str(tmp_path))
+    done = evaluate(home, "--development", *arguments, "--json")
+
+    report = json.loads(done.stdout)
+    assert report["corpus"] == "texts-development"
+    assert report["trained_on"]["corpus"] == "texts-development"
+    assert "development half" in (tmp_path / "evaluation.md").read_text(encoding="utf-8")
+    assert (home / "evaluation" / "texts-development" / "embeddings").is_dir()

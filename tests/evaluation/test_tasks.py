@@ -72,6 +72,21 @@ def test_first20_asks_with_the_first_twenty_words_that_are_no_stop_words():
     assert task.documents["fi/long"] == tuple(words("z", 15).split())
 
 
+def test_the_short_queries_take_as_many_words_as_their_names_say_and_all_of_a_shorter_page():
+    pages = (
+        page("long", "en", words("long", 25), words("more", 25), words("last", 25)),
+        page("long", "fi", words("z", 15)),
+    )
+
+    lengths = {
+        kind: len(make_task(corpus(*pages), Direction("en", "fi"), kind).queries["en/long"])
+        for kind in ("first3", "first8", "first20", "first60", "pages")
+    }
+
+    assert lengths == {"first3": 3, "first8": 8, "first20": 20, "first60": 60, "pages": 75}
+    assert len(make_task(corpus(*pages), FI_EN, "first60").queries["fi/long"]) == 15
+
+
 def test_the_halves_of_a_page_have_no_paragraph_in_common():
     asking = page("p", "en", "one", "two", "three", "four")
     searched = page("p", "fi", "yksi", "kaksi", "kolme", "neljä")
@@ -138,7 +153,7 @@ def test_a_language_that_is_none_is_named():
 @pytest.mark.parametrize(
     ("direction", "kind", "limit", "said"),
     [
-        (FI_EN, "tweets", 5, "give one of first20, pages, halves"),
+        (FI_EN, "tweets", 5, "give one of first3, first8, first20, first60, pages, halves"),
         (Direction("fr", "en"), "pages", 5, "it has en, fi"),
         (FI_EN, "pages", 0, "limit is 0"),
     ],
