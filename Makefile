@@ -3,10 +3,12 @@ PYTHON ?= python3
 SERVE ?= 1
 # Options of `sinkrank evaluate`: make evaluate EVALUATE='--directions fi-en --queries first20'
 EVALUATE ?=
+# Options of the benchmark: make bench BENCH='--vocabulary 20000 500000 --rounds 15'; --help lists them
+BENCH ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo evaluate test check format lock clean
+.PHONY: help demo evaluate bench test check format lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -32,6 +34,16 @@ demo: .venv/.runtime ## Fetch real pages, build, search, serve (SERVE=0 stops af
 evaluate: .venv/.runtime ## Measure every method on held-out pages (some ten minutes)
 	@$(BIN)/sinkrank evaluate $(EVALUATE)
 
+# The peers have an environment of their own: what they need must not meet the tests.
+.venv/bench/.ready: requirements-bench.lock pyproject.toml | .venv/bin/python
+	@$(PYTHON) -m venv .venv/bench
+	.venv/bench/bin/python -m pip install --quiet --require-hashes -r requirements-bench.lock
+	.venv/bench/bin/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+bench: .venv/bench/.ready ## Time the transport beside its peers (some ten minutes)
+	@.venv/bench/bin/python -m benchmarks.rerank $(BENCH)
+
 check: .venv/.dev ## Lint, types and unit tests, under two minutes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -53,6 +65,8 @@ lock: .venv/.dev ## Resolve the dependencies anew into the lock files
 	  --no-annotate pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --no-annotate -c requirements.lock --group dev -o requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
+	  --no-annotate -c requirements.lock --group bench pyproject.toml -o requirements-bench.lock
 
 clean: ## Remove the environment and what the demo made
 	rm -rf .venv .sinkrank

@@ -18,8 +18,6 @@ from reranker.bags import WeightedBag, WeightedBags
 from reranker.transport import kernels, reference
 from reranker.transport.cost import ground_cost
 from reranker.transport.problem import (
-    CONVERGED_BELOW,
-    STOP_BELOW,
     Distances,
     Parameters,
     check_rows,
@@ -71,9 +69,15 @@ def distances(
     method: str,
     parameters: Parameters,
     n_threads: int = 1,
+    *,
+    precision: str | None = None,
 ) -> Distances:
-    """Distances of all candidates; takes checked bags and a resolved method."""
-    precision = _precision(method, parameters)
+    """Distances of all candidates; takes checked bags and a resolved method.
+
+    Args:
+        precision: "float32" or "float64", or for `sinkhorn` and `relaxed` "log", where it is not to be chosen here.
+    """
+    precision = precision or _precision(method, parameters)
     job = _Job(query, embeddings, method, parameters, precision, n_threads)
     with one_blas_thread():
         values, errors = (_one_by_one if method in ("nbow", "emd") else _together)(job, candidates)
@@ -82,7 +86,7 @@ def distances(
             again = WeightedBags.join([candidates[int(place)] for place in lost])
             values[lost], errors[lost] = _together(replace(job, precision="log"), again)
     np.maximum(values, 0, out=values)  # rounding can leave -1e-17
-    return Distances(values, method, errors < CONVERGED_BELOW, errors, precision)
+    return Distances(values, method, errors < parameters.converged_below(), errors, precision)
 
 
 def _precision(method: str, parameters: Parameters) -> str:
@@ -159,8 +163,9 @@ def _solve_scaled(job: _Job, chunk: _Chunk, cost: NDArray[np.floating]) -> _Foun
     a, b, start = (x.astype(job.dtype) for x in (job.query.weights, chunk.bags.weights, _start(job)))
     settings = (
         job.parameters.power(job.method),
+        job.parameters.over_relaxed,
         int(job.parameters.n_iterations),
-        STOP_BELOW[job.precision],
+        job.parameters.stop_below(job.precision),
         kernels.SMALLEST[job.precision],
     )
 
@@ -179,8 +184,9 @@ def _solve_log(job: _Job, chunk: _Chunk, cost: NDArray[np.floating]) -> _Found:
     settings = (
         float(job.parameters.epsilon),
         job.parameters.power(job.method),
+        job.parameters.over_relaxed,
         int(job.parameters.n_iterations),
-        STOP_BELOW["log"],
+        job.parameters.stop_below("log"),
     )
 
     def work(first: int, last: int) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 
 from reranker.bags import WeightedBag, WeightedBags
-from reranker.errors import BadInput
+from reranker.errors import BadInput, WrongParameter
 from reranker.transport import reference
 from reranker.transport.problem import (
     Distances,
@@ -73,12 +73,12 @@ def resolve_method(method: str, n_query_words: int) -> str:
     """The method to use: `auto` is `relaxed` up to `AUTO_MAX_RELAXED_WORDS` distinct words, `sinkhorn` beyond.
 
     Raises:
-        BadInput: no method has this name; the message gives the nearest.
+        WrongParameter: no method has this name; the message gives the nearest.
     """
     if method not in METHODS:
         nearest = process.extractOne(method.lower(), METHODS)
         hint = f"did you mean '{nearest[0]}'? " if nearest and nearest[1] else ""
-        raise BadInput(f"method is '{method}'; {hint}give one of {', '.join(METHODS)}")
+        raise WrongParameter(f"method is '{method}'; {hint}give one of {', '.join(METHODS)}")
     if method != "auto":
         return method
     return "relaxed" if n_query_words <= AUTO_MAX_RELAXED_WORDS else "sinkhorn"

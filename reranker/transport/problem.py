@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.bags import WeightedBag, WeightedBags
-from reranker.errors import BadEmbeddings, BadInput, EmptyQuery
+from reranker.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
 
 # Below 1e-4 the rounding of float32 embeddings (1e-6 in the cost) is a hundredth of epsilon, and the answer is that of
 # emd. Above 100 the plan is a b' to a hundredth, since the cost is at most 2.
@@ -40,28 +40,41 @@ class Parameters:
         epsilon: entropic regularisation in the unit of the cost (0 to 2), 1e-4 to 100.
         n_iterations: most pairs of scalings, 1 to 10,000; fewer are done where the plan settles earlier.
         tau: price of leaving the document's weights, 0 or more; None: equal to epsilon.
+        stop_at: marginal error, 0 to 1, at which a solve stops before `n_iterations`; 0: never; None: where rounding
+            leaves nothing to gain (`STOP_BELOW`).
+        over_relaxed: each update goes 1.5 times as far (in logarithms) as the plain one: the same limit in fewer
+            iterations, but not the same values before it (Thibault et al. 2021).
 
     Raises:
-        BadInput: a parameter out of its range.
+        WrongParameter: a parameter out of its range.
     """
 
     epsilon: float = 0.1
     n_iterations: int = 50
     tau: float | None = None
+    stop_at: float | None = None
+    over_relaxed: bool = False
 
     def __post_init__(self) -> None:
         if not MIN_EPSILON <= self.epsilon <= MAX_EPSILON:  # false for NaN too
-            raise BadInput(
+            raise WrongParameter(
                 f"epsilon is {self.epsilon}; give a number from {MIN_EPSILON} to {MAX_EPSILON:g}"
                 " (0.1 suits most texts; for none at all use the method 'emd')"
             )
         whole = isinstance(self.n_iterations, int | np.integer)
         if not whole or not 1 <= self.n_iterations <= MAX_ITERATIONS:
-            raise BadInput(
+            raise WrongParameter(
                 f"n_iterations is {self.n_iterations}; give a whole number from 1 to {MAX_ITERATIONS} (50 is usual)"
             )
         if self.tau is not None and not (math.isfinite(self.tau) and self.tau >= 0):
-            raise BadInput(f"tau is {self.tau}; give 0 or a larger finite number, or leave it out for tau = epsilon")
+            raise WrongParameter(
+                f"tau is {self.tau}; give 0 or a larger finite number, or leave it out for tau = epsilon"
+            )
+        if self.stop_at is not None and not 0 <= self.stop_at <= 1:
+            raise WrongParameter(
+                f"stop_at is {self.stop_at}; give a marginal error from 0 (never) to 1 (0.001 orders as well as less), "
+                "or leave it out to stop where nothing more is to be gained"
+            )
 
     def power(self, method: str) -> float:
         """The exponent of the document's scaling: 1 for `sinkhorn`, tau / (tau + epsilon) for `relaxed`."""
@@ -69,6 +82,15 @@ class Parameters:
             return 1.0
         tau = self.epsilon if self.tau is None else self.tau
         return 1.0 / (1.0 + self.epsilon / tau) if tau > 0 else 0.0  # this form cannot overflow
+
+    def stop_below(self, precision: str) -> float:
+        """The change of the marginals under which a solve in this precision stops."""
+        return STOP_BELOW[precision] if self.stop_at is None else float(self.stop_at)
+
+    def converged_below(self) -> float:
+        """The marginal error under which a solve counts as converged: 1e-4, or what was asked for where that is
+        more."""
+        return max(CONVERGED_BELOW, self.stop_at or 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +100,8 @@ class Distances:
     Attributes:
         values: (n_candidates,) float64, 0 or more; never NaN; +inf for a candidate with no known word.
         method: the method that was used (`auto` is resolved).
-        converged: (n_candidates,) bool, `marginal_error` below 1e-4; True for the closed forms and for +inf.
+        converged: (n_candidates,) bool, `marginal_error` below 1e-4, or below `Parameters.stop_at` where that is
+            larger; True for the closed forms and for +inf.
         marginal_error: (n_candidates,) float64. `sinkhorn`: L1 distance between the weights of the document and the
             column sums of the plan. `relaxed`: L1 distance between the column sums of the plan and what one more
             update of the document's scaling would make them (for tau → inf the same thing). 0 for the other methods.

@@ -1,0 +1,1 @@
+"""Timings of Sinkrank beside its peers; they are figures, not tests."""

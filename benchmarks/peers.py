@@ -1,0 +1,237 @@
+"""The other implementations of the same distances; each side's time includes its cost matrices.
+
+A side takes a workload and a number of threads and gives the (n_candidates,) distances.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import ot
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from benchmarks.workload import Workload
+from reranker.bags import WeightedBag
+from reranker.transport import Parameters, batch, distances
+
+EPSILON, N_ITERATIONS = 0.1, 50
+Distances = NDArray[np.float64]
+Solve = Callable[[Workload, int], Distances]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One implementation.
+
+    Attributes:
+        work: what it does; only sides of the same work are compared with each other.
+        package: what must be installed for it, where that may be missing.
+    """
+
+    name: str
+    work: str
+    solve: Solve
+    package: str | None = None
+
+    @property
+    def installed(self) -> bool:
+        return self.package is None or importlib.util.find_spec(self.package) is not None
+
+
+def _ours(method: str, **parameters: Any) -> Solve:
+    def solve(work: Workload, n_threads: int) -> Distances:
+        wanted = Parameters(EPSILON, **parameters)
+        return distances(work.query, work.candidates, work.embeddings, method, wanted, n_threads).values
+
+    return solve
+
+
+def _ours_in_double(work: Workload, n_threads: int) -> Distances:
+    """The same in float64, which `distances` takes by itself at small epsilon only."""
+    wanted = Parameters(EPSILON, N_ITERATIONS, stop_at=0.0)
+    return batch.distances(
+        work.query, work.candidates, work.embeddings, "sinkhorn", wanted, n_threads, precision="float64"
+    ).values
+
+
+def _cost(work: Workload, document: WeightedBag) -> NDArray[np.float64]:
+    """The fastest cost matrix there is in NumPy, (n, m) double: one product of rows of norm 1."""
+    x = work.embeddings[work.query.term_ids].astype(np.float64)
+    y = work.embeddings[document.term_ids].astype(np.float64)
+    return np.asarray(np.sqrt(np.maximum(2 - 2 * (x @ y.T), 0)))
+
+
+def _pot(solve_one: Callable[..., Any]) -> Solve:
+    """One call of POT a candidate; BLAS and OpenMP use `n_threads`."""
+
+    def solve(work: Workload, n_threads: int) -> Distances:
+        with threadpool_limits(n_threads):
+            return np.array(
+                [
+                    float(solve_one(work.query.weights, bag.weights, _cost(work, bag), n_threads))
+                    for bag in map(work.candidates.__getitem__, range(len(work.candidates)))
+                ]
+            )
+
+    return solve
+
+
+def _pot_sinkhorn(method: str) -> Solve:
+    return _pot(
+        lambda a, b, cost, _: ot.sinkhorn2(
+            a, b, cost, EPSILON, method=method, numItermax=N_ITERATIONS, stopThr=0, warn=False
+        )
+    )
+
+
+def oracle(work: Workload) -> Distances:
+    """What 50 iterations give: POT's plain algorithm in double, with costs from the differences of vectors.
+
+    Raises:
+        AssertionError: a plan of POT's has not the mass 1.
+    """
+    found = []
+    x = work.embeddings[work.query.term_ids].astype(np.float64)
+    for k in range(len(work.candidates)):
+        document = work.candidates[k]
+        y = work.embeddings[document.term_ids].astype(np.float64)
+        cost = ot.dist(x, y, "euclidean")
+        plan = ot.sinkhorn(
+            work.query.weights, document.weights, cost, EPSILON, numItermax=N_ITERATIONS, stopThr=0, warn=False
+        )
+        if abs(plan.sum() - 1) > 1e-9:
+            raise AssertionError(f"POT's plan of candidate {k} has mass {plan.sum()}")
+        found.append((plan * cost).sum())
+    return np.array(found)
+
+
+def numpy_loop(work: Workload, n_threads: int) -> Distances:
+    """What a careful reader of Cuturi 2013 writes in NumPy: float32, a product for the costs of each candidate, then
+    matrix-vector products. With threads, they share the candidates."""
+    x = work.embeddings[work.query.term_ids]
+
+    def tables(place: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        cost = np.sqrt(np.maximum(2 - 2 * (work.embeddings[work.candidates[place].term_ids] @ x.T), 0))
+        return cost, np.exp(cost * np.float32(-1 / EPSILON))
+
+    with threadpool_limits(1):
+        return _loop(work, tables, n_threads)
+
+
+def numpy_loop_sharing_costs(work: Workload, n_threads: int) -> Distances:
+    """The same with our first trick: the costs of every distinct term once, by one product."""
+    with threadpool_limits(n_threads):
+        terms, index = np.unique(work.candidates.term_ids, return_inverse=True)
+        costs = np.sqrt(np.maximum(2 - 2 * (work.embeddings[terms] @ work.embeddings[work.query.term_ids].T), 0))
+        kernels = np.exp(costs * np.float32(-1 / EPSILON))
+
+    def tables(place: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        start, end = work.candidates.offsets[place : place + 2]
+        return costs[index[start:end]], kernels[index[start:end]]
+
+    with threadpool_limits(1):
+        return _loop(work, tables, n_threads)
+
+
+Tables = Callable[[int], tuple[NDArray[np.float32], NDArray[np.float32]]]
+
+
+def _loop(work: Workload, tables: Tables, n_threads: int) -> Distances:
+    a = work.query.weights.astype(np.float32)
+
+    def one(place: int) -> float:
+        cost, kernel = tables(place)
+        transposed, b = np.ascontiguousarray(kernel.T), work.candidates[place].weights.astype(np.float32)
+        u = np.full(len(a), 1 / len(a), np.float32)
+        for _ in range(N_ITERATIONS):
+            v = b / (kernel @ u)
+            u = a / (transposed @ v)
+        return float(v @ ((kernel * cost) @ u))
+
+    places = range(len(work.candidates))
+    if n_threads == 1:
+        return np.array([one(place) for place in places])
+    with ThreadPoolExecutor(n_threads) as pool:
+        return np.array(list(pool.map(one, places)))
+
+
+@cache
+def _ott_solver() -> Callable[..., Any]:
+    import jax
+    from ott.geometry.geometry import Geometry
+    from ott.problems.linear.linear_problem import LinearProblem
+    from ott.solvers.linear.sinkhorn import Sinkhorn
+
+    solver = Sinkhorn(lse_mode=False, threshold=0.0, min_iterations=N_ITERATIONS, max_iterations=N_ITERATIONS)
+
+    def one(cost: Any, a: Any, b: Any) -> Any:
+        geometry = Geometry(cost_matrix=cost, epsilon=EPSILON, relative_epsilon=None)
+        return (solver(LinearProblem(geometry, a, b)).matrix * cost).sum()
+
+    return jax.jit(jax.vmap(one, in_axes=(0, None, 0)))  # type: ignore[no-any-return]
+
+
+def ott(work: Workload, _: int) -> Distances:
+    """ott-jax, candidates filled up to one length with words of no weight, 50 at a time; JAX chooses its threads."""
+    lengths = np.diff(work.candidates.offsets)
+    longest, found = int(lengths.max()), []
+    x = work.embeddings[work.query.term_ids]
+    for first in range(0, len(lengths), 50):
+        part = range(first, min(first + 50, len(lengths)))
+        cost = np.ones((50, len(x), longest), np.float32)
+        b = np.zeros((50, longest), np.float32)
+        b[len(part) :, 0] = 1
+        for place, k in enumerate(part):
+            document = work.candidates[k]
+            products = x @ work.embeddings[document.term_ids].T
+            cost[place, :, : len(document)] = np.sqrt(np.maximum(2 - 2 * products, 0))
+            b[place, : len(document)] = document.weights
+        values = np.asarray(_ott_solver()(cost, work.query.weights.astype(np.float32), b))
+        found.append(values[: len(part)])
+    return np.concatenate(found).astype(np.float64)
+
+
+@cache
+def _keyed_vectors(work: Workload) -> Any:
+    from gensim.models import KeyedVectors
+
+    vectors = KeyedVectors(vector_size=work.embeddings.shape[1])
+    vectors.add_vectors([str(k) for k in range(len(work.embeddings))], work.embeddings)
+    return vectors
+
+
+def gensim_wmd(work: Workload, n_threads: int) -> Distances:
+    """gensim's `wmdistance`: exact transport between the words, all of one weight (it counts words itself)."""
+    vectors = _keyed_vectors(work)
+    words = [str(k) for k in work.query.term_ids]
+    with threadpool_limits(n_threads):
+        bags = map(work.candidates.__getitem__, range(len(work.candidates)))
+        return np.array([vectors.wmdistance(words, [str(k) for k in bag.term_ids]) for bag in bags])
+
+
+FIFTY = "50 iterations"
+CONVERGED = "another stopping rule"
+EXACT = "exact transport"
+
+OURS = "sinkrank, exactly 50 iterations"
+STABILIZED = "POT sinkhorn_stabilized"
+SIDES = (
+    Side(OURS, FIFTY, _ours("sinkhorn", n_iterations=N_ITERATIONS, stop_at=0.0)),
+    Side("sinkrank, exactly 50 in double", FIFTY, _ours_in_double),
+    Side("sinkrank, as by default", CONVERGED, _ours("sinkhorn")),
+    Side("sinkrank, over-relaxed to 1e-3", CONVERGED, _ours("sinkhorn", stop_at=1e-3, over_relaxed=True)),
+    Side(STABILIZED, FIFTY, _pot_sinkhorn("sinkhorn_stabilized")),
+    Side("POT sinkhorn", FIFTY, _pot_sinkhorn("sinkhorn")),
+    Side("NumPy float32 loop", FIFTY, numpy_loop),
+    Side("NumPy float32 loop, shared costs", FIFTY, numpy_loop_sharing_costs),
+    Side("ott-jax", FIFTY, ott, "ott"),
+    Side("POT emd2", EXACT, _pot(lambda a, b, cost, n_threads: ot.emd2(a, b, cost, numThreads=n_threads))),
+    Side("gensim wmdistance", EXACT, gensim_wmd, "gensim"),
+)

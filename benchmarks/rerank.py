@@ -1,0 +1,137 @@
+"""Times Sinkrank beside its peers: one query against 500 candidates, both sides in one process, in turn.
+
+python -m benchmarks.rerank [--rounds 7] [--vocabulary 20000 500000] [--embeddings STORE --pages PAGES]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import growth, nearest, report, sweep
+from benchmarks.peers import CONVERGED, FIFTY, OURS, SIDES, Side, oracle
+from benchmarks.timing import in_turn, once
+from benchmarks.workload import Workload, clustered_embeddings, real, synthetic
+from reranker.transport import warm_up
+
+QUERY_WORDS = (30, 100, 300)
+# A side under this is tried more often: it is over before the machine's other work evens out.
+QUICK_MS = 200
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = _parser().parse_args(arguments)
+    options.rounds = max(options.rounds, 1)
+    results: dict[str, Any] = {"machine": report.machine(), "options": _plain(options)}
+    print(f"{results['machine']}\nseed {options.seed}, rounds {options.rounds}, threads up to {options.threads}")
+    warm_up()
+    sides = [side for side in SIDES if _wanted(side, options.sides)]
+    results["workloads"] = [_measured(work, sides, options) for work in _workloads(options)]
+    if not options.only_sides:
+        results |= _others(options)
+    for path in report.write(results, options.out):
+        print("written:", path)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.rerank", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=7, help="times each side runs (default 7)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="most threads of a side")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--query-words", type=int, nargs="+", default=QUERY_WORDS)
+    parser.add_argument("--vocabulary", type=int, nargs="+", default=[20_000], help="20000 500000 for the whole work")
+    parser.add_argument("--candidates", type=int, default=500)
+    parser.add_argument("--embeddings", type=Path, help="a real embedding store, with --pages")
+    parser.add_argument("--pages", type=Path, help="real pages: JSON lines of language and text")
+    parser.add_argument("--languages", nargs=2, default=["en", "fr"], help="of the real queries and candidates")
+    parser.add_argument("--sides", nargs="+", help="only sides with one of these words in their name (ours always)")
+    parser.add_argument("--only-sides", action="store_true", help="leave out sweep, growth, memory and exact search")
+    parser.add_argument("--longest-s", type=float, default=15, help="a side that takes longer is left out (default 15)")
+    parser.add_argument("--out", type=Path, default=Path("build/benchmarks"), help="folder of the results")
+    return parser
+
+
+def _plain(options: argparse.Namespace) -> dict[str, Any]:
+    return {key: str(value) if isinstance(value, Path) else value for key, value in vars(options).items()}
+
+
+def _wanted(side: Side, names: list[str] | None) -> bool:
+    if not side.installed:
+        print(f"left out: {side.name} (not installed)")
+        return False
+    return not names or side.name == OURS or any(name.lower() in side.name.lower() for name in names)
+
+
+def _workloads(options: argparse.Namespace) -> Iterator[Workload]:
+    for vocabulary in options.vocabulary:
+        embeddings = clustered_embeddings(vocabulary, np.random.default_rng(options.seed))
+        for n in options.query_words:
+            yield synthetic(n, embeddings, options.seed, options.candidates)
+    if options.embeddings and options.pages:
+        yield from real(options.embeddings, options.pages, 2, options.candidates, tuple(options.languages))
+
+
+def _measured(work: Workload, sides: list[Side], options: argparse.Namespace) -> dict[str, Any]:
+    """All sides on one workload, each with the number of threads that served it best in a trial."""
+    spread = work.spread()
+    print(f"\n{work.name}: {spread}")
+    threads, differences, runs = {}, {}, {}
+    right = oracle(work)
+    for side in sides:
+        if once(partial(side.solve, work, 1)) > 1e3 * options.longest_s:
+            print(f"left out: {side.name} (takes over {options.longest_s:g} s)")
+            continue
+        trials = {n: _trial(side, work, n) for n in sorted({1, options.threads})}
+        threads[side.name] = min(trials, key=lambda n: trials[n])
+        if side.work in (FIFTY, CONVERGED):
+            differences[side.name] = float(np.abs(side.solve(work, 1) - right).max())
+        runs[side.name] = partial(side.solve, work, threads[side.name])
+    times = in_turn(runs, options.rounds)
+    found = {
+        name: {**taken.summary, "threads": threads[name], "largest_difference": differences.get(name)}
+        for name, taken in times.items()
+    }
+    result = {"name": work.name, "spread": spread, "sides": found}
+    print(report.table(result, OURS))
+    return result
+
+
+def _trial(side: Side, work: Workload, n_threads: int) -> float:
+    """The least ms of a few runs."""
+    run = partial(side.solve, work, n_threads)
+    first = once(run)
+    return min([first] + [once(run) for _ in range(4 if first < QUICK_MS else 1)])
+
+
+def _others(options: argparse.Namespace) -> dict[str, Any]:
+    """The sweep alone, growth, memory, and the nearest by exact transport."""
+    results: dict[str, Any] = {}
+    reason = sweep.why_not()
+    if reason:
+        print(f"\nleft out: the sweep in C ({reason})")
+    else:
+        results["sweep"] = sweep.compare(20 * options.rounds, options.seed)
+        print(f"\nthe sweep alone, {sweep.ITERATIONS} iterations, one thread, against C with AVX2")
+        print(*results["sweep"], sep="\n")
+    embeddings = clustered_embeddings(min(options.vocabulary), np.random.default_rng(options.seed))
+    results["growth"] = growth.growth(embeddings, options.threads, options.rounds, options.seed)
+    print("\ngrowth", *results["growth"].items(), sep="\n")
+    results["memory"] = {n: growth.peak_memory(n, options.threads, options.seed) for n in options.query_words}
+    print("\nmemory of 1,000 candidates of 300 words, by query words:", results["memory"])
+    if options.embeddings and options.pages:
+        pages = list(real(options.embeddings, options.pages, 6, 1000, tuple(options.languages)))
+    else:
+        pages = [synthetic(n, embeddings, options.seed, 1000) for n in options.query_words]
+    results["nearest"] = nearest.compare(pages, options.threads, options.rounds)
+    print("\nthe 10 nearest by exact transport, pruned, against POT emd2 on all", *results["nearest"], sep="\n")
+    return results
+
+
+if __name__ == "__main__":
+    main()

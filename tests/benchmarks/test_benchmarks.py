@@ -1,0 +1,79 @@
+"""The benchmarks measure what they say: the work is as stated, and every side solves the same problem."""
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks import peers, rerank, sweep
+from benchmarks.timing import in_turn
+from benchmarks.workload import clustered_embeddings, synthetic
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+@pytest.fixture(scope="module")
+def embeddings():
+    return clustered_embeddings(2000, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def work(embeddings):
+    return synthetic(12, embeddings, seed=1, n_candidates=20)
+
+
+def test_the_work_is_of_the_stated_size(embeddings):
+    work = synthetic(30, embeddings, seed=3, n_candidates=400)
+    lengths = np.diff(work.candidates.offsets)
+    assert (len(work.query), len(work.candidates)) == (30, 400)
+    assert 30 <= lengths.min() < 40
+    assert 250 < lengths.max() <= 300
+    assert np.median(lengths) == pytest.approx((30 * 300) ** 0.5, rel=0.1)  # log-uniform
+    np.testing.assert_allclose(np.linalg.norm(embeddings, axis=1), 1, atol=1e-6)
+    for k in range(20):
+        assert len(np.unique(work.candidates[k].term_ids)) == lengths[k]
+        assert work.candidates[k].weights.sum() == pytest.approx(1)
+
+
+def test_a_seed_gives_the_same_work_again(work, embeddings):
+    again, other = (synthetic(12, embeddings, seed, n_candidates=20) for seed in (1, 2))
+    np.testing.assert_array_equal(again.candidates.term_ids, work.candidates.term_ids)
+    assert not np.array_equal(other.query.term_ids, work.query.term_ids)
+
+
+@pytest.mark.parametrize("side", [side for side in peers.SIDES if side.work == peers.FIFTY], ids=lambda side: side.name)
+def test_every_side_of_fifty_iterations_gives_what_pot_gives(work, side):
+    if not side.installed:
+        pytest.skip(f"{side.package} is not installed")
+    expected = peers.oracle(work)
+    for n_threads in (1, 2):
+        np.testing.assert_allclose(side.solve(work, n_threads), expected, atol=1e-4)
+
+
+def test_in_double_it_is_pot_to_a_millionth(work):
+    side = next(side for side in peers.SIDES if side.name.endswith("in double"))
+    np.testing.assert_allclose(side.solve(work, 1), peers.oracle(work), atol=1e-6)
+
+
+def test_sides_run_in_turn():
+    calls = []
+    times = in_turn({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3)
+    assert calls == ["a", "b"] * 3
+    assert times["a"].summary["rounds"] == 3
+
+
+@pytest.mark.skipif(sweep.why_not() is not None, reason=str(sweep.why_not()))
+def test_the_sweep_in_c_and_ours_agree():
+    """`compare` refuses to time two sides that differ."""
+    assert len(sweep.compare(rounds=1)) == len(sweep.SIZES)
+
+
+def test_a_run_prints_a_table_and_writes_its_results(tmp_path, capsys):
+    work = "--rounds 1 --threads 1 --query-words 10 --vocabulary 1000 --candidates 5 --sides NumPy --only-sides"
+    rerank.main([*work.split(), "--out", str(tmp_path)])
+    assert "NumPy float32 loop" in capsys.readouterr().out
+    results = json.loads((tmp_path / "results.json").read_text())
+    (result,) = results["workloads"]
+    assert set(result["sides"]) == {peers.OURS, "NumPy float32 loop", "NumPy float32 loop, shared costs"}
+    assert {"cpu", "cores", "load_1_min", "packages"} <= set(results["machine"])
+    assert results["options"]["seed"] == 0

@@ -1,0 +1,131 @@
+"""Stopping rules and over-relaxed updates: another way to the same plan."""
+
+import numpy as np
+import pytest
+
+from reranker.bags import WeightedBags
+from reranker.errors import BadInput
+from reranker.transport import Parameters, distances, transport
+from tests.transport.conftest import bag, exact_cost
+from tests.transport.test_sinkhorn import pot_distance
+
+FAST = Parameters(stop_at=1e-3, over_relaxed=True)
+
+
+@pytest.fixture
+def documents(random_bag):
+    return WeightedBags.join([random_bag(k) for k in (1, 2, 5, 16, 17, 60, 200)])
+
+
+def converged(query, documents, table, epsilon=0.1, method="sinkhorn"):
+    found = distances(query, documents, table, method, Parameters(epsilon, 10_000), implementation="reference")
+    assert (found.marginal_error < 1e-8).all()
+    return found.values
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.05, 0.02])
+@pytest.mark.parametrize("method", ["sinkhorn", "relaxed"])
+def test_over_relaxed_updates_have_the_same_limit(table, random_bag, documents, method, epsilon, implementation):
+    query = random_bag(23)
+    parameters = Parameters(epsilon, 3000, over_relaxed=True)
+    found = distances(query, documents, table, method, parameters, implementation=implementation)
+    np.testing.assert_allclose(found.values, converged(query, documents, table, epsilon, method), atol=5e-6)
+    assert found.converged.all()
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.02, 0.002])
+@pytest.mark.parametrize("stop_at", [1e-2, 1e-3])
+@pytest.mark.parametrize("over_relaxed", [False, True])
+def test_a_solve_that_stopped_keeps_the_marginals_as_asked(
+    table, random_bag, documents, epsilon, stop_at, over_relaxed, implementation
+):
+    parameters = Parameters(epsilon, 10_000, stop_at=stop_at, over_relaxed=over_relaxed)
+    found = distances(random_bag(23), documents, table, "sinkhorn", parameters, implementation=implementation)
+    assert (found.marginal_error <= stop_at * (1 + 1e-3) + 2e-6).all()
+    assert found.converged.all()
+
+
+def test_the_fast_way_is_within_a_thousandth_of_fifty_iterations(table, random_bag, documents, implementation):
+    for n in (1, 7, 30, 100):
+        query = random_bag(n)
+        fifty = [pot_distance(query, documents[k], table) for k in range(len(documents))]
+        found = distances(query, documents, table, "sinkhorn", FAST, implementation=implementation)
+        np.testing.assert_allclose(found.values, fifty, atol=1e-3)
+
+
+def iterations_needed(query, document, table, over_relaxed):
+    """The fewest iterations after which the marginal error is below 1e-6."""
+    documents = WeightedBags.join([document])
+    for n_iterations in range(1, 2000):
+        parameters = Parameters(0.03, n_iterations, stop_at=0, over_relaxed=over_relaxed)
+        found = distances(query, documents, table, "sinkhorn", parameters, implementation="reference")
+        if found.marginal_error[0] < 1e-6:
+            return n_iterations
+    raise AssertionError("no convergence")
+
+
+def test_over_relaxed_updates_need_fewer_iterations(table, random_bag):
+    query, document = random_bag(20), random_bag(25)
+    plain, over_relaxed = (iterations_needed(query, document, table, way) for way in (False, True))
+    assert plain > 60
+    assert over_relaxed < 0.6 * plain
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.02, 0.002])
+@pytest.mark.parametrize("method", ["sinkhorn", "relaxed"])
+@pytest.mark.parametrize("n_iterations", [1, 2, 3, 4, 20])
+def test_compiled_and_reference_take_the_same_steps(table, random_bag, documents, epsilon, method, n_iterations):
+    query, parameters = random_bag(19), Parameters(epsilon, n_iterations, stop_at=0, over_relaxed=True)
+    slow = distances(query, documents, table, method, parameters, implementation="reference")
+    fast = distances(query, documents, table, method, parameters)
+    np.testing.assert_allclose(fast.values, slow.values, atol=5e-6)
+    np.testing.assert_allclose(fast.marginal_error, slow.marginal_error, atol=1e-4)
+
+
+def test_the_query_keeps_its_weights_however_a_solve_ends(table, random_bag):
+    query, document = random_bag(11), random_bag(17)
+    for parameters in (FAST, Parameters(n_iterations=5, over_relaxed=True), Parameters(0.001, 9, over_relaxed=True)):
+        found = transport(query, document, table, "sinkhorn", parameters)
+        np.testing.assert_allclose(found.plan.sum(axis=1), query.weights, rtol=1e-9)
+
+
+def test_with_stop_at_zero_every_iteration_is_done(table, random_bag, implementation):
+    """Long after the default would have stopped at 1e-6, as float64 shows."""
+    query, document = random_bag(5), random_bag(6)
+    expected = pot_distance(query, document, table, 0.02, 700)
+    early, late = (
+        distances(
+            query,
+            WeightedBags.join([document]),
+            table,
+            "sinkhorn",
+            Parameters(0.02, 700, stop_at=stop_at),
+            implementation=implementation,
+        )
+        for stop_at in (1e-2, 0)
+    )
+    assert late.values[0] == pytest.approx(expected, rel=1e-9)
+    assert late.marginal_error[0] < 1e-11 < early.marginal_error[0]
+
+
+def test_tiny_weights_do_not_leave_the_range(circle, implementation):
+    query, document = bag([0, 1], [1 - 1e-30, 1e-30]), bag([3, 5], [1 - 1e-30, 1e-30])
+    documents = WeightedBags.join([document, query])
+    for epsilon in (0.1, 0.03, 0.003, 0.001):
+        parameters = Parameters(epsilon, over_relaxed=True)
+        found = distances(query, documents, circle, "sinkhorn", parameters, implementation=implementation)
+        np.testing.assert_allclose(found.values, [2.0, 0.0], atol=1e-5)
+
+
+@pytest.mark.parametrize("stop_at", [-1e-9, 1.1, np.nan, np.inf])
+def test_a_stop_out_of_range_is_refused(stop_at):
+    with pytest.raises(BadInput, match=r"stop_at is .*; give a marginal error from 0"):
+        Parameters(stop_at=stop_at)
+
+
+def test_the_cost_of_what_was_stopped_early_is_that_of_its_plan(table, random_bag):
+    query, document = random_bag(11), random_bag(17)
+    found = transport(query, document, table, "sinkhorn", FAST)
+    expected = (found.plan * exact_cost(query, document, table)).sum()
+    reported = distances(query, WeightedBags.join([document]), table, "sinkhorn", FAST).values[0]
+    assert reported == pytest.approx(expected, abs=5e-6)
