@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation.corpora.pages import Corpus, Progress, no_progress
 from evaluation.measures import measure, recall
-from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, method_distances, resolved
+from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, method_distances
 from evaluation.tasks import DEFAULT_LIMIT, DEFAULT_QUERY_KINDS, QUERY_KINDS, SAMPLE_SEED, Direction, make_task
 from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, check_rule
 from reranker.errors import BadInput
-from reranker.transport import METHODS, Parameters, resolve_method
+from reranker.transport import METHODS, Parameters, check_method
 
 # Without `emd`: 400 queries against 400 pages take it some ten times as long as all the others together.
 DEFAULT_METHODS = ("nbow", "rwmd", "sinkhorn", "relaxed", "auto")
@@ -51,7 +50,7 @@ class Plan:
             if not given or len(set(given)) != len(given):
                 raise BadInput(f"the {name} are {', '.join(map(str, given)) or 'none'}; give at least one, each once")
         for method in self.methods:
-            resolve_method(method, 1)
+            check_method(method)
         for query_kind in self.query_kinds:
             if query_kind not in QUERY_KINDS:
                 raise BadInput(f"{query_kind!r} is not a kind of query; give one of {', '.join(QUERY_KINDS)}")
@@ -128,28 +127,20 @@ def _part(progress: Progress, place: int, n_tasks: int) -> Progress:
 
 
 def measure_task(encoded: EncodedTask, plan: Plan, n_threads: int = 1, progress: Progress = no_progress) -> TaskResult:
-    """Runs the plan's methods over one task; `auto` takes what was computed for the method it chooses."""
+    """Runs the plan's methods over one task."""
     task = encoded.task
     depth = None if plan.everything else plan.depth
     n_queries = len(encoded.queries)
-    computed: dict[str, NDArray[np.float64]] = {}
-    n_to_compute = len({name for method in plan.methods for name in resolved(encoded, method)})
 
     def report(done: int, _total: int | None, _description: str) -> None:
-        progress(len(computed) * n_queries + done, n_to_compute * n_queries, "ranking, queries times methods")
+        progress(len(results) * n_queries + done, len(plan.methods) * n_queries, "ranking, queries times methods")
 
-    def found(method: str) -> NDArray[np.float64]:
-        if method not in computed:
-            computed[method] = method_distances(encoded, method, plan.parameters, depth, n_threads, report)
-        return computed[method]
-
-    results = []
+    results: list[MethodResult] = []
     for method in plan.methods:
-        chosen = resolved(encoded, method)
         # A distance is that of a pair alone, so the candidates' are cut out of those of all documents.
-        by_query = np.stack([found(name)[row] for row, name in enumerate(chosen)])
-        two_stage = measure(task.qrels, make_run(encoded, by_query, plan.depth))
-        everything = measure(task.qrels, make_run(encoded, by_query)) if plan.everything else None
+        found = method_distances(encoded, method, plan.parameters, depth, n_threads, report)
+        two_stage = measure(task.qrels, make_run(encoded, found, plan.depth))
+        everything = measure(task.qrels, make_run(encoded, found)) if plan.everything else None
         results.append(MethodResult(method, two_stage, everything))
     return TaskResult(
         direction=task.direction,
@@ -174,5 +165,5 @@ def parse_methods(names: Sequence[str]) -> tuple[str, ...]:
     if list(names) == ["all"]:
         return METHODS
     for name in names:
-        resolve_method(name, 1)
+        check_method(name)
     return tuple(names)

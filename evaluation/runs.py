@@ -16,7 +16,7 @@ from reranker.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.embeddings import Embeddings
 from reranker.idf import DocumentFrequencies, IdfTable
 from reranker.scores import order_by_distance
-from reranker.transport import Parameters, distances, resolve_method
+from reranker.transport import Parameters, distances
 
 # Below the score of every finite distance (at most 2): documents without a known word stand last.
 _LOWEST_SCORE = -10.0
@@ -108,11 +108,6 @@ def method_distances(
             found[row, columns] = _solve(query, bags, encoded, method, parameters, n_threads)
     progress(len(encoded.queries), len(encoded.queries), f"{encoded.task.name} {method}")
     return found
-
-
-def resolved(encoded: EncodedTask, method: str) -> list[str]:
-    """The method that each query is given: `auto` chooses by the query's length."""
-    return [resolve_method(method, len(query)) for query in encoded.queries]
 
 
 def first_stage_run(encoded: EncodedTask, depth: int | None = None) -> list[ScoredDoc]:

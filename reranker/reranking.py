@@ -57,7 +57,7 @@ class Reranking:
     """Candidates in their new order, and how it was reached.
 
     Attributes:
-        method: the method used, `auto` resolved.
+        method: the method used.
         precision: the arithmetic used: float32, float64 or log.
         n_converged: candidates whose iteration met its tolerance.
     """

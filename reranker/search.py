@@ -19,7 +19,7 @@ from reranker.idf import IdfTable
 from reranker.reranking import Query, Reranker, Reranking
 from reranker.scores import falling_scores
 from reranker.stores.protocol import Filters, Store, check_index_name, check_versions
-from reranker.transport import METHODS, Parameters, resolve_method
+from reranker.transport import METHODS, Parameters, check_method
 
 FirstStage = Literal["knn", "bm25", "hybrid"]
 FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
@@ -61,7 +61,7 @@ class SearchRequest:
         if self.first_stage not in FIRST_STAGES:
             raise WrongParameter(f"first stage {self.first_stage!r} is not known; use one of {', '.join(FIRST_STAGES)}")
         if self.method != "none":
-            resolve_method(self.method, 1)
+            check_method(self.method)
         for name, value, lowest, highest in (
             ("depth", self.depth, 1, MAX_DEPTH),
             ("from", self.offset, 0, MAX_WINDOW),
@@ -95,7 +95,7 @@ class SearchAnswer:
 
     Attributes:
         n_candidates: how many the first stage brought.
-        method: the method used, `auto` resolved; `none` where the first stage's order was asked for or is all there is.
+        method: the method used; `none` where the first stage's order was asked for or is all there is.
         unknown_words: of the query.
         took_ms: by stage.
     """

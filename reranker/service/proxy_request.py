@@ -18,7 +18,7 @@ from reranker.service.query_text import find_query_text, plain_words
 from reranker.service.requests import Name, QueryText, parse
 from reranker.service.service import Service
 from reranker.service.source_filter import SourceFilter, read_source_filter
-from reranker.transport import Parameters, resolve_method
+from reranker.transport import Parameters, check_method
 
 _DEFAULT_SIZE = 10  # of an engine's page
 _MAX_PROXY_WINDOW = 1_000
@@ -113,7 +113,7 @@ def read_search(service: Service, raw_query_string: str, raw_body: bytes) -> Pro
     method = ext.method or service.settings.method
     if method == "none":
         raise Skip("method_none", passed)
-    resolve_method(method, 1)
+    check_method(method)
     language = None if ext.language is None else language_code(ext.language)
     _check_words(service, text, language, passed)
     source_filter = read_source_filter(stripped, parameters)

@@ -13,7 +13,7 @@ from reranker.reranking import Reranker
 from reranker.search import Searcher
 from reranker.settings import Settings
 from reranker.stores.protocol import Store
-from reranker.transport import Parameters, resolve_method, warm_up
+from reranker.transport import Parameters, check_method, warm_up
 from reranker.transport.problem import FLOAT64_FROM_EPSILON
 
 EXTENSION = "sinkrank"
@@ -49,7 +49,7 @@ class Service:
         """
         n_threads = settings.n_threads
         # What no request could do with is refused before the first one comes.
-        resolve_method(settings.method, 1)
+        check_method(settings.method)
         Parameters(settings.epsilon, settings.n_iterations, settings.tau)
         searcher = None if store is None else Searcher(store, embeddings, n_threads)
         return cls(settings, store, embeddings, Reranker(embeddings, n_threads=n_threads), searcher)

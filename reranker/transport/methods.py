@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,10 @@ from reranker.transport.reference import Implementation
 
 METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
 
-# Distinct words up to which `auto` takes `relaxed`. The prototype's queries of 20 words were best with `relaxed`, whole
-# pages with `sinkhorn` (docs/methods.md); the point between them is to be set by the evaluation.
-AUTO_MAX_RELAXED_WORDS = 60
+# What `sinkhorn` has of `auto`; the rest is the cost of each query word's soft nearest words. Chosen on the development
+# half of the LibreOffice pages (docs/evaluation.md): from 0.5 to 0.65 no length of query loses to the better of
+# `relaxed` and `sinkhorn`, and below 0.6 half pages in search of the other half lose to the first stage.
+AUTO_SINKHORN_SHARE = 0.6
 
 _DEFAULTS = Parameters()
 _log = logging.getLogger(__name__)
@@ -47,7 +49,7 @@ def distances(
         candidates: the documents; one with no word is at +inf.
         embeddings: (n_terms, dim) float32, rows of norm 1; may be a memory map.
         method: one of `METHODS`.
-        parameters: of `sinkhorn` and `relaxed`.
+        parameters: of `sinkhorn`, `relaxed` and `auto`.
         n_threads: the most threads that may work; they give the same values bit for bit.
         implementation: "compiled", or "reference" (slow; what the former is tested against, and used where Numba
         is not).
@@ -66,11 +68,32 @@ def distances(
     check_embeddings(embeddings)
     checked = checked_query(query, embeddings)
     documents = checked_candidates(candidates, len(embeddings))
-    return solve(checked, documents, embeddings, resolve_method(method, len(checked)), parameters, n_threads)
+    check_method(method)
+    solved = [
+        (share, solve(checked, documents, embeddings, part, settings, n_threads))
+        for share, part, settings in parts(method, parameters)
+    ]
+    last = solved[-1][1]
+    if len(solved) == 1:
+        return last
+    return replace(last, values=np.sum([share * found.values for share, found in solved], axis=0), method=method)
 
 
-def resolve_method(method: str, n_query_words: int) -> str:
-    """The method to use: `auto` is `relaxed` up to `AUTO_MAX_RELAXED_WORDS` distinct words, `sinkhorn` beyond.
+def parts(method: str, parameters: Parameters) -> list[tuple[float, str, Parameters]]:
+    """What a method is the weighted sum of: (share, method, parameters), the shares summing to 1.
+
+    `auto` is 1 - `AUTO_SINKHORN_SHARE` of `relaxed` at tau = 0, which is settled after one iteration (each query word
+    goes to its soft nearest words: are the words of the query there?), and the rest of `sinkhorn` (is the document
+    about nothing else?). Both keep the query's weights, so their plans mix as their distances do.
+    """
+    if method != "auto":
+        return [(1.0, method, parameters)]
+    nearest = replace(parameters, n_iterations=1, tau=0.0)
+    return [(1 - AUTO_SINKHORN_SHARE, "relaxed", nearest), (AUTO_SINKHORN_SHARE, "sinkhorn", parameters)]
+
+
+def check_method(method: str) -> str:
+    """The method's name.
 
     Raises:
         WrongParameter: no method has this name; the message gives the nearest.
@@ -79,9 +102,7 @@ def resolve_method(method: str, n_query_words: int) -> str:
         nearest = process.extractOne(method.lower(), METHODS)
         hint = f"did you mean '{nearest[0]}'? " if nearest and nearest[1] else ""
         raise WrongParameter(f"method is '{method}'; {hint}give one of {', '.join(METHODS)}")
-    if method != "auto":
-        return method
-    return "relaxed" if n_query_words <= AUTO_MAX_RELAXED_WORDS else "sinkhorn"
+    return method
 
 
 def warm_up() -> None:

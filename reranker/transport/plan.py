@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.transport import reference
-from reranker.transport.methods import resolve_method
+from reranker.transport.methods import check_method, parts
 from reranker.transport.problem import (
     Parameters,
     Transport,
@@ -36,12 +36,12 @@ def transport(
     n, m = len(query), len(document)
     checked = checked_query(query, embeddings)
     checked_document = checked_candidates(WeightedBags.join([document]), len(embeddings))[0]
-    method = resolve_method(method, len(checked))
+    check_method(method)
     if not m:
         return Transport(np.zeros((n, 0)), np.zeros((n, 0)), np.inf, method)
     used = np.ix_(np.asarray(query.weights) > 0, np.asarray(document.weights) > 0)
     plan, cost = np.zeros((n, m)), np.zeros((n, m))
-    plan[used], cost[used], _ = reference.plan_and_cost(
-        checked, checked_document, embeddings, method, parameters or Parameters()
-    )
+    for share, part, settings in parts(method, parameters or Parameters()):
+        found, cost[used], _ = reference.plan_and_cost(checked, checked_document, embeddings, part, settings)
+        plan[used] += share * found
     return Transport(plan, cost, float((plan * cost).sum()), method)

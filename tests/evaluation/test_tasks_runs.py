@@ -168,12 +168,6 @@ def test_a_document_of_unknown_words_stands_last(embeddings):
         assert all(found(run, query_id)[-1] == "en/strange" for query_id in encoded.query_ids)
 
 
-def test_auto_takes_the_method_for_each_querys_length(encoded):
-    results = measure_task(encoded, Plan((FR_EN,), methods=("auto", "relaxed", "sinkhorn"), depth=3)).methods
-
-    assert results[0].two_stage == results[1].two_stage  # queries of five words are short
-
-
 def test_translations_are_found_first_where_each_word_lies_by_its_own(embeddings):
     plan = Plan((FR_EN, Direction("en", "fr")), ("pages",), ("sinkhorn", "emd"))
 

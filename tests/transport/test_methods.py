@@ -3,7 +3,7 @@ import pytest
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.errors import BadEmbeddings, BadInput, EmptyQuery
-from reranker.transport import AUTO_MAX_RELAXED_WORDS, METHODS, Parameters, distances, resolve_method, transport
+from reranker.transport import AUTO_SINKHORN_SHARE, METHODS, Parameters, check_method, distances, transport
 from tests.transport.conftest import bag
 
 
@@ -12,31 +12,39 @@ def pair():
     return bag([0, 1], [0.5, 0.5]), WeightedBags.join([bag([2, 3], [0.5, 0.5]), bag([1], [1.0])])
 
 
-def test_auto_is_relaxed_for_short_queries_and_sinkhorn_for_long_ones():
-    assert resolve_method("auto", AUTO_MAX_RELAXED_WORDS) == "relaxed"
-    assert resolve_method("auto", AUTO_MAX_RELAXED_WORDS + 1) == "sinkhorn"
+def test_auto_is_the_stated_mean_of_the_nearest_words_and_sinkhorn(table, random_bag, implementation):
+    query, documents = random_bag(9), WeightedBags.join([random_bag(12), random_bag(40), bag([], [])])
+    found = distances(query, documents, table, "auto", implementation=implementation)
+    nearest = distances(query, documents, table, "relaxed", Parameters(tau=0.0), implementation=implementation)
+    sinkhorn = distances(query, documents, table, "sinkhorn", implementation=implementation)
+    expected = (1 - AUTO_SINKHORN_SHARE) * nearest.values + AUTO_SINKHORN_SHARE * sinkhorn.values
+    np.testing.assert_allclose(found.values, expected, rtol=1e-6)
+    assert found.method == "auto"
+    np.testing.assert_array_equal(found.converged, sinkhorn.converged)
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS if method != "auto"])
-def test_every_other_name_stands_for_itself(method):
-    assert resolve_method(method, 1) == resolve_method(method, 1000) == method
+def test_auto_of_single_words_is_their_cost(circle):
+    # One word each: both parts have but one plan. 0° to 60° is a chord of 1.
+    found = distances(bag([0], [1.0]), WeightedBags.join([bag([1], [1.0])]), circle, "auto")
+    assert found.values == pytest.approx([1.0], abs=1e-6)
 
 
-def test_the_length_that_auto_goes_by_is_that_of_words_with_weight(table):
-    ids = list(range(AUTO_MAX_RELAXED_WORDS + 5))
-    few = bag(ids, [1 / AUTO_MAX_RELAXED_WORDS] * AUTO_MAX_RELAXED_WORDS + [0.0] * 5)
-    many = bag(ids, [1 / len(ids)] * len(ids))
-    documents = WeightedBags.join([bag([7], [1.0])])
-    for query, method in ((few, "relaxed"), (many, "sinkhorn")):
-        found = distances(query, documents, table, "auto")
-        assert found.method == transport(query, documents[0], table, "auto").method == method
-        np.testing.assert_array_equal(found.values, distances(query, documents, table, method).values)
+def test_auto_asks_less_of_a_long_document_than_sinkhorn_does(circle):
+    # Query 0°; document half 0°, half 180°: sinkhorn pays 1 (half of the mass goes 2 far), the nearest word is free.
+    documents = WeightedBags.join([bag([0, 3], [0.5, 0.5])])
+    found = distances(bag([0], [1.0]), documents, circle, "auto").values[0]
+    assert found == pytest.approx(AUTO_SINKHORN_SHARE * 1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_known_method_is_taken(method):
+    assert check_method(method) == method
 
 
 @pytest.mark.parametrize(("wrong", "nearest"), [("sinkhron", "sinkhorn"), ("relax", "relaxed"), ("EMD2", "emd")])
 def test_an_unknown_method_is_refused_with_the_nearest_known_one(wrong, nearest):
     with pytest.raises(BadInput, match=f"'{wrong}'; did you mean '{nearest}'"):
-        resolve_method(wrong, 3)
+        check_method(wrong)
 
 
 @pytest.mark.parametrize("epsilon", [0, -0.1, np.nan, np.inf, 1e-5, 101])
