@@ -34,7 +34,8 @@ def _compare_one(work: Workload, n_threads: int, rounds: int) -> dict[str, Any]:
         "n_query_words": len(work.query),
         "n_candidates": len(work.candidates),
         "share_solved": round(found.n_solved / len(work.candidates), 3),
-        "same_top": bool(np.allclose(np.sort(every)[:K], found.values, atol=1e-6)),
+        # The peer's costs are in float32, which moves a distance by some 1e-5.
+        "same_top": bool(np.allclose(np.sort(every)[:K], found.values, atol=1e-4)),
         "times": times,
         "speed_up": round(times["all"]["median_ms"] / times["pruned"]["median_ms"], 1),
     }

@@ -57,7 +57,7 @@ class Reranking:
     """Candidates in their new order, and how it was reached.
 
     Attributes:
-        method: the method used.
+        method: the method used; for `auto` with a short query that is `relaxed`.
         precision: the arithmetic used: float32, float64 or log.
         n_converged: candidates whose iteration met its tolerance.
     """

@@ -95,7 +95,8 @@ class SearchAnswer:
 
     Attributes:
         n_candidates: how many the first stage brought.
-        method: the method used; `none` where the first stage's order was asked for or is all there is.
+        method: the method used (for `auto` with a short query `relaxed`); `none` where the first stage's order was
+            asked for or is all there is.
         unknown_words: of the query.
         took_ms: by stage.
     """

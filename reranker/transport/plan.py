@@ -41,7 +41,8 @@ def transport(
         return Transport(np.zeros((n, 0)), np.zeros((n, 0)), np.inf, method)
     used = np.ix_(np.asarray(query.weights) > 0, np.asarray(document.weights) > 0)
     plan, cost = np.zeros((n, m)), np.zeros((n, m))
-    for share, part, settings in parts(method, parameters or Parameters()):
+    mixed = parts(method, parameters or Parameters(), len(checked))
+    for share, part, settings in mixed:
         found, cost[used], _ = reference.plan_and_cost(checked, checked_document, embeddings, part, settings)
         plan[used] += share * found
-    return Transport(plan, cost, float((plan * cost).sum()), method)
+    return Transport(plan, cost, float((plan * cost).sum()), method if len(mixed) > 1 else mixed[0][1])

@@ -99,7 +99,7 @@ class Distances:
 
     Attributes:
         values: (n_candidates,) float64, 0 or more; never NaN; +inf for a candidate with no known word.
-        method: the method that was used.
+        method: the method that was used; for `auto` with a short query that is `relaxed`.
         converged: (n_candidates,) bool, `marginal_error` below 1e-4, or below `Parameters.stop_at` where that is
             larger; True for the closed forms and for +inf.
         marginal_error: (n_candidates,) float64. `sinkhorn`: L1 distance between the weights of the document and the
@@ -124,7 +124,7 @@ class Transport:
         plan: (n, m) float64, the mass that goes from each query word to each document word.
         cost: (n, m) float64, what a unit of mass pays for that way.
         distance: sum of plan * cost; +inf for a document with no known word.
-        method: the method that was used.
+        method: the method that was used; for `auto` with a short query that is `relaxed`.
     """
 
     plan: NDArray[np.float64]

@@ -42,7 +42,7 @@ def test_search_prints_a_table_with_both_ranks(run: Run) -> None:
     first = next(line for line in result.stdout.splitlines() if "fr/chat" in line)
     assert first.split() == ["1", "0.7795", "1", "0.9600", "fr", "Chat", "fr/chat"]
     assert "4 candidates by knn" in result.stdout
-    assert "re-ranked by auto" in result.stdout
+    assert "re-ranked by relaxed" in result.stdout
     assert result.stderr == ""
 
 

@@ -3,7 +3,15 @@ import pytest
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.errors import BadEmbeddings, BadInput, EmptyQuery
-from reranker.transport import AUTO_SINKHORN_SHARE, METHODS, Parameters, check_method, distances, transport
+from reranker.transport import (
+    AUTO_MAX_RELAXED_WORDS,
+    AUTO_SINKHORN_SHARE,
+    METHODS,
+    Parameters,
+    check_method,
+    distances,
+    transport,
+)
 from tests.transport.conftest import bag
 
 
@@ -23,17 +31,26 @@ def test_auto_is_the_stated_mean_of_the_nearest_words_and_sinkhorn(table, random
     np.testing.assert_array_equal(found.converged, sinkhorn.converged)
 
 
+def test_auto_is_relaxed_alone_for_a_short_query(table, random_bag):
+    documents = WeightedBags.join([random_bag(12), random_bag(40)])
+    short, longer = random_bag(AUTO_MAX_RELAXED_WORDS), random_bag(AUTO_MAX_RELAXED_WORDS + 1)
+    found = distances(short, documents, table, "auto")
+    np.testing.assert_array_equal(found.values, distances(short, documents, table, "relaxed").values)
+    assert found.method == transport(short, documents[0], table, "auto").method == "relaxed"
+    assert distances(longer, documents, table, "auto").method == "auto"
+    assert transport(longer, documents[0], table, "auto").method == "auto"
+
+
+def test_words_without_weight_do_not_make_a_query_long(table, random_bag):
+    ids = list(range(AUTO_MAX_RELAXED_WORDS + 3))
+    weights = [1 / AUTO_MAX_RELAXED_WORDS] * AUTO_MAX_RELAXED_WORDS + [0.0] * 3
+    assert distances(bag(ids, weights), WeightedBags.join([random_bag(5)]), table, "auto").method == "relaxed"
+
+
 def test_auto_of_single_words_is_their_cost(circle):
     # One word each: both parts have but one plan. 0° to 60° is a chord of 1.
     found = distances(bag([0], [1.0]), WeightedBags.join([bag([1], [1.0])]), circle, "auto")
     assert found.values == pytest.approx([1.0], abs=1e-6)
-
-
-def test_auto_asks_less_of_a_long_document_than_sinkhorn_does(circle):
-    # Query 0°; document half 0°, half 180°: sinkhorn pays 1 (half of the mass goes 2 far), the nearest word is free.
-    documents = WeightedBags.join([bag([0, 3], [0.5, 0.5])])
-    found = distances(bag([0], [1.0]), documents, circle, "auto").values[0]
-    assert found == pytest.approx(AUTO_SINKHORN_SHARE * 1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
