@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evaluation.corpora.pages import Corpus, Progress, no_progress
+from evaluation.corpora.pages import Corpus
 from evaluation.measures import measure, recall
 from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, method_distances
 from evaluation.tasks import DEFAULT_LIMIT, DEFAULT_QUERY_KINDS, QUERY_KINDS, SAMPLE_SEED, Direction, make_task
+from ingest.progress import Progress, no_progress
 from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, check_rule
 from reranker.errors import BadInput
 from reranker.transport import METHODS, Parameters, check_method

@@ -10,8 +10,8 @@ import numpy as np
 from ir_measures import ScoredDoc
 from numpy.typing import NDArray
 
-from evaluation.corpora.pages import Progress, no_progress
 from evaluation.tasks import Task, Texts
+from ingest.progress import Progress, no_progress
 from reranker.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.embeddings import Embeddings
 from reranker.idf import DocumentFrequencies, IdfTable

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evaluation.corpora.pages import Corpus, Progress, aligned_units, no_progress
+from evaluation.corpora.pages import Corpus, aligned_units
 from ingest.embeddings.training import train
+from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings
 from reranker.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from ingest.documents import Layout, Record, check_sources, read_records
 from ingest.files import Source
+from ingest.progress import Progress, no_progress
 from ingest.rejects import RejectFile, default_reject_path
 from reranker.documents import EncodedDocument
 from reranker.embeddings import Embeddings
@@ -20,8 +21,6 @@ from reranker.errors import NotFound, StoreUnavailable
 from reranker.idf import DocumentFrequencies, FrequencyCounter, IdfTable
 from reranker.languages import language_code
 from reranker.stores.protocol import IndexDescription, Store, check_index_name, check_versions
-
-Progress = Callable[[int, int | None, str], None]
 
 # Often enough for a bar that moves, seldom enough to cost nothing.
 _DOCUMENTS_A_REPORT = 50
@@ -65,10 +64,6 @@ class Summary:
             "seconds": round(self.seconds, 3),
             "documents_per_second": round(self.documents_per_second, 1),
         }
-
-
-def no_progress(done: int, total: int | None, description: str) -> None:
-    """Reports nothing."""
 
 
 def ingest(

@@ -10,8 +10,9 @@ import typer
 from sinkrank import options
 
 if TYPE_CHECKING:
-    from evaluation.corpora import Corpus, Progress
+    from evaluation.corpora import Corpus
     from evaluation.experiment import Plan
+    from ingest.progress import Progress
     from reranker.embeddings import Embeddings
     from reranker.settings import Settings
 

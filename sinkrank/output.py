@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-Progress = Callable[[int, int | None, str], None]
+    from ingest.progress import Progress
 
 # Tables in a pipe are for tools that read lines: wide enough that few cells are cut.
 _PIPE_WIDTH = 200

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from ingest.progress import Progress
 from sinkrank import output
 
 
@@ -23,7 +24,7 @@ class Steps:
         self._clock = clock
 
     @contextmanager
-    def __call__(self, name: str) -> Iterator[output.Progress]:
+    def __call__(self, name: str) -> Iterator[Progress]:
         started = self._clock()
         if not self._console.is_terminal:
             # The name at once: whoever reads a log of a minute's step sees what is being waited for.

@@ -2,7 +2,7 @@
 
 from evaluation.corpora.libreoffice import load_libreoffice
 from evaluation.corpora.libreoffice_packages import CorpusUnavailable
-from evaluation.corpora.pages import Corpus, Page, Paragraph, Progress
+from evaluation.corpora.pages import Corpus, Page, Paragraph
 from evaluation.corpora.shipped import load_parallel_texts
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "CorpusUnavailable",
     "Page",
     "Paragraph",
-    "Progress",
     "load_libreoffice",
     "load_parallel_texts",
 ]

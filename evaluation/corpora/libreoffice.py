@@ -20,12 +20,11 @@ from evaluation.corpora.pages import (
     Corpus,
     Page,
     Paragraph,
-    Progress,
-    no_progress,
     select_pages,
     split,
     write_jsonl,
 )
+from ingest.progress import Progress, no_progress
 
 __all__ = ["LANGUAGES", "N_TRAIN", "CorpusUnavailable", "fetch", "load_libreoffice", "read_pages"]
 

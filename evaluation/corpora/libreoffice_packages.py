@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
-from evaluation.corpora.pages import Progress, no_progress
+from ingest.progress import Progress, no_progress
 from reranker.errors import SinkrankError
 
 PACKAGES: Mapping[str, str] = MappingProxyType(

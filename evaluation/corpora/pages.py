@@ -11,14 +11,11 @@ import random
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
-
-Progress = Callable[[int, int | None, str], None]
-"""`progress(done, total, description)`; `total` is None while it is unknown."""
 
 SPLIT_SEED = 2018
 """The year of Balikas et al.; any fixed number would do."""
@@ -77,10 +74,6 @@ class Corpus:
     train_pages: tuple[Page, ...]
     test_pages: tuple[Page, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
-
-
-def no_progress(done: int, total: int | None, description: str) -> None:
-    """Report nothing; the default wherever a `Progress` is taken."""
 
 
 def count_words(text: str) -> int:

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from ingest.embeddings.formats import Block, Layout, inspect, read_blocks
-from ingest.embeddings.summary import Progress, Summary, no_progress
+from ingest.embeddings.summary import Summary
+from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 from reranker.errors import BadEmbeddings, BadInput
 from reranker.languages import known_languages, language_code

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ingest.embeddings.summary import Progress, no_progress
+from ingest.progress import Progress, no_progress
 
 # Halko, Martinsson and Tropp 2011 advise 5 to 10 more columns than asked for, and a few power iterations where the
 # singular values fall slowly, as they do here.

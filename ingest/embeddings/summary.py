@@ -1,17 +1,9 @@
-"""What a training or an import reports: its progress while it runs, and a summary when it is done."""
+"""What a training or an import reports when it is done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-
-Progress = Callable[[int, int | None, str], None]
-"""`progress(done, total, description)`; `total` is None while it is unknown."""
-
-
-def no_progress(done: int, total: int | None, description: str) -> None:
-    """Reports nothing; the default wherever a `Progress` is taken."""
 
 
 @dataclass(frozen=True, slots=True)

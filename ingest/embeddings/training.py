@@ -22,8 +22,9 @@ from scipy import sparse
 
 from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
 from ingest.embeddings.spelling import smooth
-from ingest.embeddings.summary import Progress, Summary, no_progress
+from ingest.embeddings.summary import Summary
 from ingest.embeddings.units import Counts, count_units, read_units
+from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 from reranker.errors import BadInput
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ingest.embeddings.summary import Progress, no_progress
 from ingest.files import json_type, open_sources, read_rows
+from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput, UnknownLanguage
 from reranker.languages import language_code
 from reranker.tokens import tokenize
