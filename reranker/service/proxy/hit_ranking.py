@@ -11,8 +11,8 @@ from typing import Any
 from reranker.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.reranking import Reranker
 from reranker.search import INDEX_CACHE_SECONDS
-from reranker.service.hits import HitReader
-from reranker.service.proxy_request import ProxySearch
+from reranker.service.proxy.hits import HitReader
+from reranker.service.proxy.search_request import ProxySearch
 from reranker.service.service import Service
 
 _MAX_KNOWN_INDICES = 10_000

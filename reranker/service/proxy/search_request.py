@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from reranker.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.languages import language_code
 from reranker.service.json_text import json_bytes
-from reranker.service.proxy_window import PagePlan, plan_page
-from reranker.service.query_text import find_query_text, plain_words
+from reranker.service.proxy.query_text import find_query_text, plain_words
+from reranker.service.proxy.source_filter import SourceFilter, read_source_filter
+from reranker.service.proxy.window import PagePlan, plan_page
 from reranker.service.requests import Name, QueryText, parse
 from reranker.service.service import Service
-from reranker.service.source_filter import SourceFilter, read_source_filter
 from reranker.transport import Parameters, check_method
 
 _DEFAULT_SIZE = 10  # of an engine's page

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from reranker.service.source_filter import SourceFilter, read_source_filter
+from reranker.service.proxy.source_filter import SourceFilter, read_source_filter
 
 SOURCE = {"title": "t", "lang": "en", "bag": "AQ==", "nbow": [1.0]}
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reranker.scores import falling_scores
-from reranker.service.proxy_window import plan_page
+from reranker.service.proxy.window import plan_page
 
 
 @pytest.mark.parametrize(

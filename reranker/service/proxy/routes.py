@@ -24,11 +24,11 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from reranker.errors import NotFound
 from reranker.service.errors import use_shape
-from reranker.service.hit_ranking import HitRanker
-from reranker.service.proxy_request import Skip, read_search, without_ours
-from reranker.service.proxy_search import Answer, Fallback, Incoming, ProxySearcher
+from reranker.service.proxy.hit_ranking import HitRanker
+from reranker.service.proxy.search import Answer, Fallback, Incoming, ProxySearcher
+from reranker.service.proxy.search_request import Skip, read_search, without_ours
+from reranker.service.proxy.upstream import Headers, Passing, Upstream, raw_target, request_headers, response_headers
 from reranker.service.service import EXTENSION, Service, current_service
-from reranker.service.upstream import Headers, Passing, Upstream, raw_target, request_headers, response_headers
 from reranker.settings import Settings
 from reranker.stores.addresses import EngineAddress, read_address
 

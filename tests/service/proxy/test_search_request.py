@@ -8,7 +8,7 @@ import pytest
 
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
-from reranker.service.proxy_request import ProxySearch, Skip, read_search, without_ours
+from reranker.service.proxy.search_request import ProxySearch, Skip, read_search, without_ours
 from reranker.service.service import Service
 from reranker.settings import Settings
 

@@ -199,7 +199,9 @@ def test_a_source_filter_in_the_url_keeps_its_meaning(http: urllib3.PoolManager,
 def test_our_own_index_is_ranked_by_its_bags(
     http: urllib3.PoolManager, url: str, ours: str, app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reranker.service.hits.source_text", lambda source, fields: pytest.fail("the text was read"))
+    monkeypatch.setattr(
+        "reranker.service.proxy.hits.source_text", lambda source, fields: pytest.fail("the text was read")
+    )
     body = {"query": {"match_all": {}}, "_source": ["title"], "ext": chat()}
     answer = post(http, f"{url}/{ours}/_search", body)
     assert answer.headers["X-Rerank-Status"] == "applied", answer.headers

@@ -9,7 +9,7 @@ from reranker.bags import BagOfWords, unpack
 from reranker.detection import guess_language
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
-from reranker.service.source_filter import BAG_FIELD, LANGUAGE_FIELD
+from reranker.service.proxy.source_filter import BAG_FIELD, LANGUAGE_FIELD
 
 Bag = tuple[BagOfWords, str]
 

@@ -15,11 +15,11 @@ from pydantic import SecretStr
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
 from reranker.service.app import create_app
-from reranker.service.upstream import Upstream, raw_target
+from reranker.service.proxy.upstream import Upstream, raw_target
 from reranker.settings import Settings
 from reranker.stores.addresses import EngineAddress, read_address
 from tests.service.conftest import serving
-from tests.service.fake_engine import FakeEngine, Received, fake_engine, ok
+from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
 
 
 @pytest.fixture

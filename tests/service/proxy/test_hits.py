@@ -4,7 +4,7 @@ import pytest
 
 from reranker.bags import BagOfWords, pack
 from reranker.embeddings import Embeddings
-from reranker.service.hits import HitReader, source_text
+from reranker.service.proxy.hits import HitReader, source_text
 
 
 @pytest.mark.parametrize(

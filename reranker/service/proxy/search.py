@@ -16,11 +16,11 @@ from typing import Any
 from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError
 
-from reranker.service.hit_ranking import HitRanker
 from reranker.service.json_text import json_bytes, to_json
-from reranker.service.proxy_request import ProxySearch, only_parameters
-from reranker.service.source_filter import FIELDS
-from reranker.service.upstream import Headers, Upstream, response_headers
+from reranker.service.proxy.hit_ranking import HitRanker
+from reranker.service.proxy.search_request import ProxySearch, only_parameters
+from reranker.service.proxy.source_filter import FIELDS
+from reranker.service.proxy.upstream import Headers, Upstream, response_headers
 from reranker.settings import Settings
 
 # Down to `_score` in answer → hits → hits → hit.

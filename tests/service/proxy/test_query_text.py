@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.service.query_text import find_query_text, plain_words
+from reranker.service.proxy.query_text import find_query_text, plain_words
 
 MATCH = {"match": {"text": "wool cap"}}
 OTHER = {"match": {"title": "red"}}
