@@ -191,7 +191,7 @@ def test_a_quote_left_open_rejects_all_that_it_swallowed(tmp_path: Path) -> None
 
 
 def test_a_quote_left_open_ends_at_the_size_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.files.MAX_ROW_BYTES", 15)
+    monkeypatch.setattr("ingest.files.lines.MAX_ROW_BYTES", 15)
     records = read_text(tmp_path, CSV_HEADER + '1,fr,"a\n' + "2,en,b\n" * 2 + "3,en,c\n", name="in.csv")
     assert "is a quote left open?" in str(records[0].reason)
     assert records[-1].document == Document("3", "c", "en")

@@ -1,0 +1,120 @@
+"""Turns CSV and TSV into rows."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from ingest.files import lines
+from ingest.files.lines import open_file
+from ingest.files.row import BYTE_ORDER_MARK, Row, not_utf8
+from ingest.files.sources import Source
+from reranker.errors import BadInput
+
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+def read_csv(source: Source) -> Iterator[Row]:
+    with open_file(source.path) as file:
+        records = Records(file, source)
+        columns = header(records)
+        for cells, error in records:
+            if error is None and not cells:
+                continue
+            if error is None and len(cells) != len(columns):
+                error = f"the row has {len(cells)} columns, the header {len(columns)}; check commas and quotes"
+            values = None if error else dict(zip(columns, cells, strict=True))
+            yield Row(source.name, records.line, records.raw, values, error)
+
+
+def header(records: Records) -> list[str]:
+    """The column names.
+
+    Raises:
+        BadInput: there are none, or a name comes twice.
+    """
+    name = records.source.name
+    for cells, error in records:
+        if error is not None:
+            raise BadInput(f"{name}, line {records.line}: {error}; the first row must name the columns")
+        if cells:
+            columns = [cell.strip() for cell in cells]
+            columns[0] = columns[0].removeprefix(BYTE_ORDER_MARK)
+            repeated = {column for column in columns if columns.count(column) > 1}
+            if repeated:
+                raise BadInput(f"{name} has the column {min(repeated)!r} twice; give each column one name")
+            return columns
+    raise BadInput(f"{name} is empty; the first row must name the columns (id, language, title, text, …)")
+
+
+class Records:
+    """The records of a CSV file, each as its cells or the reason why there are none; remembers where each came from.
+
+    Attributes:
+        line: first line of the latest record.
+        raw: the latest record as it stands in the file.
+    """
+
+    def __init__(self, file: BinaryIO, source: Source) -> None:
+        self.source = source
+        self._lines = _RecordLines(file)
+        csv.field_size_limit(lines.MAX_ROW_BYTES)  # the module's own limit, 128 kB, is the length of a long article
+        # Strict, so that a stray quote is an error and does not change the text unseen.
+        self._reader = csv.reader(self._lines, delimiter=_DELIMITERS[source.format], strict=True)
+
+    @property
+    def line(self) -> int:
+        return self._lines.first
+
+    @property
+    def raw(self) -> bytes:
+        return b"\n".join(self._lines.parts)
+
+    def __iter__(self) -> Iterator[tuple[list[str], str | None]]:
+        while True:
+            self._lines.start_record()
+            cells: list[str] = []
+            error = None
+            try:
+                cells = next(self._reader)
+            except StopIteration:
+                return
+            except csv.Error as raised:
+                error = f"not CSV: {raised}"
+            yield cells, self._lines.error or error
+
+
+class _RecordLines:
+    """Feeds lines to the CSV parser and keeps those of the record at hand; an error ends the record, not the file (a
+    generator could not go on after it)."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._lines = iter(lines.lines(file))
+        self.start_record()
+
+    def start_record(self) -> None:
+        self.first = 0
+        self.parts: list[bytes] = []
+        self.error: str | None = None
+        self._size = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.first = self.first or line.number
+        self.parts.append(line.content)
+        self._size += len(line.content)
+        if self._size > lines.MAX_ROW_BYTES:
+            self.error = f"the row is longer than {lines.MAX_ROW_BYTES:,} bytes; is a quote left open?"
+        self.error = line.error or self.error
+        if self.error is not None:
+            raise csv.Error(self.error)
+        try:
+            return line.content.decode() + "\n"
+        except UnicodeDecodeError as error:
+            # The record goes on: it may have more lines, and all of them belong to the rejected row.
+            self.error = not_utf8(error)
+            return line.content.decode(errors="replace") + "\n"
