@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from math import isfinite
 from typing import Any
 
-from ingest.files import REJECT_FIELDS, Row, Source, json_type, read_header, read_rows
+from ingest.files import REJECT_FIELDS, Row, Source, json_type, parse, read_header, read_rows
+from ingest.language import UNKNOWN_LANGUAGE, detect_language
 from reranker.documents import Document
 from reranker.encoding import check_document
-from reranker.errors import BadDocument, BadInput, UnknownLanguage
+from reranker.errors import BadDocument, BadInput, UnknownLanguage, WrongParameter
+from reranker.languages import language_code
 
 # OpenSearch's and Elasticsearch's limit.
 MAX_ID_BYTES = 512
 
+# The default language of rows whose language is to be detected.
+DETECTED = "auto"
+
+# What people call them: our own names, those of ir_datasets and BEIR, TREC's, and those of search tutorials.
+_ID_FIELDS = ("id", "doc_id", "_id", "docno")
 _LANGUAGE_FIELDS = ("language", "lang")
+_TITLE_FIELDS = ("title", "headline")
+_TEXT_FIELDS = ("text", "body", "contents", "content")
 _METADATA_FIELD = "metadata"
 
 
@@ -25,23 +35,55 @@ class Layout:
     """Where a document's parts stand in a row.
 
     All other fields of a row become metadata: in JSONL they join the object `metadata`, whose own values win; in CSV
-    they are strings. Fields that are null or empty strings are left out.
+    they are strings unless `types` says otherwise. Fields that are null or empty strings are left out.
 
     Attributes:
-        language_field: None: `language`, or `lang` where there is none.
-        default_language: of rows that name none.
+        id_field, language_field, title_field, text_field: None takes the first that a row has of the names that people
+            use, such as `id`, `doc_id`, `_id` and `docno`.
+        default_language: of rows that name none; `auto` has it detected.
+        min_confidence: a language that is detected with less, 0 to 1, is `und`.
+        types: of metadata fields that come as strings: `int`, `float`, `bool` (true or false), or `list` (parted by |).
     """
 
-    id_field: str = "id"
+    id_field: str | None = None
     language_field: str | None = None
-    title_field: str = "title"
-    text_field: str = "text"
+    title_field: str | None = None
+    text_field: str | None = None
     url_field: str = "url"
     default_language: str | None = None
+    min_confidence: float = 0.5
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def id_fields(self) -> tuple[str, ...]:
+        return _ID_FIELDS if self.id_field is None else (self.id_field,)
 
     @property
     def language_fields(self) -> tuple[str, ...]:
         return _LANGUAGE_FIELDS if self.language_field is None else (self.language_field,)
+
+    @property
+    def title_fields(self) -> tuple[str, ...]:
+        return _TITLE_FIELDS if self.title_field is None else (self.title_field,)
+
+    @property
+    def text_fields(self) -> tuple[str, ...]:
+        return _TEXT_FIELDS if self.text_field is None else (self.text_field,)
+
+    def checked(self) -> Layout:
+        """The layout with its language as a code.
+
+        Raises:
+            WrongParameter: a language or type that is not known, or a confidence that is none.
+        """
+        unknown = sorted(set(self.types.values()) - set(_TYPES))
+        if unknown:
+            raise WrongParameter(f"type {unknown[0]!r} is not known; give one of {', '.join(_TYPES)}")
+        if not 0 <= self.min_confidence <= 1:
+            raise WrongParameter(f"the least confidence is {self.min_confidence}; give 0 to 1")
+        if self.default_language in (None, DETECTED):
+            return self
+        return replace(self, default_language=language_code(str(self.default_language)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +110,9 @@ def check_sources(sources: Sequence[Source], layout: Layout) -> None:
         header = read_header(source)
         if header is None:
             continue
-        if layout.text_field not in header and layout.title_field not in header:
+        if not {*layout.text_fields, *layout.title_fields} & set(header):
             raise BadInput(
-                f"{source.name} has no column {layout.text_field!r} (its columns are {', '.join(header)}); "
+                f"{source.name} has no column {layout.text_fields[0]!r} (its columns are {', '.join(header)}); "
                 "name the one that holds the text with --text-field"
             )
         if layout.default_language is None and not set(layout.language_fields) & set(header):
@@ -81,37 +123,22 @@ def check_sources(sources: Sequence[Source], layout: Layout) -> None:
 
 
 def read_records(sources: Sequence[Source], layout: Layout) -> Iterator[Record]:
-    """The records of all sources, as a stream. Of several documents with one id the first counts, the others are
-    rejected: which of them is meant cannot be known."""
-    seen: set[int] = set()
+    """The records of all sources, as a stream."""
     for source in sources:
         for row in read_rows(source):
-            record = _record(row, layout)
-            if record.document is not None and not _is_new(record.document.doc_id, seen):
-                reason = f"the id {record.doc_id!r} came before in this input; give each document its own"
-                record = Record(row, record.doc_id, None, reason)
-            yield record
+            yield record_of(row, layout)
 
 
-def _is_new(doc_id: str, seen: set[int]) -> bool:
-    """Remembers 8 bytes of hash an id: among ten million ids, two share one with a chance of 3 in a million."""
-    key = int.from_bytes(blake2b(doc_id.encode(), digest_size=8).digest())
-    if key in seen:
-        return False
-    seen.add(key)
-    return True
-
-
-def _record(row: Row, layout: Layout) -> Record:
-    if row.values is None:
+def record_of(row: Row, layout: Layout) -> Record:
+    """The checked document of a row, which may still have to be parsed; of a row of a reject file that of the row which
+    was rejected."""
+    row = _unwrapped(parse(row), layout)
+    if row.values is None or row.error is not None:
         return Record(row, None, None, row.error)
-    if row.values.keys() >= REJECT_FIELDS and not row.values.keys() & {layout.title_field, layout.text_field}:
-        reason = "a row of a reject file; take its rows out with `jq -r .raw FILE > mended.jsonl`, mend and index those"
-        return Record(row, None, None, reason)
-    doc_id = row.values.get(layout.id_field)
+    doc_id = next((row.values[name] for name in layout.id_fields if row.values.get(name) is not None), None)
     shown = str(doc_id) if isinstance(doc_id, str | int) else None
     try:
-        document = check_document(as_document(row.values, layout))
+        document = _checked(as_document(row.values, layout))
     except (BadDocument, UnknownLanguage) as error:
         return Record(row, shown, None, str(error))
     return Record(row, document.doc_id, document)
@@ -123,15 +150,17 @@ def as_document(values: Mapping[str, Any], layout: Layout) -> Document:
     Raises:
         BadDocument: a part of the wrong type, an id that is too long, or no language.
     """
-    title = _string(values, layout.title_field)
-    text = _string(values, layout.text_field)
-    language = next(filter(None, (_string(values, name) for name in layout.language_fields)), layout.default_language)
+    title = _first_string(values, layout.title_fields)
+    text = _first_string(values, layout.text_fields)
+    language = _first_string(values, layout.language_fields) or layout.default_language
     if language is None:
         raise BadDocument(
             f"no field {layout.language_fields[0]!r}; add it, or give the language of all documents with --lang"
         )
+    if language == DETECTED:
+        language = detect_language(f"{title}\n{text}", layout.min_confidence)
     return Document(
-        doc_id=_doc_id(values, layout.id_field) or content_id(language, title, text),
+        doc_id=_doc_id(values, layout.id_fields) or content_id(language, title, text),
         text=text,
         language=language,
         title=title,
@@ -146,6 +175,29 @@ def content_id(language: str, title: str, text: str) -> str:
     return blake2b(contents.encode(), digest_size=16).hexdigest()
 
 
+def _checked(document: Document) -> Document:
+    if document.language != UNKNOWN_LANGUAGE:
+        return check_document(document)
+    # No language that anyone speaks, but what is to be said of a text whose language is not known.
+    return replace(check_document(replace(document, language="en")), language=UNKNOWN_LANGUAGE)
+
+
+def _unwrapped(row: Row, layout: Layout) -> Row:
+    """The row that a row of a reject file holds; any other as it is."""
+    values = row.values
+    if values is None or not values.keys() >= REJECT_FIELDS:
+        return row
+    if values.keys() & {*layout.title_fields, *layout.text_fields}:
+        return row  # a document that has fields of these names
+    line = values["line"] if isinstance(values["line"], int) else row.line
+    rejected = Row(str(values["file"]), line, str(values["raw"]).encode(errors="replace"))
+    if isinstance(values.get("values"), dict):
+        return rejected._replace(values=values["values"])
+    parsed = parse(rejected)
+    # Of a row that still cannot be read (no JSON, a file cut short) the first reason says more.
+    return parsed if parsed.error is None else parsed._replace(error=str(values["reason"]))
+
+
 def _string(values: Mapping[str, Any], name: str) -> str:
     value = values.get(name)
     if value is None:
@@ -155,7 +207,13 @@ def _string(values: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _doc_id(values: Mapping[str, Any], name: str) -> str:
+def _first_string(values: Mapping[str, Any], names: Iterable[str]) -> str:
+    """The first of these fields that holds a text."""
+    return next(filter(None, (_string(values, name) for name in names)), "")
+
+
+def _doc_id(values: Mapping[str, Any], names: Sequence[str]) -> str:
+    name = next((name for name in names if values.get(name) is not None), names[0])
     value = values.get(name)
     # A whole number reads the same everywhere; 1.0 and true do not.
     if isinstance(value, int) and not isinstance(value, bool):
@@ -169,13 +227,42 @@ def _doc_id(values: Mapping[str, Any], name: str) -> str:
 
 
 def _metadata(values: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
-    language = [name for name in layout.language_fields if values.get(name)][:1]
-    known = {layout.id_field, layout.title_field, layout.text_field, layout.url_field, *language}
+    known = {layout.url_field}
+    for names in (layout.id_fields, layout.language_fields, layout.title_fields, layout.text_fields):
+        known.update([name for name in names if values.get(name)][:1])
     given = values.get(_METADATA_FIELD)
-    found = {name: value for name, value in values.items() if name not in known and value not in (None, "")}
+    found = {
+        name: _typed(name, value, layout.types)
+        for name, value in values.items()
+        if name not in known and value not in (None, "")
+    }
     if isinstance(given, dict):
         del found[_METADATA_FIELD]
         return found | given
     if given is not None and not isinstance(given, str):
         raise BadDocument(f"field {_METADATA_FIELD!r} is {json_type(given)}, not an object")
     return found
+
+
+def _typed(name: str, value: Any, types: Mapping[str, str]) -> Any:
+    if name not in types or not isinstance(value, str):
+        return value
+    try:
+        return _TYPES[types[name]](value.strip())
+    except (ValueError, KeyError):
+        raise BadDocument(f"field {name!r} is {value[:50]!r}, which is no {types[name]}; mend it or its type") from None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+_TYPES: Mapping[str, Callable[[str], Any]] = {
+    "int": int,
+    "float": _finite,
+    "bool": lambda text: {"true": True, "false": False, "1": True, "0": False}[text.lower()],
+    "list": lambda text: [part.strip() for part in text.split("|") if part.strip()],
+}

@@ -1,69 +1,54 @@
-"""Brings the documents of files into an index: counts words, encodes, writes, and reports what became of each one."""
+"""Brings the documents of files into an index, so that a run which is killed at any moment can go on: counts words,
+encodes, writes, and reports what became of each row."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
-from ingest.documents import Layout, Record, check_sources, read_records
-from ingest.files import Source
+from ingest.agreement import disagreement
+from ingest.checkpoint import Checkpoint, Identity
+from ingest.counting import count_words
+from ingest.documents import Layout, check_sources
+from ingest.encoding import RowEncoder
+from ingest.files import Row, Source, read_rows
 from ingest.progress import Progress, no_progress
 from ingest.rejects import RejectFile, default_reject_path
-from reranker.documents import EncodedDocument
+from ingest.summary import Summary
+from ingest.workers import Workers
+from ingest.writing import Writing
 from reranker.embeddings import Embeddings
-from reranker.encoding import encode
 from reranker.errors import NotFound, StoreUnavailable
-from reranker.idf import DocumentFrequencies, FrequencyCounter, IdfTable
-from reranker.languages import language_code
-from reranker.stores.protocol import IndexDescription, Store, check_index_name, check_versions
-
-# Often enough for a bar that moves, seldom enough to cost nothing.
-_DOCUMENTS_A_REPORT = 50
+from reranker.idf import IdfTable
+from reranker.stores.names import check_index_name, unversioned_name
+from reranker.stores.protocol import IndexDescription, Store, check_versions
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """What became of the input.
+class Options:
+    """How an ingest is done.
 
     Attributes:
-        read: rows read; each is indexed, rejected or unconfirmed.
-        indexed: documents that the store confirmed.
-        without_known_words: of these, how many have no word with an embedding (only BM25 finds them).
-        languages: documents indexed, by language.
-        rejects: the file of the rejected rows; None where there are none.
-        unconfirmed: documents that were on their way when the store failed; they may be in the index or not.
-        first_unconfirmed: where the first of them stands, `file:line`.
-        failure: why the run ended before the input did; None where it did not.
+        layout: where the parts of a document stand in a row.
+        rebuild: whether to write a new version of the index, which takes the place of the one before when it is whole.
+        rejects: where rejected rows go; `default_reject_path` where it is None.
+        checkpoints: folder of the checkpoints; None keeps none, so that a run that is killed begins anew.
+        limit: rows to read; None reads all.
+        dry_run: whether to read and check everything and write nothing but the rejects.
+        n_workers: processes that encode; None takes one a core.
     """
 
-    index: str
-    read: int
-    indexed: int
-    rejected: int
-    without_known_words: int
-    languages: dict[str, int]
-    seconds: float
-    rejects: Path | None
-    unconfirmed: int = 0
-    first_unconfirmed: str | None = None
-    failure: str | None = None
-
-    @property
-    def documents_per_second(self) -> float:
-        return self.indexed / self.seconds if self.seconds > 0 else 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self) | {
-            "rejects": str(self.rejects) if self.rejects else None,
-            "seconds": round(self.seconds, 3),
-            "documents_per_second": round(self.documents_per_second, 1),
-        }
+    layout: Layout = field(default_factory=Layout)
+    rebuild: bool = False
+    rejects: Path | None = None
+    checkpoints: Path | None = None
+    limit: int | None = None
+    dry_run: bool = False
+    n_workers: int | None = None
 
 
 def ingest(
@@ -71,23 +56,19 @@ def ingest(
     store: Store,
     index: str,
     embeddings: Embeddings,
+    options: Options = Options(),
     *,
-    layout: Layout = Layout(),
-    rebuild: bool = False,
-    rejects: Path | None = None,
     progress: Progress = no_progress,
     clock: Callable[[], float] = time.monotonic,
 ) -> Summary:
     """Reads the files, twice where document frequencies have to be counted first, and writes their documents.
 
-    The idf of a language is counted when its first documents come, over all of that run, and stays: the documents
-    that came later would have other weights than those before them. `rebuild` counts anew.
+    The idf of a language is counted when its first documents come, over all of that run, and stays until it is
+    refreshed: the documents that came later would have other weights than those before them. A rebuild counts anew.
 
     Args:
         index: made where it is missing; documents of ids that it holds are replaced.
-        rebuild: whether to delete the index, which must be ours, and make it anew.
-        rejects: where rejected rows go; `default_reject_path` where it is None.
-        progress: called with the documents done, their number if it is known, and what is being done.
+        progress: called with the rows done, their number if it is known, and what is being done.
 
     Raises:
         BadInput, NotFound: a source, the layout or the reject file is wrong; nothing was written.
@@ -96,27 +77,161 @@ def ingest(
     """
     started = clock()
     check_index_name(index)
-    if layout.default_language is not None:
-        layout = replace(layout, default_language=language_code(layout.default_language))
+    layout = options.layout.checked()
     check_sources(sources, layout)
-    with RejectFile(rejects or default_reject_path(sources), sources) as reject_file:
-        exists = _can_be_written(store, index, embeddings, rebuild)
-        known = store.idf(index) if exists and not rebuild else IdfTable()
+    exists = _can_be_written(store, index, embeddings, options.rebuild)
+    identity = Identity(
+        store.address,
+        index,
+        [source.identity() for source in sources],
+        {
+            "layout": asdict(layout),
+            "rebuild": options.rebuild,
+            "limit": options.limit,
+            "embeddings": embeddings.version,
+            "rejects": None if options.rejects is None else str(options.rejects.resolve()),
+        },
+    )
+    with (
+        Checkpoint(None if options.dry_run else options.checkpoints, identity) as checkpoint,
+        Workers(embeddings, options.n_workers or os.cpu_count() or 1) as workers,
+    ):
+        run = _Run(sources, store, index, embeddings, options, layout, checkpoint, workers, progress)
+        run.forget_what_is_gone()
+        reject_path = options.rejects or default_reject_path(sources)
+        with RejectFile(reject_path, sources, checkpoint.settled.reject_bytes) as rejects:
+            return run.run(exists, rejects, lambda: clock() - started)
+
+
+class _Run:
+    """One ingest, from wherever its checkpoint stands."""
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        store: Store,
+        index: str,
+        embeddings: Embeddings,
+        options: Options,
+        layout: Layout,
+        checkpoint: Checkpoint,
+        workers: Workers[Embeddings],
+        progress: Progress,
+    ) -> None:
+        self._sources = sources
+        self._store = store
+        self._index = index
+        self._embeddings = embeddings
+        self._options = options
+        self._layout = layout
+        self._checkpoint = checkpoint
+        self._progress = progress
+        self._workers = workers
+        self._previous: str | None = None
+
+    def forget_what_is_gone(self) -> None:
+        """Begins anew where the index that an earlier run wrote to is no longer there."""
+        target = self._checkpoint.target
+        if target is None:
+            return
+        try:
+            self._store.describe(target)
+        except NotFound:
+            self._checkpoint.start_over()
+
+    def run(self, exists: bool, rejects: RejectFile, seconds: Callable[[], float]) -> Summary:
+        """Counts, writes, and changes versions; `exists` says whether the index was there."""
+        is_new = self._options.rebuild or not exists
+        known = IdfTable() if is_new else self._store.idf(self._index)
         # A language without embeddings has no known words, and so nothing to weigh.
-        missing = [language for language in embeddings.languages if language not in known.languages]
-        counted = _count(sources, layout, embeddings, missing, progress) if missing or not exists else None
-        run = _Run(store, index, embeddings, reject_file, progress, counted.n_documents if counted else None)
-        if counted is None or counted.n_documents:
-            if rebuild and exists:
-                store.drop(index)
-            if rebuild or not exists:
-                store.create(index, IndexDescription(embeddings.version, embeddings.dim))
-            if counted is not None and counted.languages:
-                known = IdfTable({**known.languages, **counted.languages})
-                store.save_idf(index, known)
-        # With no document at all only the rejects are left to write: no index is made, or deleted, for nothing.
-        run.write(sources, layout, known)
-        return run.summary(clock() - started)
+        missing = [language for language in self._embeddings.languages if language not in known.languages]
+        if (missing or is_new) and not self._options.dry_run:
+            counted = count_words(self._rows, self._layout, missing, self._checkpoint, self._workers, self._progress)
+            known = IdfTable({**known.languages, **counted})
+        resumed_at = self._checkpoint.settled.n_rows
+        is_idle = self._options.dry_run or self._checkpoint.n_documents == 0
+        target = None if is_idle else self._target(is_new, exists)
+        if target is not None and missing and known.languages:
+            self._store.save_idf(target, known)
+        prepare = None if target is None else self._store.preparer(target)
+        encoder = RowEncoder(self._layout, known, prepare)
+        writing = Writing(self._store, target, self._checkpoint, rejects, self._progress)
+        failure = writing.write(self._rows(resumed_at), encoder, self._workers)
+        if failure is None and target is not None:
+            failure = self._finish(target, writing)
+        if failure is None:
+            self._checkpoint.finish()
+        return self._summary(writing, rejects, seconds(), resumed_at, failure, target)
+
+    def _rows(self, first: int) -> Iterator[Row]:
+        rows = chain.from_iterable(read_rows(source) for source in self._sources)
+        return islice(rows, first, self._options.limit)
+
+    def _target(self, is_new: bool, exists: bool) -> str:
+        """The index to write to, by its own name, so that a change of versions meanwhile leads nothing astray."""
+        target = self._checkpoint.target
+        if target is None:
+            if is_new:
+                description = IndexDescription(self._embeddings.version, self._embeddings.dim)
+                target = self._store.stage(self._index, description)
+            else:
+                target = _serving_version(self._store, self._index) or self._index
+            self._checkpoint.choose_target(target)
+        if not exists:
+            self._store.promote(self._index, target)  # there is nothing that it could take the place of
+        return target
+
+    def _finish(self, target: str, writing: Writing) -> str | None:
+        """Makes all visible and lets a new version serve, if it is as it should be; why not, or None."""
+        try:
+            self._store.refresh(target)
+            if not self._options.rebuild:
+                return None
+            before = _serving_version(self._store, self._index)
+            if before == target:
+                return None  # there was none before it, or an earlier run was killed just after this
+            sample = [doc_id for _, doc_id in writing.settled.sample]
+            problem = disagreement(self._store, target, writing.settled.n_indexed, sample)
+            if problem is not None:
+                return (
+                    f"the new version {target} is not put in place, because {problem}; look at it under its own name; "
+                    f"`sinkrank ingest rollback --index {self._index} --to {target}` puts it in place all the same"
+                )
+            self._store.promote(self._index, target)
+            self._previous = before or unversioned_name(self._index)
+            _drop_others(self._store, self._index, {target, self._previous})
+        except StoreUnavailable as error:
+            return str(error)
+        return None
+
+    def _summary(
+        self,
+        writing: Writing,
+        rejects: RejectFile,
+        seconds: float,
+        resumed_at: int,
+        failure: str | None,
+        target: str | None,
+    ) -> Summary:
+        settled = writing.settled
+        return Summary(
+            index=self._index,
+            read=settled.n_rows + writing.n_unconfirmed,
+            indexed=settled.n_indexed,
+            rejected=settled.n_rejected,
+            without_known_words=settled.n_without_known_words,
+            languages=dict(sorted(settled.languages.items())),
+            seconds=seconds,
+            rejects=rejects.path if settled.n_rejected else None,
+            resumed_at=resumed_at,
+            unconfirmed=writing.n_unconfirmed,
+            first_unconfirmed=writing.first_unconfirmed,
+            failure=failure,
+            checkpoint=self._checkpoint.path if failure else None,
+            version=target if target != self._index else None,
+            previous_version=self._previous,
+            is_dry_run=self._options.dry_run,
+        )
 
 
 def _can_be_written(store: Store, index: str, embeddings: Embeddings, rebuild: bool) -> bool:
@@ -130,106 +245,12 @@ def _can_be_written(store: Store, index: str, embeddings: Embeddings, rebuild: b
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    n_documents: int
-    languages: dict[str, DocumentFrequencies]
+def _serving_version(store: Store, index: str) -> str | None:
+    return next((version.name for version in store.versions(index) if version.is_serving), None)
 
 
-def _count(
-    sources: Sequence[Source], layout: Layout, embeddings: Embeddings, languages: Sequence[str], progress: Progress
-) -> _Counted:
-    """Document frequencies of those of these languages that the sources have documents in."""
-    counters: dict[str, FrequencyCounter] = {}
-    n_documents = 0
-    for record in read_records(sources, layout):
-        document = record.document
-        if document is None:
-            continue
-        n_documents += 1
-        if n_documents % _DOCUMENTS_A_REPORT == 0:
-            progress(n_documents, None, "counting words")
-        if document.language in languages:
-            counter = counters.setdefault(document.language, FrequencyCounter())
-            counter.add(embeddings.bag(document.full_text, document.language))
-    progress(n_documents, n_documents, "counting words")
-    return _Counted(n_documents, {language: counter.result() for language, counter in counters.items()})
-
-
-class _Run:
-    """Streams encoded documents into the store and keeps account of each until the store has confirmed it."""
-
-    def __init__(
-        self,
-        store: Store,
-        index: str,
-        embeddings: Embeddings,
-        reject_file: RejectFile,
-        progress: Progress,
-        n_documents: int | None,
-    ) -> None:
-        self._store = store
-        self._index = index
-        self._embeddings = embeddings
-        self._reject_file = reject_file
-        self._progress = progress
-        self._n_documents = n_documents
-        self._pending: dict[str, tuple[Record, EncodedDocument]] = {}
-        self._n_read = 0
-        self._n_without_known_words = 0
-        self._languages: Counter[str] = Counter()
-        self._failure: str | None = None
-
-    def write(self, sources: Sequence[Source], layout: Layout, idf: IdfTable) -> None:
-        records = read_records(sources, layout)
-        with closing(self._encoded(records, idf)) as documents:
-            if self._n_documents == 0:
-                for _ in documents:  # there is none; the rejects are written on the way
-                    pass
-                return
-            try:
-                for result in self._store.write(self._index, documents):
-                    self._settle(*self._pending.pop(result.doc_id), result.error)
-                self._store.refresh(self._index)
-                if self._pending:
-                    raise StoreUnavailable(f"{self._store.address} did not answer for {len(self._pending)} documents")
-            except StoreUnavailable as error:
-                self._failure = str(error)
-        n_indexed = self._languages.total()
-        self._progress(n_indexed, n_indexed, "indexing")
-
-    def _encoded(self, records: Iterator[Record], idf: IdfTable) -> Generator[EncodedDocument, None, None]:
-        for record in records:
-            self._n_read += 1
-            if record.document is None:
-                self._reject_file.add(record, record.reason or "not a document")
-                continue
-            encoded = encode(record.document, self._embeddings, idf)
-            self._pending[record.document.doc_id] = (record, encoded)
-            yield encoded
-
-    def _settle(self, record: Record, encoded: EncodedDocument, error: str | None) -> None:
-        if error is not None:
-            self._reject_file.add(record, error)
-            return
-        self._languages[encoded.document.language] += 1
-        self._n_without_known_words += not len(encoded.bag)
-        n_indexed = self._languages.total()
-        if n_indexed % _DOCUMENTS_A_REPORT == 0:
-            self._progress(n_indexed, self._n_documents, "indexing")
-
-    def summary(self, seconds: float) -> Summary:
-        first = next((record.row for record, _ in self._pending.values()), None)
-        return Summary(
-            index=self._index,
-            read=self._n_read,
-            indexed=self._languages.total(),
-            rejected=self._reject_file.count,
-            without_known_words=self._n_without_known_words,
-            languages=dict(sorted(self._languages.items())),
-            seconds=seconds,
-            rejects=self._reject_file.path if self._reject_file.count else None,
-            unconfirmed=len(self._pending),
-            first_unconfirmed=f"{first.file}:{first.line}" if first else None,
-            failure=self._failure,
-        )
+def _drop_others(store: Store, index: str, kept: set[str]) -> None:
+    """Drops versions that are older, or were left by rebuilds that came to nothing."""
+    for version in store.versions(index):
+        if version.name not in kept:
+            store.drop(version.name)

@@ -8,40 +8,51 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, BinaryIO, Self
 
-from ingest.documents import Record
-from ingest.files import STDIN, Source
+from ingest.files import STDIN, Row, Source
 from reranker.errors import BadInput
 
 
 def default_reject_path(sources: Iterable[Source]) -> Path:
-    """`<first input>.rejects.jsonl`; for standard input `stdin.rejects.jsonl` in the working folder."""
+    """`<first input>.rejects.jsonl`; for standard input `stdin.rejects.jsonl` and for an index `INDEX.rejects.jsonl` in
+    the working folder."""
     name = next(iter(sources)).name
-    return Path(f"{'stdin' if name == STDIN else name}.rejects.jsonl")
+    if "://" in name:
+        name = name.rpartition("/")[2]
+    return Path(f"{'stdin' if name == STDIN else name.rstrip('/')}.rejects.jsonl")
 
 
 class RejectFile:
     """A JSONL file of `{"file", "line", "id", "reason", "raw"}`, made (over an older one) at the first reject only.
 
-    `raw` is the row as it stood in its file; where that was not UTF-8, its bytes stand in `raw_base64` too.
+    `raw` is the row as it stood in its file; where that was not UTF-8, its bytes stand in `raw_base64` too. Rows that
+    are no JSON objects have their fields in `values` as well. The file, mended or not, can be ingested as it is.
 
     Attributes:
-        count: rows rejected so far.
+        n_bytes: how long the file is.
     """
 
-    def __init__(self, path: Path, sources: Iterable[Source]) -> None:
+    def __init__(self, path: Path, sources: Iterable[Source], n_bytes: int = 0) -> None:
         """
+        Args:
+            n_bytes: how much of the file an earlier run has written that this one goes on with.
+
         Raises:
             BadInput: the file could not be written, or is one of the inputs; known before the run, not in its middle.
         """
         self.path = path
-        self.count = 0
-        self._file: TextIO | None = None
+        self.n_bytes = n_bytes
+        self._file: BinaryIO | None = None
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise BadInput(f"rejected rows cannot be written to {str(path)!r}; name another file with --rejects")
         if any(path.exists() and path.samefile(source.path) for source in sources):
             raise BadInput(f"{str(path)!r} is an input, so it cannot take rejected rows; name another with --rejects")
+        if n_bytes and (not path.exists() or path.stat().st_size < n_bytes):
+            raise BadInput(
+                f"{str(path)!r} has lost rows that an earlier part of this run rejected; put it back, or delete the "
+                f"checkpoint to begin anew"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -52,21 +63,30 @@ class RejectFile:
         if self._file is not None:
             self._file.close()
 
-    def add(self, record: Record, reason: str) -> None:
+    def add(self, row: Row, doc_id: str | None, reason: str) -> None:
         """Writes one row, and out to the file at once: a run that is killed has lost none."""
         if self._file is None:
-            self._file = self.path.open("w", encoding="utf-8")
-        row: dict[str, Any] = {
-            "file": record.row.file,
-            "line": record.row.line,
-            "id": record.doc_id,
-            "reason": reason,
-            "raw": record.row.raw.decode(errors="backslashreplace"),
-        }
-        try:
-            record.row.raw.decode()
-        except UnicodeDecodeError:
-            row["raw_base64"] = base64.b64encode(record.row.raw).decode("ascii")
-        self._file.write(json.dumps(row) + "\n")
+            self._file = self.path.open("r+b" if self.n_bytes else "wb")
+            self._file.truncate(self.n_bytes)
+            self._file.seek(self.n_bytes)
+        line = json.dumps(_as_json(row, doc_id, reason)).encode() + b"\n"
+        self._file.write(line)
         self._file.flush()
-        self.count += 1
+        self.n_bytes += len(line)
+
+
+def _as_json(row: Row, doc_id: str | None, reason: str) -> dict[str, Any]:
+    rejected: dict[str, Any] = {
+        "file": row.file,
+        "line": row.line,
+        "id": doc_id,
+        "reason": reason,
+        "raw": row.raw.decode(errors="backslashreplace"),
+    }
+    if row.values is not None and not row.raw.lstrip().startswith(b"{"):
+        rejected["values"] = row.values
+    try:
+        row.raw.decode()
+    except UnicodeDecodeError:
+        rejected["raw_base64"] = base64.b64encode(row.raw).decode("ascii")
+    return rejected

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,15 @@ OTHER_LANGUAGE = "other"
 _DIMENSION = {"opensearch": "dimension", "elasticsearch": "dims"}
 
 
+# Fields that came after the first mapping; an index made before is given them when it is next written to.
+ADDED_FIELDS: Mapping[str, Any] = {"weights": {"type": "keyword"}}
+
+
 def index_definition(
-    distribution: str, description: IndexDescription, language_analyzers: bool = True
+    distribution: str,
+    description: IndexDescription,
+    language_analyzers: bool = True,
+    version_of: str | None = None,
 ) -> dict[str, Any]:
     """The body that creates an index.
 
@@ -35,15 +43,48 @@ def index_definition(
         distribution: of `DISTRIBUTIONS`.
         description: gives the dimension, and is kept as `_meta`.
         language_analyzers: False takes `standard` for every language, for a node without the module analysis-common.
+        version_of: the index that this is to be a version of.
     """
     definition = copy.deepcopy(_read(distribution))
-    definition["mappings"]["_meta"] = description.as_meta()
+    definition["mappings"]["_meta"] = description.as_meta(version_of)
     definition["mappings"]["properties"]["nbow"][_DIMENSION[distribution]] = description.dim
     if not language_analyzers:
         for field in TEXT_FIELDS:
             for language in definition["mappings"]["properties"][field]["properties"].values():
                 language["analyzer"] = "standard"
     return definition
+
+
+def mapping_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """The fields of a mapping that are missing from another, or that it defines in another way. Left out are fields of
+    the metadata, which come with the documents, and `ADDED_FIELDS`, which come with the next writing.
+
+    Args:
+        found: an index's mapping, as an engine shows it.
+        wanted: as `index_definition` makes it.
+    """
+    there, here = dict(_fields(found)), dict(_fields(wanted))
+    missing = [f"no field {name}" for name in here if name not in there and name not in ADDED_FIELDS]
+    # An engine adds what it takes for granted, so that only what we ask for is compared.
+    changed = [
+        f"field {name} has {option} {there[name].get(option)!r} instead of {value!r}"
+        for name, options in here.items()
+        if name in there
+        for option, value in options.items()
+        if option in ("type", "analyzer", _DIMENSION["opensearch"], _DIMENSION["elasticsearch"])
+        and there[name].get(option) != value
+    ]
+    return missing + changed
+
+
+def _fields(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each field by its dotted name with its options, sub-fields too."""
+    for section in ("properties", "fields"):
+        for name, options in mapping.get(section, {}).items():
+            if "type" in options and options["type"] != "object":
+                yield prefix + name, options
+            if prefix + name != "metadata":
+                yield from _fields(options, f"{prefix}{name}.")
 
 
 @cache

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,13 @@ from numpy.typing import NDArray
 
 from reranker.errors import BadInput
 
-_PACKED_FORMAT = 1
+# Format 1 had no hashes of unknown tokens.
+_PACKED_FORMAT = 2
+_OLD_FORMAT = 1
+_NO_HASHES = 65_535
+
+# Distinct unknown tokens of one text whose hashes are kept, 4 bytes each: a page has a few tens, a log file any number.
+MAX_UNKNOWN_HASHES = 2_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,11 +30,14 @@ class BagOfWords:
         term_ids: (m,) int32, distinct, ascending; rows of one embedding store.
         counts: (m,) int32, occurrences of each term, at least 1.
         n_unknown: tokens of the text that have no embedding.
+        unknown_hashes: (k,) uint32, distinct, ascending: `unknown_hash` of these tokens, by which a name or number
+            that no embedding knows can still be found; None: not known (a bag that was packed without them).
     """
 
     term_ids: NDArray[np.int32]
     counts: NDArray[np.int32]
     n_unknown: int = 0
+    unknown_hashes: NDArray[np.uint32] | None = None
 
     def __len__(self) -> int:
         return len(self.term_ids)
@@ -82,14 +92,28 @@ class WeightedBags:
         )
 
 
+def unknown_hash(token: str) -> int:
+    """What stands for a token without an embedding, 0 to 2^32 - 1, the same in every process: CRC-32 of its UTF-8."""
+    return zlib.crc32(token.encode(errors="surrogatepass"))  # half a pair comes in from JSON
+
+
+def unknown_hashes(tokens: Iterable[str]) -> NDArray[np.uint32]:
+    """The distinct hashes of some tokens, ascending; of more than `MAX_UNKNOWN_HASHES` the smallest."""
+    return np.array(sorted({unknown_hash(token) for token in tokens})[:MAX_UNKNOWN_HASHES], dtype=np.uint32)
+
+
 def pack(bag: BagOfWords) -> str:
-    """A bag as base64 text for an index: a format byte, the unknown tokens (uint32), the term ids (uint32), the counts
-    (uint16), little-endian. A count over 65,535 is kept as 65,535."""
+    """A bag as base64 text for an index, little-endian: a format byte, the number of unknown tokens (uint32), of their
+    hashes (uint16, 65,535 for none known), the hashes (uint32), the term ids (uint32), the counts (uint16). A count
+    over 65,535 is kept as 65,535."""
     counts = np.minimum(bag.counts, np.iinfo(np.uint16).max).astype("<u2")
+    hashes = bag.unknown_hashes
     raw = b"".join(
         [
             bytes([_PACKED_FORMAT]),
             np.uint32(bag.n_unknown).astype("<u4").tobytes(),
+            np.uint16(_NO_HASHES if hashes is None else len(hashes)).astype("<u2").tobytes(),
+            b"" if hashes is None else hashes.astype("<u4").tobytes(),
             bag.term_ids.astype("<u4").tobytes(),
             counts.tobytes(),
         ]
@@ -98,22 +122,34 @@ def pack(bag: BagOfWords) -> str:
 
 
 def unpack(packed: str) -> BagOfWords:
-    """The bag that `pack` wrote.
+    """The bag that `pack` wrote, in this format or the one before.
 
     Raises:
-        BadInput: the text is not base64 or not of this format.
+        BadInput: the text is not base64 or not of such a format.
     """
     try:
         raw = base64.b64decode(packed, validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadInput(f"a packed bag of words is not base64 ({error}); index the document again") from error
-    if len(raw) < 5 or raw[0] != _PACKED_FORMAT or (len(raw) - 5) % 6:
+    n_hashes, start = _hashes(raw)
+    if start > len(raw) or (len(raw) - start) % 6:
         raise BadInput(
             f"a packed bag of words of {len(raw)} bytes is not of format {_PACKED_FORMAT}; index the document again"
         )
-    n_terms = (len(raw) - 5) // 6
+    n_terms = (len(raw) - start) // 6
     return BagOfWords(
-        term_ids=np.frombuffer(raw, "<u4", n_terms, 5).astype(np.int32),
-        counts=np.frombuffer(raw, "<u2", n_terms, 5 + 4 * n_terms).astype(np.int32),
+        term_ids=np.frombuffer(raw, "<u4", n_terms, start).astype(np.int32),
+        counts=np.frombuffer(raw, "<u2", n_terms, start + 4 * n_terms).astype(np.int32),
         n_unknown=int(np.frombuffer(raw, "<u4", 1, 1)[0]),
+        unknown_hashes=None if n_hashes is None else np.frombuffer(raw, "<u4", n_hashes, 7).astype(np.uint32),
     )
+
+
+def _hashes(raw: bytes) -> tuple[int | None, int]:
+    """How many hashes a packed bag holds, and where its terms begin: behind its end where it is none."""
+    if len(raw) >= 5 and raw[0] == _OLD_FORMAT:
+        return None, 5
+    if len(raw) < 7 or raw[0] != _PACKED_FORMAT:
+        return None, len(raw) + 1
+    n_hashes = int(np.frombuffer(raw, "<u2", 1, 5)[0])
+    return (None, 7) if n_hashes == _NO_HASHES else (n_hashes, 7 + 4 * n_hashes)

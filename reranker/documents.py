@@ -35,11 +35,13 @@ class EncodedDocument:
 
     Attributes:
         nbow: (dim,) float32, L2-normalised; None where no word is known (a cosine field refuses a zero vector).
+        weights_version: of the document frequencies that `nbow` was weighed with; empty where it is not known.
     """
 
     document: Document
     bag: BagOfWords
     nbow: NDArray[np.float32] | None
+    weights_version: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,22 +49,55 @@ class DocumentFrequencies:
 class FrequencyCounter:
     """Counts document frequencies one bag at a time; memory grows with the largest term id, not with the documents."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: DocumentFrequencies | None = None) -> None:
+        """
+        Args:
+            start: what was counted before.
+        """
         self._counts = np.zeros(1024, dtype=np.int32)
         self._n_documents = 0
+        if start is not None:
+            self._make_room(start.term_ids)
+            self._counts[start.term_ids] = start.counts
+            self._n_documents = start.n_documents
 
     def add(self, bag: BagOfWords) -> None:
+        self.add_terms(bag.term_ids)
+
+    def add_terms(self, term_ids: NDArray[np.int32]) -> None:
+        """Counts one document by its distinct terms, ascending."""
         self._n_documents += 1
-        if not len(bag):
-            return
-        largest = int(bag.term_ids[-1])
-        if largest >= len(self._counts):
+        self._make_room(term_ids)
+        self._counts[term_ids] += 1  # they are distinct, so no count is lost
+
+    def _make_room(self, term_ids: NDArray[np.int32]) -> None:
+        if len(term_ids) and (largest := int(term_ids[-1])) >= len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros(largest + 1, dtype=np.int32)])
-        self._counts[bag.term_ids] += 1  # term ids of a bag are distinct, so no count is lost
 
     def result(self) -> DocumentFrequencies:
         term_ids = np.flatnonzero(self._counts).astype(np.int32)
         return DocumentFrequencies(self._n_documents, term_ids, self._counts[term_ids])
+
+
+class DenseWeights:
+    """Weighs many bags of one language: as `IdfTable.weigh`, with the idf of every term at hand.
+
+    Args:
+        frequencies: of the language; None gives tf alone.
+    """
+
+    def __init__(self, frequencies: DocumentFrequencies | None) -> None:
+        self._idf: NDArray[np.float64] | None = None
+        if frequencies is not None:
+            n_terms = int(frequencies.term_ids[-1]) + 1 if len(frequencies.term_ids) else 0
+            # The last one stands for all terms that were never counted.
+            self._idf = frequencies.idf(np.arange(n_terms + 1, dtype=np.int32))
+
+    def weigh(self, bag: BagOfWords) -> WeightedBag:
+        """tf·idf weights that sum to 1."""
+        if self._idf is None:
+            return _normalized(bag, bag.counts.astype(np.float64))
+        return _normalized(bag, bag.counts * self._idf[np.minimum(bag.term_ids, len(self._idf) - 1)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +117,33 @@ class IdfTable:
             digest.update(frequencies.counts.tobytes())
         return digest.hexdigest()
 
+    def weights_version(self, language: str) -> str:
+        """A hash of one language's figures: it stays the same when other languages come. Empty without figures."""
+        frequencies = self.languages.get(language)
+        return "" if frequencies is None else IdfTable({language: frequencies}).version
+
     def weigh(self, bag: BagOfWords, language: str) -> WeightedBag:
         """tf·idf weights that sum to 1; terms of no weight are left out.
 
         With no statistics of the language, or where every word of the bag stands in every document (so that each idf
         is 0), the weights are tf alone: the words are all there is to go by.
         """
-        counts = bag.counts.astype(np.float64)
         frequencies = self.languages.get(language)
-        weights = counts if frequencies is None else counts * frequencies.idf(bag.term_ids)
-        if not weights.any():
-            weights = counts
-        kept = weights > 0
-        total = weights.sum()
-        return WeightedBag(bag.term_ids[kept], weights[kept] / total if total > 0 else weights[kept])
+        if frequencies is None:
+            return _normalized(bag, bag.counts.astype(np.float64))
+        return _normalized(bag, bag.counts * frequencies.idf(bag.term_ids))
 
     def with_language(self, language: str, frequencies: DocumentFrequencies) -> IdfTable:
         """A table with one language's figures added or replaced."""
         return IdfTable({**self.languages, language: frequencies})
+
+
+def _normalized(bag: BagOfWords, weights: NDArray[np.float64]) -> WeightedBag:
+    if not len(bag):
+        return WeightedBag(bag.term_ids, weights)
+    if weights.min() > 0:
+        return WeightedBag(bag.term_ids, weights / weights.sum())
+    if not weights.any():
+        weights = bag.counts.astype(np.float64)
+    kept = weights > 0
+    return WeightedBag(bag.term_ids[kept], weights[kept] / weights.sum())

@@ -17,7 +17,8 @@ from sinkrank.commands.demo import demo
 from sinkrank.commands.doctor import doctor
 from sinkrank.commands.embeddings import app as embeddings_app
 from sinkrank.commands.explain import explain
-from sinkrank.commands.ingest import ingest
+from sinkrank.commands.ingest import app as ingest_app
+from sinkrank.commands.pipeline import app as pipeline_app
 from sinkrank.commands.search import search
 from sinkrank.commands.serve import serve
 from sinkrank.evaluate import evaluate
@@ -88,9 +89,10 @@ def _main(
 
 app.command()(demo)
 app.command()(serve)
-app.command()(ingest)
+app.add_typer(ingest_app, name="ingest")
 app.command()(search)
 app.command()(explain)
 app.add_typer(embeddings_app, name="embeddings")
+app.add_typer(pipeline_app, name="pipeline")
 app.command()(evaluate)
 app.command()(doctor)

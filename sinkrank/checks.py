@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ingest.checkpoint import unfinished
+from ingest.staleness import stale_parts
 from reranker.embeddings import Embeddings
 from reranker.errors import SinkrankError
 from reranker.settings import SETTINGS_FILE, LoadedSettings, Settings, load_settings
@@ -44,6 +46,7 @@ def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = Fals
     embeddings, check = _embeddings(loaded.settings, quick)
     checks.append(check)
     checks += _store(loaded.settings, embeddings)
+    checks += _unfinished(loaded.settings)
     if not quick:
         checks.append(_kernel())
     return checks
@@ -96,13 +99,33 @@ def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
         made = store.describe(name)
         if embeddings is not None:
             check_versions(name, made, embeddings, store.address)
-        idf = sorted(store.idf(name).languages)
-        found = f"{store.count(name):,} documents, idf of {', '.join(idf) or 'no language'}"
+        idf = store.idf(name)
+        found = f"{store.count(name):,} documents, idf of {', '.join(sorted(idf.languages)) or 'no language'}"
+        stale = [] if embeddings is None else list(stale_parts(store, name, embeddings, idf))
+        found += _versions(store, name)
     except SinkrankError as error:
         return Check(label, False, str(error))
     if embeddings is None:
         return Check(label, False, f"{found}; made with embeddings of version {made.embeddings_version}, none are here")
-    return Check(label, True, found)
+    return Check(label, not stale, "; ".join([found, *stale]))
+
+
+def _versions(store: Store, name: str) -> str:
+    versions = store.versions(name)
+    others = [version.name for version in versions if not version.is_serving]
+    serving = "".join(f", version {version.name}" for version in versions if version.is_serving)
+    return f"{serving}, kept beside it {', '.join(others)}" if others else serving
+
+
+def _unfinished(settings: Settings) -> Iterator[Check]:
+    paths = list(unfinished(settings.home / "ingest"))
+    if paths:
+        names = ", ".join(str(path) for path in paths)
+        yield Check(
+            "ingest",
+            False,
+            f"{len(paths)} did not come to their end ({names}); give the same command again, or delete the file",
+        )
 
 
 def _kernel() -> Check:

@@ -17,7 +17,7 @@ from evaluation.corpora import Corpus, CorpusUnavailable, load_libreoffice, load
 from evaluation.corpora.pages import as_documents, by_language, write_jsonl
 from evaluation.trained import digest, open_trained, train_on
 from ingest.files import open_sources
-from ingest.pipeline import ingest
+from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound, StoreUnavailable
 from reranker.search import SearchAnswer, Searcher, SearchRequest
@@ -154,7 +154,7 @@ def _fill(showcase: Showcase, store: Store, embeddings: Embeddings, steps: Steps
         steps(f"indexing {len(rows):,} held-out pages") as progress,
         open_sources([str(documents)]) as sources,
     ):
-        summary = ingest(sources, store, showcase.index, embeddings, rebuild=True, progress=progress)
+        summary = ingest(sources, store, showcase.index, embeddings, Options(rebuild=True), progress=progress)
     if summary.failure is not None or summary.indexed != len(rows):
         reason = summary.failure or f"{summary.rejected} were rejected, with their reasons in {summary.rejects}"
         raise StoreUnavailable(

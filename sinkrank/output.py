@@ -50,7 +50,8 @@ def progress_bars(console: Console | None = None) -> Iterator[Progress]:
 
 
 class _Reporter:
-    """Finds the bar of a description; when another one comes, the last one's is finished, or gone if it was short."""
+    """Finds the bar of a description; when another one comes, the last one's is finished, or gone if it was short. What
+    follows a comma (`indexing, 3 rejected`) may change within a bar."""
 
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
@@ -59,11 +60,12 @@ class _Reporter:
         self._started = 0.0
 
     def __call__(self, done: int, total: int | None, description: str) -> None:
-        if description != self._description or self._task is None:
+        step = description.partition(",")[0]
+        if step != self._description or self._task is None:
             self._finish()
-            self._description, self._started = description, time.monotonic()
+            self._description, self._started = step, time.monotonic()
             self._task = self._bars.add_task(description, total=total)
-        self._bars.update(self._task, completed=done, total=total)
+        self._bars.update(self._task, completed=done, total=total, description=description)
 
     def _finish(self) -> None:
         if self._task is None:

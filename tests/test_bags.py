@@ -7,30 +7,72 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.bags import BagOfWords, WeightedBag, WeightedBags, pack, unpack
+from reranker.bags import (
+    MAX_UNKNOWN_HASHES,
+    BagOfWords,
+    WeightedBag,
+    WeightedBags,
+    pack,
+    unknown_hash,
+    unknown_hashes,
+    unpack,
+)
 from reranker.errors import BadInput
 
 
-def bag(term_ids, counts, n_unknown=0):
-    return BagOfWords(np.array(term_ids, np.int32), np.array(counts, np.int32), n_unknown)
+def bag(term_ids, counts, n_unknown=0, hashes=None):
+    known = None if hashes is None else np.array(hashes, np.uint32)
+    return BagOfWords(np.array(term_ids, np.int32), np.array(counts, np.int32), n_unknown, known)
 
 
 @given(
     st.dictionaries(st.integers(0, 2**31 - 1), st.integers(1, 65_535), max_size=50),
     st.integers(0, 2**32 - 1),
+    st.none() | st.sets(st.integers(0, 2**32 - 1), max_size=50),
 )
-def test_unpack_gives_back_what_was_packed(counts, n_unknown):
+def test_unpack_gives_back_what_was_packed(counts, n_unknown, hashes):
     ids = sorted(counts)
-    found = unpack(pack(bag(ids, [counts[i] for i in ids], n_unknown)))
+    found = unpack(pack(bag(ids, [counts[i] for i in ids], n_unknown, None if hashes is None else sorted(hashes))))
+    if hashes:
+        assert found.unknown_hashes.tolist() == sorted(hashes)
     assert found.term_ids.tolist() == ids
     assert found.counts.tolist() == [counts[i] for i in ids]
     assert found.n_unknown == n_unknown
 
 
 def test_the_packed_form_is_little_endian_and_fixed():
-    # format 1, 2 unknown tokens, term ids 3 and 258, counts 1 and 5: written by hand
-    by_hand = bytes([1, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 0, 0, 1, 0, 5, 0])
-    assert base64.b64decode(pack(bag([3, 258], [1, 5], 2))) == by_hand
+    # format 2, 2 unknown tokens, 1 hash, 0x01020304, term ids 3 and 258, counts 1 and 5: written by hand
+    by_hand = bytes([2, 2, 0, 0, 0, 1, 0, 4, 3, 2, 1, 3, 0, 0, 0, 2, 1, 0, 0, 1, 0, 5, 0])
+    assert base64.b64decode(pack(bag([3, 258], [1, 5], 2, [0x01020304]))) == by_hand
+
+
+def test_a_bag_that_was_packed_without_hashes_is_read_and_has_none():
+    # format 1: 2 unknown tokens, term ids 3 and 258, counts 1 and 5
+    found = unpack(base64.b64encode(bytes([1, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 0, 0, 1, 0, 5, 0])).decode())
+    assert found.term_ids.tolist() == [3, 258]
+    assert found.counts.tolist() == [1, 5]
+    assert found.n_unknown == 2
+    assert found.unknown_hashes is None
+
+
+def test_no_unknown_token_is_not_the_same_as_none_known():
+    assert unpack(pack(bag([3], [1], 0, []))).unknown_hashes.tolist() == []
+    assert unpack(pack(bag([3], [1], 0, None))).unknown_hashes is None
+
+
+def test_a_token_s_hash_is_its_crc_32():
+    assert unknown_hash("123456789") == 0xCBF43926  # the check value of CRC-32 in every catalogue of it
+
+
+def test_half_a_surrogate_pair_has_a_hash():
+    assert unknown_hash("\ud800") != unknown_hash("\ud801")
+
+
+def test_hashes_are_distinct_ascending_and_limited():
+    tokens = [f"token{i}" for i in range(3_000)]
+    found = unknown_hashes([*tokens, *tokens])
+    assert len(found) == MAX_UNKNOWN_HASHES
+    assert (np.diff(found.astype(np.int64)) > 0).all()
 
 
 def test_a_count_that_does_not_fit_is_kept_as_the_largest():
@@ -43,7 +85,9 @@ def test_a_count_that_does_not_fit_is_kept_as_the_largest():
         "",
         "not base64!",
         base64.b64encode(b"\x02\0\0\0\0").decode(),
+        base64.b64encode(b"\x03\0\0\0\0\0\0").decode(),
         base64.b64encode(b"\x01\0\0\0\0\0").decode(),
+        base64.b64encode(b"\x02\0\0\0\0\x05\0").decode(),  # five hashes, none there
     ],
 )
 def test_what_was_not_packed_here_is_refused_with_the_cure(packed):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reranker.bags import BagOfWords
-from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.idf import DenseWeights, DocumentFrequencies, FrequencyCounter, IdfTable
 
 
 def bag(**counts):
@@ -65,3 +65,27 @@ def test_the_version_changes_with_the_figures_and_with_them_alone():
     assert one.version == IdfTable({"en": frequencies()}).version
     assert one.version != IdfTable({"fr": frequencies()}).version
     assert one.version != one.with_language("fr", frequencies()).version
+
+
+def test_dense_weights_are_those_of_the_table() -> None:
+    figures = DocumentFrequencies(4, np.array([1, 3], np.int32), np.array([4, 2], np.int32))
+    table = IdfTable({"en": figures})
+    dense, without = DenseWeights(figures), DenseWeights(None)
+    for term_ids in ([], [1], [3], [0, 1, 3, 9], [1, 2, 3], [7, 100]):
+        bag = BagOfWords(np.array(term_ids, np.int32), np.arange(1, len(term_ids) + 1, dtype=np.int32))
+        for fast, language in ((dense, "en"), (without, "fr")):
+            expected, found = table.weigh(bag, language), fast.weigh(bag)
+            assert found.term_ids.tolist() == expected.term_ids.tolist()
+            assert found.weights.tolist() == expected.weights.tolist()
+            # term 1 stands in every document, so that it has no weight beside others
+            assert (1 in found.term_ids) is (1 in term_ids and (language == "fr" or term_ids == [1]))
+
+
+def test_counting_goes_on_from_what_was_counted() -> None:
+    bags = [BagOfWords(np.array(ids, np.int32), np.ones(len(ids), np.int32)) for ids in ([1], [], [0, 5_000], [1, 2])]
+    first = DocumentFrequencies.count(bags[:2])
+    counter = FrequencyCounter(first)
+    for bag in bags[2:]:
+        counter.add(bag)
+    found = counter.result()
+    assert (found.n_documents, found.term_ids.tolist(), found.counts.tolist()) == (4, [0, 1, 2, 5_000], [1, 2, 1, 1])

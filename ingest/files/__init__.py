@@ -1,6 +1,7 @@
-"""Turns files into rows: JSONL, CSV and TSV, plain or gzipped; one that cannot be read comes out with its reason."""
+"""Turns files of many formats into rows; one that cannot be read comes out with its reason."""
 
 from ingest.files.lines import MAX_ROW_BYTES
+from ingest.files.parsing import parse
 from ingest.files.reading import read_header, read_rows
 from ingest.files.row import REJECT_FIELDS, Row, json_type
 from ingest.files.sources import FORMATS, STDIN, Source, open_sources
@@ -14,6 +15,7 @@ __all__ = [
     "Source",
     "json_type",
     "open_sources",
+    "parse",
     "read_header",
     "read_rows",
 ]

@@ -1,4 +1,4 @@
-"""Turns JSONL into rows."""
+"""Turns JSONL into rows, and a line of it into fields."""
 
 from __future__ import annotations
 
@@ -6,26 +6,41 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
+import orjson
+
 from ingest.files.lines import lines, open_file
-from ingest.files.row import BYTE_ORDER_MARK, Row, json_type, not_utf8
+from ingest.files.row import Row, json_type, not_utf8
 from ingest.files.sources import Source
 
 
 def read_jsonl(source: Source) -> Iterator[Row]:
+    """The lines, not parsed yet: that is left to whoever has the time."""
     with open_file(source.path) as file:
         for line in lines(file):
-            if line.error is not None:
+            if line.error is not None or line.content.strip():
                 yield Row(source.name, line.number, line.content, None, line.error)
-            elif line.content.strip():
-                values, error = _parse_object(line.content, first=line.number == 1)
-                yield Row(source.name, line.number, line.content, values, error)
 
 
-def _parse_object(content: bytes, first: bool) -> tuple[Mapping[str, Any] | None, str | None]:
-    """The fields of a JSON line, or why there are none."""
+def parse_json(row: Row) -> Row:
+    """The row with its fields, or with the reason why there are none."""
     try:
-        text = content.decode()
-        value = json.loads(text.removeprefix(BYTE_ORDER_MARK) if first else text, parse_constant=_refuse_constant)
+        value = orjson.loads(row.raw)
+    except orjson.JSONDecodeError:
+        return row._replace(**_explained(row.raw))
+    if not isinstance(value, dict):
+        return row._replace(error=_no_object(value))
+    return row._replace(values=value)
+
+
+def _explained(content: bytes) -> dict[str, Any]:
+    """Reads a line once more with Python's own parser, which says in words what is wrong."""
+    values, error = _parse_slowly(content)
+    return {"values": values, "error": error}
+
+
+def _parse_slowly(content: bytes) -> tuple[Mapping[str, Any] | None, str | None]:
+    try:
+        value = json.loads(content.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         return None, not_utf8(error)
     except json.JSONDecodeError as error:
@@ -33,10 +48,14 @@ def _parse_object(content: bytes, first: bool) -> tuple[Mapping[str, Any] | None
     except (ValueError, RecursionError) as error:
         return None, f"not JSON that can be read: {error}"
     if not isinstance(value, dict):
-        return None, f"the line holds {json_type(value)}, not an object; write one document a line"
-    if b"\\u" in content and not _is_unicode(value):
+        return None, _no_object(value)
+    if not _is_unicode(value):
         return None, "a string holds half a surrogate pair (\\ud800 to \\udfff), which is no character; mend or drop it"
     return value, None
+
+
+def _no_object(value: object) -> str:
+    return f"the line holds {json_type(value)}, not an object; write one document a line"
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -1,14 +1,18 @@
-"""Opens a file, gzipped or not, and reads its lines; one that is too long or cannot be read comes with its reason."""
+"""Opens a file, packed or not, and reads its lines; one that is too long or cannot be read comes with its reason."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
+
+import zstandard
 
 from reranker.errors import BadInput
 
@@ -17,6 +21,11 @@ MAX_ROW_BYTES = 16 * 2**20
 # What is shown of a row that is longer; the row itself stays in its file.
 _SHOWN_BYTES = 1_000
 _GZIP_MAGIC = b"\x1f\x8b"
+_BZIP2_MAGIC = b"BZh"
+_ZSTANDARD_MAGIC = b"\x28\xb5\x2f\xfd"
+_LONGEST_MAGIC = 4
+_BUFFER_BYTES = 2**17
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +41,15 @@ def lines(file: BinaryIO) -> Iterable[Line]:
     try:
         while content := file.readline(MAX_ROW_BYTES + 1):
             number += 1
+            if number == 1:
+                content = content.removeprefix(_BYTE_ORDER_MARK)
             if len(content) > MAX_ROW_BYTES and not content.endswith(b"\n"):
                 while (more := file.readline(2**20)) and not more.endswith(b"\n"):
                     pass
                 yield Line(number, content[:_SHOWN_BYTES], _too_long())
             else:
                 yield Line(number, content.rstrip(b"\r\n"))
-    except (EOFError, zlib.error, OSError) as error:
+    except (EOFError, zlib.error, zstandard.ZstdError, OSError) as error:
         yield Line(number + 1, b"", f"the file cannot be read from here on ({error}); fetch or write it again")
 
 
@@ -48,13 +59,26 @@ def _too_long() -> str:
 
 @contextmanager
 def open_file(path: Path) -> Iterator[BinaryIO]:
+    """A file's contents, unpacked where they are packed with gzip, Zstandard or bzip2, whatever the file's name says.
+
+    Raises:
+        BadInput: it cannot be opened.
+    """
     try:
         raw = path.open("rb")
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}); check the path and its permissions") from error
-    with raw:
-        if raw.peek(2)[:2] == _GZIP_MAGIC:
-            with gzip.GzipFile(fileobj=raw) as unpacked:
-                yield unpacked  # type: ignore[misc]
-        else:
-            yield raw
+    with raw, ExitStack() as unpacking:
+        yield unpacking.enter_context(_unpacked(raw))
+
+
+def _unpacked(raw: BufferedReader) -> BinaryIO:
+    magic = raw.peek(_LONGEST_MAGIC)
+    if magic.startswith(_GZIP_MAGIC):
+        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+    if magic.startswith(_BZIP2_MAGIC):
+        return cast(BinaryIO, bz2.BZ2File(raw))
+    if magic.startswith(_ZSTANDARD_MAGIC):
+        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        return BufferedReader(cast(RawIOBase, reader), _BUFFER_BYTES)
+    return raw

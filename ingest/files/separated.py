@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from ingest.files import lines
 from ingest.files.lines import open_file
-from ingest.files.row import BYTE_ORDER_MARK, Row, not_utf8
+from ingest.files.row import Row, not_utf8
 from ingest.files.sources import Source
 from reranker.errors import BadInput
 
@@ -16,6 +16,11 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def read_csv(source: Source) -> Iterator[Row]:
+    """The rows, with their cells as strings.
+
+    Raises:
+        BadInput: no first row names the columns.
+    """
     with open_file(source.path) as file:
         records = Records(file, source)
         columns = header(records)
@@ -35,12 +40,13 @@ def header(records: Records) -> list[str]:
         BadInput: there are none, or a name comes twice.
     """
     name = records.source.name
+    if records.source.columns is not None:
+        return list(records.source.columns)
     for cells, error in records:
         if error is not None:
             raise BadInput(f"{name}, line {records.line}: {error}; the first row must name the columns")
         if cells:
             columns = [cell.strip() for cell in cells]
-            columns[0] = columns[0].removeprefix(BYTE_ORDER_MARK)
             repeated = {column for column in columns if columns.count(column) > 1}
             if repeated:
                 raise BadInput(f"{name} has the column {min(repeated)!r} twice; give each column one name")

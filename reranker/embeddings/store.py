@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from reranker.bags import BagOfWords, WeightedBag
+from reranker.bags import BagOfWords, WeightedBag, unknown_hashes
 from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta, version_hasher
 from reranker.embeddings.spelling import SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
@@ -28,6 +28,7 @@ _CHUNK_ROWS = 16_384  # 20 MB of vectors at 300 dimensions
 # Rounding leaves about 1e-8 of a mean of unit vectors that cancel out in float32.
 _VANISHING_NORM = 1e-6
 _MAX_SPELLINGS = 3
+_NO_TERM = -1
 
 
 class Embeddings:
@@ -64,6 +65,7 @@ class Embeddings:
         self._rows = np.asarray(vectors)  # the same memory; picking rows of a plain array is faster
         self._document_frequencies = document_frequencies
         self._known: dict[str, dict[str, int]] = {language: {} for language in self.languages}
+        self._taken: dict[str, dict[str, int]] = {}
         self.unknown_words = check_rule(unknown_words)
         self._stand_ins = StandIns(vocabulary, path, self.unknown_words)
 
@@ -138,19 +140,33 @@ class Embeddings:
         """The words that take an embedding among tokens of one language, counted as the terms they take (`stand_in`); a
         language that is not held has none."""
         counts: dict[int, int] = {}
-        n_unknown = 0
+        unknown: dict[str, int] = {}
+        taken = self._taken.setdefault(language, {})
         for token, count in Counter(tokens).items():
-            term_id = self.stand_in(language, token)
+            term_id = taken.get(token)
             if term_id is None:
-                n_unknown += count
+                term_id = self._take(language, token, taken)
+            if term_id == _NO_TERM:
+                unknown[token] = count
             else:
                 counts[term_id] = counts.get(term_id, 0) + count
         term_ids = sorted(counts)
         return BagOfWords(
             np.array(term_ids, dtype=np.int32),
             np.array([counts[term_id] for term_id in term_ids], dtype=np.int32),
-            n_unknown,
+            sum(unknown.values()),
+            unknown_hashes(unknown),
         )
+
+    def _take(self, language: str, token: str, taken: dict[str, int]) -> int:
+        """What `stand_in` finds for a token, kept for its next occurrence in a text."""
+        term_id = self.stand_in(language, token)
+        found = _NO_TERM if term_id is None else term_id
+        if len(token) <= LONGEST_CACHED_TOKEN and language in self._known:
+            if len(taken) >= _MAX_CACHED_TERMS:
+                taken.clear()  # a thread that reads meanwhile only looks the term up again
+            taken[token] = found
+        return found
 
     def nbow(self, bag: WeightedBag) -> NDArray[np.float32] | None:
         """The L2-normalised weighted mean of a bag's embeddings (nBOW; Balikas et al. 2018).

@@ -29,7 +29,7 @@ def document_problem(encoded: EncodedDocument, dim: int) -> str | None:
     if not document.language:
         return "the language is empty; give an ISO 639-1 code"
     try:
-        metadata = json.dumps(dict(document.metadata), ensure_ascii=False, allow_nan=False)
+        metadata = json.dumps(dict(document.metadata), ensure_ascii=False, allow_nan=False) if document.metadata else ""
         "".join((document.language, document.title, document.text, document.url, metadata)).encode()
         n_id_bytes = len(document.doc_id.encode())
     except UnicodeEncodeError:

@@ -11,43 +11,60 @@ with binary packages of its own; beyond some 100,000 documents an engine is the 
 from __future__ import annotations
 
 import json
-import secrets
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.bags import unpack
 from reranker.documents import Candidate, EncodedDocument
-from reranker.errors import BadInput, NotFound, NotOurIndex
+from reranker.errors import BadInput, NotFound
 from reranker.idf import DocumentFrequencies, IdfTable
 from reranker.stores.checks import check_depth, check_dim, check_query_vector, document_problem
-from reranker.stores.protocol import Filters, IndexDescription, WriteResult, check_index_name
+from reranker.stores.names import IndexVersion, check_index_name, version_name
+from reranker.stores.protocol import Filters, IndexDescription
 from reranker.stores.sqlite_file import SqliteFile
+from reranker.stores.sqlite_indices import (
+    delete_index,
+    find_index,
+    index_names,
+    insert_index,
+    is_taken,
+    promote_version,
+    read_json,
+    version_ids,
+    versions_of,
+)
 from reranker.stores.sqlite_queries import allowed_rows, bm25_rows, filtered_rows
 from reranker.stores.sqlite_rows import (
     DOCUMENT_COLUMNS,
-    PreparedRow,
+    delete_row,
     prepare,
     read_document,
     read_encoded,
-    vocabulary_table,
-    words_table,
+    replace_vector,
     write_row,
 )
 from reranker.stores.vectors import VectorBlock
+from reranker.stores.writing import NewVector, PreparedDocument, Preparer, StoredBag, Writable, WriteResult
 
 # A transaction ends with a wait for the disk, which this many documents share.
 _BATCH_DOCUMENTS = 500
 _BATCH_BYTES = 32_000_000
 
 _SELECT_DOCUMENTS = f"SELECT {DOCUMENT_COLUMNS} FROM documents JOIN partitions USING (partition_id)"
-_TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "idf", "indices")
+_BAGS_AT_A_TIME = 1_000
+
+
+_Change = TypeVar("_Change")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +91,17 @@ class EmbeddedStore:
 
     def indices(self) -> list[str]:
         with self._file.reading() as connection:
-            rows = connection.execute("SELECT name, meta FROM indices ORDER BY name").fetchall()
-        return [name for name, meta in rows if _is_ours(meta, name)]
+            return index_names(connection)
 
     def create(self, index: str, description: IndexDescription) -> None:
         check_index_name(index)
         check_dim(description.dim)
         with self._file.writing(create=True) as connection:
-            if connection.execute("SELECT 1 FROM indices WHERE name = ?", (index,)).fetchone():
+            if is_taken(connection, index):
                 raise BadInput(
                     f"{self.address} has an index {index!r} already; take another name, or make it anew with --rebuild"
                 )
-            connection.execute(
-                "INSERT INTO indices (name, generation, meta) VALUES (?, ?, ?)",
-                (index, secrets.token_hex(8), json.dumps(description.as_meta())),
-            )
+            insert_index(connection, index, description.as_meta())
 
     def describe(self, index: str) -> IndexDescription:
         with self._file.reading() as connection:
@@ -96,19 +109,67 @@ class EmbeddedStore:
 
     def drop(self, index: str) -> None:
         with self._file.writing() as connection:
-            index_id = self._index(connection, index).index_id
-            partitions = connection.execute("SELECT partition_id FROM partitions WHERE index_id = ?", (index_id,))
-            for (partition_id,) in partitions.fetchall():
-                connection.execute(f"DROP TABLE {vocabulary_table(partition_id)}")
-                connection.execute(f"DROP TABLE {words_table(partition_id)}")
-            for table in _TABLES_OF_AN_INDEX:
-                connection.execute(f"DELETE FROM {table} WHERE index_id = ?", (index_id,))
+            found = self._index(connection, index)
+            for version in version_ids(connection, index) or [found.index_id]:
+                delete_index(connection, version)
         with self._blocks_lock:
             self._blocks.pop(index, None)
 
+    def stage(self, index: str, description: IndexDescription) -> str:
+        check_index_name(index)
+        check_dim(description.dim)
+        with self._file.writing(create=True) as connection:
+            names = connection.execute("SELECT name FROM indices").fetchall()
+            version = version_name(index, (name for (name,) in names))
+            insert_index(connection, version, description.as_meta(index))
+        return version
+
+    def promote(self, index: str, version: str) -> None:
+        with self._file.writing() as connection:
+            promote_version(connection, index, version)
+
+    def versions(self, index: str) -> list[IndexVersion]:
+        check_index_name(index)
+        try:
+            with self._file.reading() as connection:
+                return [version for version, _ in versions_of(connection, index)]
+        except NotFound:
+            return []
+
+    def preparer(self, index: str) -> Preparer:
+        return partial(_prepare, self.describe(index).dim)
+
     def write(self, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
-        dim = self.describe(index).dim
-        return self._write_batches(index, dim, documents)
+        return self.write_prepared(index, map(self.preparer(index), documents))
+
+    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+        self.describe(index)
+        return self._write_batches(index, documents)
+
+    def delete(self, index: str, doc_ids: Iterable[str]) -> Iterator[WriteResult]:
+        self.describe(index)
+        return self._change_batches(index, doc_ids, lambda doc_id: doc_id, delete_row)
+
+    def replace_vectors(self, index: str, vectors: Iterable[NewVector]) -> Iterator[WriteResult]:
+        self.describe(index)
+        return self._change_batches(index, vectors, lambda vector: vector.doc_id, replace_vector)
+
+    def bags(self, index: str, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
+        self.describe(index)
+        return self._read_bags(index, stale)
+
+    def languages(self, index: str) -> dict[str, int]:
+        with self._file.reading() as connection:
+            rows = connection.execute(
+                "SELECT language, count(*) FROM documents JOIN partitions USING (partition_id) "
+                "WHERE documents.index_id = ? GROUP BY language ORDER BY language",
+                (self._index(connection, index).index_id,),
+            ).fetchall()
+        return dict(rows)
+
+    def differences(self, index: str) -> Sequence[str]:
+        self.describe(index)
+        return ()  # a file of an earlier layout is brought to this one when it is opened
 
     def refresh(self, index: str) -> None:
         self.describe(index)  # what was committed is visible at once
@@ -126,8 +187,8 @@ class EmbeddedStore:
             ).fetchone()
             if row is None:
                 raise NotFound(f"index {index!r} has no document {doc_id!r}; a search shows the ids that it has")
-            nbow = connection.execute("SELECT nbow FROM vectors WHERE row_id = ?", (row[0],)).fetchone()
-        return read_encoded(row, nbow[0])
+            vector = connection.execute("SELECT nbow, weights FROM vectors WHERE row_id = ?", (row[0],)).fetchone()
+        return read_encoded(row, *vector)
 
     def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
         check_depth(depth)
@@ -177,15 +238,13 @@ class EmbeddedStore:
 
     def _index(self, connection: sqlite3.Connection, index: str) -> _Index:
         check_index_name(index)
-        row = connection.execute(
-            "SELECT index_id, generation, changes, meta FROM indices WHERE name = ?", (index,)
-        ).fetchone()
+        row = find_index(connection, index)
         if row is None:
             raise NotFound(
                 f"{self.address} has no index {index!r}; make it with "
                 f"`sinkrank ingest FILE --index {index} --store {self.address}`"
             )
-        return _Index(row[0], row[1], row[2], IndexDescription.from_meta(_json(row[3]), index))
+        return _Index(row[0], row[1], row[2], IndexDescription.from_meta(read_json(row[3]), index))
 
     def _block(self, connection: sqlite3.Connection, index: str, made: _Index) -> VectorBlock:
         """The index's vectors as this transaction sees them; reads only what changed since the block in memory."""
@@ -201,21 +260,60 @@ class EmbeddedStore:
             self._blocks[index] = block
         return block
 
-    def _write_batches(self, index: str, dim: int, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
-        for batch in _batches(documents, dim):
-            self._write_rows(index, [row for _, row in batch if isinstance(row, PreparedRow)])
-            for doc_id, row in batch:
-                yield WriteResult(doc_id, row if isinstance(row, str) else None)
+    def _write_batches(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+        for batch in _batches(documents):
+            rows = [document.content for document in batch if document.problem is None]
+            if rows:
+                with self._changing(index) as (connection, index_id, change):
+                    for row in rows:
+                        write_row(connection, index_id, change, row)
+            for document in batch:
+                yield WriteResult(document.doc_id, document.problem)
 
-    def _write_rows(self, index: str, rows: list[PreparedRow]) -> None:
-        if not rows:
-            return
+    def _change_batches(
+        self,
+        index: str,
+        changes: Iterable[_Change],
+        id_of: Callable[[_Change], str],
+        apply: Callable[[sqlite3.Connection, int, int, _Change], bool],
+    ) -> Iterator[WriteResult]:
+        """Applies changes to documents that are there, many in a transaction."""
+        stream = iter(changes)
+        while batch := list(islice(stream, _BATCH_DOCUMENTS)):
+            with self._changing(index) as (connection, index_id, change):
+                was_there = [apply(connection, index_id, change, one) for one in batch]
+            for one, found in zip(batch, was_there, strict=True):
+                yield WriteResult(id_of(one), None if found else "not_found: the index has no such document")
+
+    @contextmanager
+    def _changing(self, index: str) -> Iterator[tuple[sqlite3.Connection, int, int]]:
+        """A transaction that changes documents: the connection, the index's id and the number of the change."""
         with self._file.writing() as connection:
             made = self._index(connection, index)
             change = made.changes + 1
             connection.execute("UPDATE indices SET changes = ? WHERE index_id = ?", (change, made.index_id))
-            for row in rows:
-                write_row(connection, made.index_id, change, row)
+            yield connection, made.index_id, change
+
+    def _read_bags(self, index: str, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
+        """In several short transactions, by row id: a long one would keep the write-ahead log from being emptied."""
+        with self._file.reading() as connection:
+            index_id = self._index(connection, index).index_id
+            (last,) = connection.execute("SELECT max(row_id) FROM documents WHERE index_id = ?", (index_id,)).fetchone()
+        after = -1
+        while True:
+            with self._file.reading() as connection:
+                rows = connection.execute(
+                    "SELECT row_id, doc_id, language, bag, weights FROM documents JOIN partitions USING (partition_id) "
+                    "JOIN vectors USING (row_id) WHERE documents.index_id = ? AND row_id > ? AND row_id <= ? "
+                    "ORDER BY row_id LIMIT ?",
+                    (index_id, after, last or -1, _BAGS_AT_A_TIME),
+                ).fetchall()
+            if not rows:
+                return
+            after = rows[-1][0]
+            for _, doc_id, language, bag, weights in rows:
+                if stale is None or stale.get(language, weights) != weights:
+                    yield StoredBag(doc_id, language, unpack(bag), weights)
 
 
 def _candidates(connection: sqlite3.Connection, row_ids: list[int], scores: list[float]) -> list[Candidate]:
@@ -229,34 +327,28 @@ def _candidates(connection: sqlite3.Connection, row_ids: list[int], scores: list
     ]
 
 
-def _batches(documents: Iterable[EncodedDocument], dim: int) -> Iterator[list[tuple[str, PreparedRow | str]]]:
-    """Ids with their rows, or with what is wrong; as many as one transaction takes."""
-    batch: list[tuple[str, PreparedRow | str]] = []
+def _batches(documents: Iterable[Writable]) -> Iterator[list[PreparedDocument]]:
+    """As many documents as one transaction takes."""
+    batch: list[PreparedDocument] = []
     n_bytes = 0
-    for encoded in documents:
-        row = document_problem(encoded, dim) or prepare(encoded)
-        batch.append((encoded.document.doc_id, row))
-        n_bytes += 0 if isinstance(row, str) else row.n_bytes
-        if len(batch) >= _BATCH_DOCUMENTS or n_bytes >= _BATCH_BYTES:
+    for document in documents:
+        if document is not None:
+            batch.append(document)
+            n_bytes += document.n_bytes
+        if batch and (document is None or len(batch) >= _BATCH_DOCUMENTS or n_bytes >= _BATCH_BYTES):
             yield batch
             batch, n_bytes = [], 0
     if batch:
         yield batch
 
 
-def _is_ours(meta: str, index: str) -> bool:
-    try:
-        IndexDescription.from_meta(_json(meta), index)
-    except NotOurIndex:
-        return False
-    return True
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
+def _prepare(dim: int, encoded: EncodedDocument) -> PreparedDocument:
+    doc_id = encoded.document.doc_id
+    problem = document_problem(encoded, dim)
+    if problem is not None:
+        return PreparedDocument(doc_id, None, 0, problem)
+    row = prepare(encoded)
+    return PreparedDocument(doc_id, row, row.n_bytes)
 
 
 def _packed(numbers: NDArray[np.int32]) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from opensearchpy import exceptions
 
-from mappings import index_definition
+from mappings import ADDED_FIELDS, index_definition, mapping_differences
 from reranker.documents import Candidate, EncodedDocument
 from reranker.errors import BadInput, NotFound, NotOurIndex
 from reranker.idf import IdfTable
 from reranker.stores.addresses import Distribution, EngineAddress
 from reranker.stores.checks import check_depth, check_dim, check_query_vector
-from reranker.stores.engine_bulk import BulkWriter
 from reranker.stores.engine_client import connect, detect_distribution, engine_errors, time_out
 from reranker.stores.engine_idf import IDF_INDEX, EngineIdf
 from reranker.stores.engine_queries import (
@@ -31,7 +30,12 @@ from reranker.stores.engine_queries import (
     read_candidates,
     read_encoded,
 )
-from reranker.stores.protocol import Filters, IndexDescription, WriteResult, check_index_name
+from reranker.stores.engine_scan import PointInTime, read_bags
+from reranker.stores.engine_versions import EngineVersions
+from reranker.stores.engine_writer import BulkWriter, delete_action, preparer, vector_action
+from reranker.stores.names import IndexVersion, check_index_name
+from reranker.stores.protocol import Filters, IndexDescription
+from reranker.stores.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
 
 _log = logging.getLogger(__name__)
 
@@ -76,6 +80,7 @@ class EngineStore:
         self._admin_timeout = time_out(max(_LEAST_ADMIN_TIMEOUT_S, timeout_s))
         self._client = connect(address, ca_certs, timeout_s, verify_certs)
         self._idf = EngineIdf(self._client)
+        self._versions = EngineVersions(self._client, self._idf, self._admin_timeout)
         self._lock = threading.Lock()
         # `opensearch://` is what people write for either; only the rarer scheme is taken at its word.
         self._distribution_found: Distribution | None = (
@@ -89,27 +94,10 @@ class EngineStore:
 
     def indices(self) -> list[str]:
         with engine_errors(self._address):
-            found = self._client.indices.get_mapping(params={"filter_path": "*.mappings._meta.sinkrank"})
-        return sorted(found)
+            return self._versions.indices()
 
     def create(self, index: str, description: IndexDescription) -> None:
-        check_index_name(index)
-        check_dim(description.dim)
-        if index == IDF_INDEX:
-            raise BadInput(f"{index!r} is where Sinkrank keeps its idf tables; take another name")
-        with engine_errors(self._address, index):
-            self._forget(index)
-            definition = index_definition(self._distribution(), description, self._has_language_analyzers())
-            try:
-                self._client.indices.create(index=index, body=definition, request_timeout=self._admin_timeout)
-            except exceptions.RequestError as error:
-                if error.error in ("resource_already_exists_exception", "invalid_index_name_exception"):
-                    raise BadInput(
-                        f"{self._address} has {index!r} already, or takes no such name; take another, or make the "
-                        f"index anew with --rebuild"
-                    ) from error
-                raise
-            self._idf.forget(index)  # of an index of this name that was deleted by other means
+        self._create(index, description)
 
     def describe(self, index: str) -> IndexDescription:
         return self._ask(index).description
@@ -117,13 +105,63 @@ class EngineStore:
     def drop(self, index: str) -> None:
         known = self._ask(index)
         with engine_errors(self._address, index):
+            names = [version.name for version in self._versions.of(index)] or [known.name]
+            for name in (index, *names):
+                self._forget(name)
+            self._client.indices.delete(index=",".join(names), request_timeout=self._admin_timeout)
+            for name in names:
+                self._idf.forget(name)
+
+    def stage(self, index: str, description: IndexDescription) -> str:
+        check_index_name(index)
+        with engine_errors(self._address, index):
+            self._versions.check_name_is_free_for_versions(index)
+            version = self._versions.next_name(index)
+        self._create(version, description, version_of=index)
+        return version
+
+    def promote(self, index: str, version: str) -> None:
+        check_index_name(index)
+        with engine_errors(self._address, index):
+            self._versions.promote(index, version)
             self._forget(index)
-            self._client.indices.delete(index=known.name, request_timeout=self._admin_timeout)
-            self._idf.forget(known.name)
+
+    def versions(self, index: str) -> list[IndexVersion]:
+        check_index_name(index)
+        with engine_errors(self._address, index):
+            return self._versions.of(index)
+
+    def preparer(self, index: str) -> Preparer:
+        known = self._ask(index)
+        with engine_errors(self._address, index):
+            return preparer(self._distribution(), known.description.dim)
 
     def write(self, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
+        return self.write_prepared(index, map(self.preparer(index), documents))
+
+    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+        return self._write(self._with_current_mapping(index), documents)
+
+    def delete(self, index: str, doc_ids: Iterable[str]) -> Iterator[WriteResult]:
+        return self._write(self._ask(index), map(delete_action, doc_ids))
+
+    def replace_vectors(self, index: str, vectors: Iterable[NewVector]) -> Iterator[WriteResult]:
+        return self._write(self._with_current_mapping(index), map(vector_action, vectors))
+
+    def bags(self, index: str, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
+        return self._bags(self._ask(index), stale)
+
+    def languages(self, index: str) -> dict[str, int]:
         known = self._ask(index)
-        return self._write(known, documents)
+        with engine_errors(self._address, index):
+            return self._count_languages(known)
+
+    def differences(self, index: str) -> Sequence[str]:
+        known = self._ask(index)
+        with engine_errors(self._address, index):
+            found = self._client.indices.get_mapping(index=known.name)[known.name]["mappings"]
+            wanted = self._definition(known.description)["mappings"]
+        return mapping_differences(found, wanted)
 
     def refresh(self, index: str) -> None:
         known = self._ask(index)
@@ -178,10 +216,48 @@ class EngineStore:
     def close(self) -> None:
         self._client.close()
 
-    def _write(self, known: _Known, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
+    def _create(self, name: str, description: IndexDescription, version_of: str | None = None) -> None:
+        check_index_name(name)
+        check_dim(description.dim)
+        if IDF_INDEX in (name, version_of):
+            raise BadInput(f"{IDF_INDEX!r} is where Sinkrank keeps its idf tables; take another name")
+        with engine_errors(self._address, name):
+            self._forget(name)
+            definition = self._definition(description, version_of)
+            try:
+                self._client.indices.create(index=name, body=definition, request_timeout=self._admin_timeout)
+            except exceptions.RequestError as error:
+                if error.error in ("resource_already_exists_exception", "invalid_index_name_exception"):
+                    raise BadInput(
+                        f"{self._address} has {name!r} already, or takes no such name; take another, or make the "
+                        f"index anew with --rebuild"
+                    ) from error
+                raise
+            self._idf.forget(name)  # of an index of this name that was deleted by other means
+
+    def _definition(self, description: IndexDescription, version_of: str | None = None) -> dict[str, Any]:
+        return index_definition(self._distribution(), description, self._has_language_analyzers(), version_of)
+
+    def _write(self, known: _Known, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         with engine_errors(self._address, known.name):
-            writer = BulkWriter(self._client, self._distribution(), known.name, known.description.dim, self._timeout_s)
-            yield from writer.write(documents)
+            yield from BulkWriter(self._client, known.name, self._timeout_s).write(documents)
+
+    def _bags(self, known: _Known, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
+        with engine_errors(self._address, known.name):
+            moment = PointInTime(self._client, self._distribution(), known.name)
+            try:
+                yield from read_bags(moment, self._admin_timeout, stale)
+            finally:
+                moment.close()
+
+    def _with_current_mapping(self, index: str) -> _Known:
+        """The index, once it has the fields that an index made before may not have; all of these can be added."""
+        known = self._ask(index)
+        with engine_errors(self._address, index):
+            self._client.indices.put_mapping(
+                index=known.name, body={"properties": ADDED_FIELDS}, request_timeout=self._admin_timeout
+            )
+        return known
 
     def _distribution(self) -> Distribution:
         if self._distribution_found is None:
@@ -230,14 +306,17 @@ class EngineStore:
 
     def _languages(self, index: str, known: _Known) -> tuple[str, ...]:
         if known.languages is None:
-            count: dict[str, Any] = {"terms": {"field": "lang", "size": _MAX_LANGUAGES}}
-            answer = self._client.search(index=known.name, body={"size": 0, "aggs": {"languages": count}})
-            languages = tuple(bucket["key"] for bucket in answer["aggregations"]["languages"]["buckets"])
+            languages = tuple(self._count_languages(known))
             if languages:  # an empty index is about to be filled
                 with self._lock:
                     self._known[index] = replace(known, languages=languages)
             return languages
         return known.languages
+
+    def _count_languages(self, known: _Known) -> dict[str, int]:
+        count: dict[str, Any] = {"terms": {"field": "lang", "size": _MAX_LANGUAGES}}
+        answer = self._client.search(index=known.name, body={"size": 0, "aggs": {"languages": count}})
+        return {bucket["key"]: int(bucket["doc_count"]) for bucket in answer["aggregations"]["languages"]["buckets"]}
 
     def _forget(self, index: str) -> None:
         with self._lock:

@@ -28,9 +28,6 @@ _MAX_CLAUSES = 1_000
 # A hit in both title and text is worth more than in the better of the two alone, by this part of the other's score.
 _TIE_BREAKER = 0.3
 
-# As many decimals as a float32 in [-1, 1] can tell apart; all 17 of a double would double the size of the index.
-_VECTOR_DECIMALS = 8
-
 # What an analyzer makes one term of: a word, or a character of a script without spaces.
 _TERM = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
@@ -100,7 +97,7 @@ def filter_clauses(filters: Filters) -> list[dict[str, Any]]:
 
 
 def make_source(distribution: Distribution, encoded: EncodedDocument) -> dict[str, Any]:
-    """A document as the index holds it."""
+    """A document as the index holds it; its vector as (dim,) float32, whose decimals are half as long as a double's."""
     document = encoded.document
     field = language_field(distribution, document.language)
     source: dict[str, Any] = {
@@ -114,7 +111,9 @@ def make_source(distribution: Distribution, encoded: EncodedDocument) -> dict[st
     if document.url:
         source["url"] = document.url
     if encoded.nbow is not None:
-        source["nbow"] = np.round(encoded.nbow.astype(np.float64), _VECTOR_DECIMALS).tolist()
+        source["nbow"] = np.ascontiguousarray(encoded.nbow, np.float32)
+    if encoded.weights_version:
+        source["weights"] = encoded.weights_version
     return source
 
 
@@ -153,7 +152,12 @@ def read_bag(hit: Mapping[str, Any]) -> BagOfWords:
 
 def read_encoded(hit: Mapping[str, Any]) -> EncodedDocument:
     nbow = hit["_source"].get("nbow")
-    return EncodedDocument(read_document(hit), read_bag(hit), None if nbow is None else np.array(nbow, np.float32))
+    return EncodedDocument(
+        read_document(hit),
+        read_bag(hit),
+        None if nbow is None else np.array(nbow, np.float32),
+        hit["_source"].get("weights", ""),
+    )
 
 
 def _only(by_language: Mapping[str, str] | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -15,13 +15,29 @@ from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotOurIndex, VersionMismatch, WrongParameter
 from reranker.idf import IdfTable
 from reranker.languages import language_code
+from reranker.stores.names import VERSION_OF, IndexVersion, check_index_name
+from reranker.stores.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
 from reranker.tokens import TOKENIZER_VERSION
+
+__all__ = [
+    "Filters",
+    "IndexDescription",
+    "IndexVersion",
+    "NewVector",
+    "Preparer",
+    "Range",
+    "Scalar",
+    "Store",
+    "StoredBag",
+    "Writable",
+    "WriteResult",
+    "check_index_name",
+    "check_versions",
+]
 
 # Raise it whenever an index made before can no longer be read.
 MAPPING_VERSION = 1
 
-# OpenSearch's own rules (lower case, no leading - _ +, none of the reserved characters), and no dot in front.
-_INDEX_NAME = regex.compile(r"[a-z0-9][a-z0-9_.\-]{0,127}")
 _FIELD_NAME = regex.compile(r"[A-Za-z0-9_\-]{1,64}(\.[A-Za-z0-9_\-]{1,64}){0,7}")
 
 # SQLite takes 32,766 values and 500 parts of a query, the engines 65,536 values of a field and 1,024 clauses.
@@ -40,8 +56,13 @@ class IndexDescription:
     mapping_version: int = MAPPING_VERSION
     tokenizer_version: int = TOKENIZER_VERSION
 
-    def as_meta(self) -> dict[str, Any]:
-        return {"sinkrank": asdict(self)}
+    def as_meta(self, version_of: str | None = None) -> dict[str, Any]:
+        """As `_meta` holds it.
+
+        Args:
+            version_of: the index that it is a version of; None where it stands for itself.
+        """
+        return {"sinkrank": asdict(self) | ({} if version_of is None else {VERSION_OF: version_of})}
 
     @classmethod
     def from_meta(cls, meta: Any, index: str) -> IndexDescription:
@@ -144,28 +165,6 @@ def _condition(name: str, value: Any) -> tuple[Scalar, ...] | Range:
     return values
 
 
-def check_index_name(index: str) -> str:
-    """The name, if it can be an index.
-
-    Raises:
-        WrongParameter: otherwise; no value from a request may reach a path or another API.
-    """
-    if not _INDEX_NAME.fullmatch(index):
-        raise WrongParameter(
-            f"{index!r} cannot be an index; use up to 128 lower-case letters, digits, '_', '-' and '.', "
-            f"with a letter or digit first"
-        )
-    return index
-
-
-@dataclass(frozen=True, slots=True)
-class WriteResult:
-    """What became of one document: `error` is None when it is in the index."""
-
-    doc_id: str
-    error: str | None = None
-
-
 class Store(Protocol):
     """Indices of encoded documents. Every store passes the same tests (tests/stores/).
 
@@ -179,7 +178,7 @@ class Store(Protocol):
         ...
 
     def indices(self) -> list[str]:
-        """The names of the indices that Sinkrank made, sorted."""
+        """The names of the indices that Sinkrank made, sorted; of an index with versions its name, not theirs."""
         ...
 
     def create(self, index: str, description: IndexDescription) -> None:
@@ -189,11 +188,63 @@ class Store(Protocol):
     def describe(self, index: str) -> IndexDescription: ...
 
     def drop(self, index: str) -> None:
-        """Deletes an index that Sinkrank made, with its idf."""
+        """Deletes an index that Sinkrank made, with its idf and all its versions; or one version."""
+        ...
+
+    def stage(self, index: str, description: IndexDescription) -> str:
+        """Makes an empty version of an index and gives its name; no search for the index meets it before `promote`.
+        BadInput if the index's name is taken by something else."""
+        ...
+
+    def promote(self, index: str, version: str) -> None:
+        """Lets the index's name stand for this version from one moment to the next; the version that it stood for
+        stays. An index without versions becomes one. NotFound if the index has no such version."""
+        ...
+
+    def versions(self, index: str) -> list[IndexVersion]:
+        """The versions of an index by age; none of one without versions, or that is not there."""
+        ...
+
+    def preparer(self, index: str) -> Preparer:
+        """Makes of encoded documents what `write_prepared` takes."""
+        ...
+
+    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+        """As `write`, of documents that were prepared before, for an index of the same description."""
+        ...
+
+    def delete(self, index: str, doc_ids: Iterable[str]) -> Iterator[WriteResult]:
+        """Deletes documents; yields one result an id, in order, with an error for one that was not there."""
+        ...
+
+    def bags(self, index: str, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
+        """The bags of all documents as they are at the beginning, in no order, read as a stream.
+
+        Args:
+            stale: a version of the weights by language; those languages' documents alone that were weighed with
+                another. None for all documents.
+        """
+        ...
+
+    def replace_vectors(self, index: str, vectors: Iterable[NewVector]) -> Iterator[WriteResult]:
+        """Replaces the nBOW embeddings of documents and nothing else of them; results as of `write`, with an error for
+        a document that is not there."""
+        ...
+
+    def languages(self, index: str) -> dict[str, int]:
+        """How many documents the index has of each language, by code."""
+        ...
+
+    def differences(self, index: str) -> Sequence[str]:
+        """What of the index's definition differs from one that would be made now, each in a few words."""
         ...
 
     def write(self, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
-        """Adds or replaces documents by id; yields one result a document, in order. Reads `documents` as a stream."""
+        """Adds or replaces documents by id; yields one result a document, in order. Reads `documents` as a stream.
+
+        Raises:
+            StoreUnavailable: the store cannot take them now; those without a result are to be written again.
+        """
         ...
 
     def refresh(self, index: str) -> None:

@@ -18,7 +18,7 @@ FILE_NAME = "store.sqlite3"
 APPLICATION_ID = 0x536E6B72
 
 # Raise it whenever the tables below change.
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 
 # Rows are numbered through all indices and never reused: a row id is the order of insertion. Each language of an index
 # is a partition with a full-text table of its own (`words_ID`), so that BM25's statistics are those of one language, as
@@ -27,6 +27,7 @@ _TABLES = """
 CREATE TABLE indices (
     index_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, generation TEXT NOT NULL,
     meta TEXT NOT NULL, changes INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE aliases (name TEXT PRIMARY KEY, index_id INTEGER NOT NULL);
 CREATE TABLE partitions (
     partition_id INTEGER PRIMARY KEY AUTOINCREMENT, index_id INTEGER NOT NULL, language TEXT NOT NULL,
     UNIQUE (index_id, language));
@@ -36,7 +37,8 @@ CREATE TABLE documents (
     text TEXT NOT NULL, UNIQUE (index_id, doc_id));
 CREATE INDEX documents_by_partition ON documents (partition_id);
 CREATE TABLE vectors (
-    row_id INTEGER PRIMARY KEY, index_id INTEGER NOT NULL, change INTEGER NOT NULL, nbow BLOB);
+    row_id INTEGER PRIMARY KEY, index_id INTEGER NOT NULL, change INTEGER NOT NULL, nbow BLOB,
+    weights TEXT NOT NULL DEFAULT '');
 CREATE INDEX vectors_by_change ON vectors (index_id, change);
 CREATE TABLE facets (
     index_id INTEGER NOT NULL, row_id INTEGER NOT NULL, field TEXT NOT NULL, text TEXT, number REAL);
@@ -47,6 +49,14 @@ CREATE TABLE idf (
     index_id INTEGER NOT NULL, language TEXT NOT NULL, n_documents INTEGER NOT NULL, term_ids BLOB NOT NULL,
     counts BLOB NOT NULL, PRIMARY KEY (index_id, language));
 """
+
+# What brings a store of an earlier layout to the next one, by its layout.
+_UPGRADES = {
+    1: """
+CREATE TABLE aliases (name TEXT PRIMARY KEY, index_id INTEGER NOT NULL);
+ALTER TABLE vectors ADD COLUMN weights TEXT NOT NULL DEFAULT '';
+""",
+}
 
 # Connections that a parent process opened: SQLite forbids a child even to close them, so they are kept from collection.
 _inherited: list[sqlite3.Connection] = []
@@ -170,7 +180,7 @@ class SqliteFile:
                 raise self._not_there()  # a file without tables: its making was broken off
             if found != APPLICATION_ID:
                 raise StoreUnavailable(f"{self.path} is not a store of Sinkrank; name another folder")
-            layout = connection.execute("PRAGMA user_version").fetchone()[0]
+            layout = self._upgrade(connection)
             if layout != LAYOUT_VERSION:
                 raise VersionMismatch(
                     f"the store {self.folder} has layout {layout}, this Sinkrank reads {LAYOUT_VERSION}; ingest the "
@@ -180,6 +190,19 @@ class SqliteFile:
             connection.close()
             raise
         return connection
+
+    def _upgrade(self, connection: sqlite3.Connection) -> int:
+        """Brings a store of an earlier layout to this one; gives the layout that it has then."""
+        layout = _layout(connection)
+        if layout in _UPGRADES:
+            connection.execute("BEGIN IMMEDIATE")
+            # Another process may have been quicker.
+            while (layout := _layout(connection)) in _UPGRADES:
+                for statement in _UPGRADES[layout].split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {layout + 1}")
+            connection.execute("COMMIT")
+        return layout
 
     def _create(self) -> None:
         try:
@@ -238,3 +261,7 @@ class SqliteFile:
             f"the store {self.folder} cannot be read and may be damaged ({reason}); delete the folder and ingest the "
             f"documents again with `sinkrank ingest FILE --index NAME --store {self.folder}`"
         )
+
+
+def _layout(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

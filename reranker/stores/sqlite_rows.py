@@ -18,6 +18,7 @@ from reranker.bags import pack, unpack
 from reranker.documents import Document, EncodedDocument
 from reranker.stores.checks import MAX_FILTERABLE_LENGTH
 from reranker.stores.terms import bm25_terms
+from reranker.stores.writing import NewVector
 
 DOCUMENT_COLUMNS = "row_id, doc_id, language, title, text, url, metadata, bag"
 
@@ -39,6 +40,7 @@ class PreparedRow:
     metadata: str
     bag: str
     nbow: bytes | None
+    weights: str
     terms: str
     facets: tuple[tuple[str, str | None, float | None], ...]
 
@@ -59,7 +61,8 @@ def prepare(encoded: EncodedDocument) -> PreparedRow:
         url=document.url,
         metadata=json.dumps(dict(document.metadata), ensure_ascii=False, allow_nan=False),
         bag=pack(encoded.bag),
-        nbow=None if encoded.nbow is None else np.asarray(encoded.nbow, dtype="<f4").tobytes(),
+        nbow=pack_vector(encoded.nbow),
+        weights=encoded.weights_version,
         terms=" ".join(bm25_terms(document.full_text, document.language)),
         facets=tuple(_facets(document.metadata)),
     )
@@ -71,11 +74,16 @@ def read_document(row: tuple[Any, ...]) -> tuple[int, Document, str]:
     return row_id, Document(doc_id, text, language, title, url, json.loads(metadata)), bag
 
 
-def read_encoded(row: tuple[Any, ...], nbow: bytes | None) -> EncodedDocument:
+def pack_vector(vector: NDArray[np.float32] | None) -> bytes | None:
+    """A vector as `vectors.nbow` holds it."""
+    return None if vector is None else np.asarray(vector, dtype="<f4").tobytes()
+
+
+def read_encoded(row: tuple[Any, ...], nbow: bytes | None, weights: str) -> EncodedDocument:
     """The document of a row of `DOCUMENT_COLUMNS` with its vector."""
     _, document, bag = read_document(row)
     vector: NDArray[np.float32] | None = None if nbow is None else np.frombuffer(nbow, "<f4").astype(np.float32)
-    return EncodedDocument(document, unpack(bag), vector)
+    return EncodedDocument(document, unpack(bag), vector, weights)
 
 
 def facet_text(value: str | bool) -> str:
@@ -109,10 +117,38 @@ def write_row(connection: sqlite3.Connection, index_id: int, change: int, row: P
             or 0
         )
     connection.execute(f"INSERT INTO {words_table(partition_id)} (rowid, terms) VALUES (?, ?)", (row_id, row.terms))
-    connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", (row_id, index_id, change, row.nbow))
+    connection.execute(
+        "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", (row_id, index_id, change, row.nbow, row.weights)
+    )
     connection.executemany(
         "INSERT INTO facets VALUES (?, ?, ?, ?, ?)", [(index_id, row_id, *facet) for facet in row.facets]
     )
+
+
+def delete_row(connection: sqlite3.Connection, index_id: int, change: int, doc_id: str) -> bool:
+    """Deletes a document; whether it was there. Its row id stays in `vectors`, without a vector, so that those who have
+    read the vectors into memory take it out there."""
+    found = connection.execute(
+        "SELECT row_id, partition_id FROM documents WHERE index_id = ? AND doc_id = ?", (index_id, doc_id)
+    ).fetchone()
+    if found is None:
+        return False
+    row_id, partition_id = found
+    connection.execute(f"DELETE FROM {words_table(partition_id)} WHERE rowid = ?", (row_id,))
+    connection.execute("DELETE FROM facets WHERE row_id = ?", (row_id,))
+    connection.execute("DELETE FROM documents WHERE row_id = ?", (row_id,))
+    connection.execute("UPDATE vectors SET nbow = NULL, change = ? WHERE row_id = ?", (change, row_id))
+    return True
+
+
+def replace_vector(connection: sqlite3.Connection, index_id: int, change: int, vector: NewVector) -> bool:
+    """Replaces a document's vector; whether the document is there."""
+    changed = connection.execute(
+        "UPDATE vectors SET nbow = ?, weights = ?, change = ? "
+        "WHERE row_id = (SELECT row_id FROM documents WHERE index_id = ? AND doc_id = ?)",
+        (pack_vector(vector.nbow), vector.weights_version, change, index_id, vector.doc_id),
+    )
+    return changed.rowcount > 0
 
 
 def words_table(partition_id: int) -> str:

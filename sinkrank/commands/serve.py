@@ -146,5 +146,5 @@ def _shown(name: str, value: Any) -> Any:
     if name == "store" and value is not None:
         return without_credentials(value)
     if isinstance(value, tuple):
-        return list(value)
+        return [without_credentials(one) for one in value]
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)

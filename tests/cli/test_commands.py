@@ -28,6 +28,8 @@ COMMANDS = [
     ["embeddings", "train"],
     ["embeddings", "info"],
     ["embeddings", "nearest"],
+    ["pipeline", "install"],
+    ["pipeline", "remove"],
     ["evaluate"],
     ["doctor"],
 ]

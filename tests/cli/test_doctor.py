@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reranker.embeddings import EmbeddingsWriter
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, write_rows
 from tests.engines.nodes import free_ports
 
 
@@ -26,7 +26,7 @@ def test_all_is_well(indexed: Path, run: Run) -> None:
     assert code == 0
     assert set(found) == {"python", "settings", "embeddings", "store", "index documents", "kernel"}
     assert "10 terms of 2 dimensions (en, fr)" in found["embeddings"]["message"]
-    assert found["index documents"]["message"] == "4 documents, idf of en, fr"
+    assert found["index documents"]["message"] == "4 documents, idf of en, fr, version documents-000001"
 
 
 def test_the_lines_say_ok_or_problem(home: Path, run: Run) -> None:
@@ -84,3 +84,31 @@ def test_an_index_that_was_asked_for_and_is_not_there(indexed: Path, run: Run) -
     code, found = checks(run, "--quick", "--index", "absent")
     assert code == 1
     assert "has no index 'absent'" in found["index absent"]["message"]
+
+
+def test_an_index_that_has_grown_is_stale_until_it_is_refreshed(indexed: Path, run: Run) -> None:
+    rows = [{"id": f"new/{number}", "language": "fr", "text": "eau"} for number in range(3)]
+    assert run("ingest", str(write_rows(indexed / "more.jsonl", rows))).exit_code == 0
+    code, found = checks(run, "--quick")
+    message = found["index documents"]["message"]
+    assert code == 1
+    assert "the idf of fr was counted over 3 documents, of 6 now" in message
+    assert "`sinkrank ingest refresh --index documents`" in message
+
+    assert "new figures for fr, 6 documents weighed anew" in run("ingest", "refresh").stdout
+    code, found = checks(run, "--quick")
+    assert (code, found["index documents"]["message"].split(",")[0]) == (0, "7 documents")
+
+
+def test_a_version_that_a_rebuild_left_is_named(indexed: Path, run: Run) -> None:
+    assert run("ingest", "documents.jsonl", "--rebuild").exit_code == 0
+    _, found = checks(run, "--quick")
+    assert "version documents-000002, kept beside it documents-000001" in found["index documents"]["message"]
+
+
+def test_an_ingest_that_did_not_come_to_its_end_is_named(indexed: Path, run: Run) -> None:
+    left = indexed / ".sinkrank" / "ingest" / "documents-0123456789abcdef.sqlite3"
+    left.touch()
+    code, found = checks(run, "--quick")
+    assert code == 1
+    assert left.name in found["ingest"]["message"]

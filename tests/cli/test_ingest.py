@@ -44,7 +44,23 @@ def test_a_reject_file_that_is_fed_in_again_is_told_from_documents(home: Path, r
 
     assert result.exit_code == 1
     (again,) = (json.loads(line) for line in (home / "again.jsonl").read_text().splitlines())
-    assert "jq -r .raw" in again["reason"]
+    assert (again["raw"], again["file"], again["line"]) == ("{broken", str(home / "in.jsonl"), 1)
+    assert "not JSON" in again["reason"]
+
+
+def test_a_mended_reject_file_is_ingested_as_it_is(home: Path, run: Run) -> None:
+    (home / "in.csv").write_text("id,lang,text,year\n1,fx,chat,2001\n2,fr,eau,1999\n")
+    write_rows(home / "in.jsonl", [{"id": "3", "lang": "fx", "text": "pain"}])
+    assert run("ingest", "in.csv", "in.jsonl", "--rejects", "bad.jsonl").exit_code == 1
+    bad = home / "bad.jsonl"
+    bad.write_text(bad.read_text().replace("fx", "fr"))
+
+    result = run("ingest", "bad.jsonl")
+
+    assert result.exit_code == 0, result.output
+    assert "2 of 2 documents" in result.stdout
+    hits = json.loads(run("search", "cat", "--lang", "en", "--json").stdout)["hits"]
+    assert {hit["id"]: hit["metadata"] for hit in hits} == {"1": {"year": "2001"}, "2": {"year": "1999"}, "3": {}}
 
 
 def test_a_document_may_have_the_fields_of_a_reject(home: Path, run: Run) -> None:
@@ -91,6 +107,87 @@ def test_rebuild_replaces_the_index(indexed: Path, run: Run) -> None:
     assert [hit["id"] for hit in json.loads(run("search", "cat", "--json").stdout)["hits"]] == ["fr/chat"]
 
 
+def test_a_rebuild_can_be_taken_back_and_brought_again(indexed: Path, run: Run) -> None:
+    write_rows(indexed / "new.jsonl", DOCUMENTS[:1])
+    rebuilt = run("ingest", "new.jsonl", "--rebuild")
+    assert "`sinkrank ingest rollback --index documents` puts back" in rebuilt.stdout
+    assert run("ingest", "rollback").stdout == "index 'documents' now is documents-000001\n"
+    assert len(json.loads(run("search", "cat", "--json").stdout)["hits"]) == 4
+    assert run("ingest", "rollback", "--to", "documents-000002").exit_code == 0
+    assert len(json.loads(run("search", "cat", "--json").stdout)["hits"]) == 1
+    listed = json.loads(run("ingest", "versions", "--json").stdout)
+    assert listed == {
+        "index": "documents",
+        "versions": [
+            {"name": "documents-000001", "is_serving": False, "documents": 4},
+            {"name": "documents-000002", "is_serving": True, "documents": 1},
+        ],
+    }
+
+
+def test_only_the_version_before_is_kept(indexed: Path, run: Run) -> None:
+    for _ in range(2):
+        assert run("ingest", "documents.jsonl", "--rebuild").exit_code == 0
+    lines = run("ingest", "versions").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["documents-000002", "documents-000003"]
+
+
+def test_a_rebuild_after_a_roll_back_keeps_the_version_that_served(indexed: Path, run: Run) -> None:
+    assert run("ingest", "documents.jsonl", "--rebuild").exit_code == 0
+    assert run("ingest", "rollback").exit_code == 0
+    assert run("ingest", "documents.jsonl", "--rebuild").exit_code == 0
+    lines = run("ingest", "versions").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["documents-000001", "documents-000003"]
+    assert run("ingest", "rollback").stdout == "index 'documents' now is documents-000001\n"
+
+
+def test_there_is_nothing_to_go_back_to(indexed: Path, run: Run) -> None:
+    assert_one_line(run("ingest", "rollback"), 1, "no version before the one that serves")
+    assert_one_line(run("ingest", "rollback", "--index", "absent"), 1, "has no index 'absent'")
+    assert_one_line(run("ingest", "rollback", "--to", "documents-000009"), 1, "has no version 'documents-000009'")
+
+
+def test_a_dry_run_checks_everything_and_writes_nothing(home: Path, run: Run) -> None:
+    write_rows(home / "in.jsonl", [*DOCUMENTS, DOCUMENTS[0], "{broken"])
+    result = run("ingest", "in.jsonl", "--dry-run", "--json")
+    summary = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert (summary["read"], summary["indexed"], summary["rejected"], summary["is_dry_run"]) == (6, 4, 2, True)
+    assert not (home / ".sinkrank" / "store").exists()
+    assert not (home / ".sinkrank" / "ingest").exists()
+
+
+def test_a_limit_ends_the_input(home: Path, run: Run) -> None:
+    result = run("ingest", str(write_rows(home / "in.jsonl", DOCUMENTS)), "--limit", "2")
+    assert result.exit_code == 0
+    assert "2 of 2 documents" in result.stdout
+
+
+def test_documents_are_deleted_by_id(indexed: Path, run: Run) -> None:
+    (indexed / "ids.txt").write_text("fr/pain\n")
+    deleted = run("ingest", "delete", "fr/chat", "--ids", "ids.txt")
+    assert (deleted.exit_code, deleted.stdout) == (0, "2 documents deleted from index 'documents'\n")
+    hits = json.loads(run("search", "cat", "--json").stdout)["hits"]
+    assert {hit["id"] for hit in hits} == {"fr/animaux", "en/car"}
+    again = run("ingest", "delete", "fr/chat")
+    assert again.exit_code == 1
+    assert "not there: fr/chat" in again.stderr
+    assert run("ingest", "delete").exit_code == 2
+
+
+def test_a_file_of_the_name_of_a_command_is_given_after_the_word_files(home: Path, run: Run) -> None:
+    write_rows(home / "refresh", DOCUMENTS)
+    assert run("ingest", "files", "refresh", "--format", "jsonl").exit_code == 0
+
+
+def test_languages_that_cannot_be_told_are_reported(home: Path, run: Run) -> None:
+    rows = [{"id": "1", "text": "Wasser für die Pflanzen im Garten"}, {"id": "2", "text": "xq"}]
+    result = run("ingest", str(write_rows(home / "in.jsonl", rows)), "--lang", "auto")
+    assert result.exit_code == 0
+    assert "(de 1, und 1)" in result.stdout
+    assert "1 are of no language that could be told" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -111,6 +208,9 @@ def test_bad_input_is_one_line_and_exit_code_1(home: Path, run: Run, arguments: 
         (["in.jsonl", "--lang", "fx"], "'fx' is not a language code"),
         (["in.jsonl", "--index", "_bad"], "cannot be an index"),
         (["in.jsonl", "--format", "xml"], "give one of jsonl, csv, tsv"),
+        (["in.jsonl", "--types", "year=number"], "give one of int, float, bool, list"),
+        (["in.jsonl", "--min-confidence", "2"], "give 0 to 1"),
+        (["--from-index", "localhost"], "--from-index takes URL/INDEX"),
     ],
 )
 def test_a_wrong_flag_is_one_line_and_exit_code_2(home: Path, run: Run, arguments: list[str], message: str) -> None:

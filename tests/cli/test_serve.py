@@ -48,6 +48,7 @@ def test_print_settings_shows_no_secret(
     empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, form: list[str]
 ) -> None:
     monkeypatch.setenv("SINKRANK_STORE_PASSWORD", "geheim1")
+    monkeypatch.setenv("SINKRANK_PROXY_NODES", "https://me:geheim3@one.example,https://two.example")
     result = run("serve", "--print-settings", "--store", "https://me:geheim2@search.example:9200", *form)
     assert "geheim" not in result.output
     assert "***" in result.stdout

@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+import zlib
 from math import cos, pi, sin, sqrt
 from threading import Thread
 
@@ -58,6 +59,11 @@ def test_a_bag_counts_known_and_unknown_words(tiny):
     bag = tiny.bag("Dog, cat DOG? Unicorns!", "en")
     assert (bag.term_ids.tolist(), bag.counts.tolist(), bag.n_unknown) == ([0, 1], [1, 2], 1)
     assert (bag.term_ids.dtype, bag.counts.dtype) == (np.int32, np.int32)
+
+
+def test_a_bag_keeps_hashes_of_its_unknown_words(tiny):
+    bag = tiny.bag_of_tokens(["cat", "gizmo", "k8s", "gizmo"], "en")
+    assert bag.unknown_hashes.tolist() == sorted([zlib.crc32(b"gizmo"), zlib.crc32(b"k8s")])
 
 
 def test_a_bag_of_tokens_repeats_its_answer_from_the_cache(tiny):

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ from tests.engines.toolchain import Jdk, find_jdk, find_maven
 CACHE_VARIABLE = "SINKRANK_ENGINE_CACHE"
 COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 DOWNLOAD_LIMIT_S = 900
+# A line that breaks in the middle of a large artifact is tried again; what has come stays in Maven's own repository.
+DOWNLOAD_ATTEMPTS = 3
 
 
 def cache_folder() -> Path:
@@ -88,16 +91,22 @@ def _build(recipe: Recipe, home: Path) -> None:
 
 
 def _download(recipe: Recipe, maven: Path, jdk: Jdk, target: Path) -> None:
-    """Bring every artifact of the pom into one flat folder."""
+    """Bring every artifact of the pom into one flat folder, all attempts together within the limit."""
     command = [str(maven), "-B", "-q", "-f", str(recipe.pom), COPY_GOAL]
     command += ["-DincludeScope=runtime", f"-DoutputDirectory={target}"]
     command += [f"-P{profile}" for profile in recipe.profiles]
-    done = _run(command, {**os.environ, "JAVA_HOME": str(jdk.home)}, DOWNLOAD_LIMIT_S)
-    if done.returncode != 0:
-        raise EngineUnavailable(
-            f"Maven could not fetch {recipe.name} (exit code {done.returncode}); check that Maven Central or "
-            f"the mirror in ~/.m2/settings.xml answers, then run again:\n{_tail(done.stdout)}"
-        )
+    deadline = time.monotonic() + DOWNLOAD_LIMIT_S
+    for attempt in range(DOWNLOAD_ATTEMPTS):
+        # Without -U a failure is remembered for a day.
+        again = ["-U"] if attempt else []
+        left_s = max(1.0, deadline - time.monotonic())
+        done = _run([*command, *again], {**os.environ, "JAVA_HOME": str(jdk.home)}, left_s)
+        if done.returncode == 0:
+            return
+    raise EngineUnavailable(
+        f"Maven could not fetch {recipe.name} in {DOWNLOAD_ATTEMPTS} attempts (exit code {done.returncode}); check "
+        f"that Maven Central or the mirror in ~/.m2/settings.xml answers, then run again:\n{_tail(done.stdout)}"
+    )
 
 
 def _lay_out(recipe: Recipe, jdk: Jdk, jars: Path, home: Path) -> None:

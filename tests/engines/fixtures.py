@@ -2,18 +2,20 @@
 
 `engine` (and `engine_url`) runs a test once for each engine; `opensearch_2_url`, `opensearch_3_url` and
 `elasticsearch_8_url` name one. Each engine starts when the first test asks for it and stays until the
-session ends.
+session ends. `opensearch_2_ml_url` is an OpenSearch with ml-commons and neural-search: always a node of our own, since
+it has to reach what a test serves at 127.0.0.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 
 from tests.engines.errors import EngineUnavailable
-from tests.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_3, Recipe
+from tests.engines.nodes import start_node
+from tests.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_2_ML, OPENSEARCH_3, Recipe
 from tests.engines.sources import ENGINES_VARIABLE, Engine, EnginePool, chosen_engines, given_url
 
 ENGINE_FIXTURES = {
@@ -21,6 +23,7 @@ ENGINE_FIXTURES = {
     "engine",
     "engine_url",
     "opensearch_2_url",
+    "opensearch_2_ml_url",
     "opensearch_3_url",
     "elasticsearch_8_url",
 }
@@ -64,6 +67,18 @@ def engine_url(engine: Engine) -> str:
 @pytest.fixture(scope="session")
 def opensearch_2_url(engine_pool: EnginePool) -> str:
     return _named_url(engine_pool, OPENSEARCH_2)
+
+
+@pytest.fixture(scope="session")
+def opensearch_2_ml_url() -> Iterator[str]:
+    if OPENSEARCH_2.name not in chosen_engines():
+        pytest.skip(f"{ENGINES_VARIABLE} leaves out {OPENSEARCH_2.name}")
+    with ExitStack() as stack:
+        try:
+            node = stack.enter_context(start_node(OPENSEARCH_2_ML.name))
+        except EngineUnavailable as failed:
+            pytest.fail(str(failed), pytrace=False)
+        yield node.url
 
 
 @pytest.fixture(scope="session")

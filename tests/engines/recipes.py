@@ -1,14 +1,13 @@
 """What each engine's home is made of: which jar goes into which folder, and how Java is called.
 
 A recipe is data only. The jars themselves are named in the `pom.xml` of the recipe's folder.
-To add plugin zips (ml-commons, neural-search, security) write a pom profile and a recipe of its own:
-`replace(OPENSEARCH_2, name="opensearch-2.19.1-ml", profiles=("ml",), plugins=(*OPENSEARCH_2.plugins, ...))`,
-and start it by name with `start_node`; only what stands in `RECIPES` is known, only `TESTED` is an `engine`.
+To add plugin zips (security, say) write a pom profile and a recipe of its own, as `OPENSEARCH_2_ML` is, and start it by
+name with `start_node`; only what stands in `RECIPES` is known, only `TESTED` is an `engine`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -115,6 +114,19 @@ OPENSEARCH_2 = Recipe(
     plugins=(Plugin("opensearch-knn", "opensearch-knn-*.zip"),),
 )
 
+OPENSEARCH_2_ML = replace(
+    OPENSEARCH_2,
+    name="opensearch-2.19.1-ml",
+    profiles=("ml",),
+    plugins=(
+        *OPENSEARCH_2.plugins,
+        Plugin("opensearch-job-scheduler", "opensearch-job-scheduler-*.zip"),
+        Plugin("opensearch-ml", "opensearch-ml-plugin-*.zip"),
+        Plugin("opensearch-neural-search", "neural-search-*.zip"),
+    ),
+)
+"""With ml-commons and neural-search: a zip of 363 MB more to fetch, and some 3 s more to start."""
+
 OPENSEARCH_3 = Recipe(
     name="opensearch-3.5.0",
     folder="opensearch-3.5.0",
@@ -160,5 +172,5 @@ ELASTICSEARCH_8 = Recipe(
 TESTED = (OPENSEARCH_2, OPENSEARCH_3, ELASTICSEARCH_8)
 """What the `engine` fixture runs through."""
 
-RECIPES = {recipe.name: recipe for recipe in TESTED}
+RECIPES = {recipe.name: recipe for recipe in (*TESTED, OPENSEARCH_2_ML)}
 """All that can be assembled, by name; a variant with more plugins goes here and not into `TESTED`."""

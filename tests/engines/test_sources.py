@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.engines import toolchain
-from tests.engines.assemble import find_recipe, recipe_hash
+from tests.engines.assemble import _download, find_recipe, recipe_hash
 from tests.engines.errors import EngineUnavailable
 from tests.engines.nodes import free_ports
-from tests.engines.recipes import OPENSEARCH_2, RECIPES
+from tests.engines.recipes import OPENSEARCH_2, OPENSEARCH_2_ML, RECIPES
 from tests.engines.sources import EnginePool, chosen_engines
-from tests.engines.toolchain import find_jdk, find_maven, parse_java_version
+from tests.engines.toolchain import Jdk, find_jdk, find_maven, parse_java_version
 
 
 def fake_jdk(home: Path, version: str) -> Path:
@@ -81,6 +81,30 @@ def test_a_changed_maven_archive_is_refused(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(toolchain, "MAVEN_ARCHIVE", (tmp_path / "maven.tar.gz").as_uri())
     with pytest.raises(EngineUnavailable, match="SHA-512"):
         find_maven(tmp_path)
+
+
+def fake_maven(folder: Path, n_failures: int) -> Path:
+    """A program that fails so many times, and notes each call."""
+    maven = folder / "mvn"
+    maven.write_text(
+        f'#!/bin/sh\necho "$@" >> {folder}/calls\necho "connection reset"\n'
+        f"[ $(wc -l < {folder}/calls) -gt {n_failures} ]\n"
+    )
+    maven.chmod(0o755)
+    return maven
+
+
+def test_a_download_that_breaks_is_tried_again(tmp_path: Path) -> None:
+    _download(OPENSEARCH_2_ML, fake_maven(tmp_path, 2), Jdk(tmp_path, 17), tmp_path / "jars")
+    first, *others = (tmp_path / "calls").read_text().splitlines()
+    assert "-Pml" in first
+    assert not first.endswith("-U")
+    assert [call.endswith(" -U") for call in others] == [True, True]
+
+
+def test_a_download_that_never_comes_is_an_error_with_mavens_last_words(tmp_path: Path) -> None:
+    with pytest.raises(EngineUnavailable, match=r"(?s)opensearch-2.19.1-ml in 3 attempts .*connection reset"):
+        _download(OPENSEARCH_2_ML, fake_maven(tmp_path, 99), Jdk(tmp_path, 17), tmp_path / "jars")
 
 
 def test_free_ports_differ() -> None:

@@ -13,12 +13,13 @@ import pytest
 
 from ingest.documents import Layout
 from ingest.files import Source
-from ingest.pipeline import Summary, ingest
-from reranker.documents import EncodedDocument
+from ingest.pipeline import Options, ingest
+from ingest.summary import Summary
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.errors import BadInput, NotFound, NotOurIndex, StoreUnavailable, UnknownLanguage, VersionMismatch
 from reranker.stores.embedded import EmbeddedStore
-from reranker.stores.protocol import IndexDescription, WriteResult
+from reranker.stores.protocol import IndexDescription
+from reranker.stores.writing import Writable, WriteResult
 from tests.tiny import tiny_embeddings
 
 
@@ -82,6 +83,7 @@ def test_documents_come_into_a_new_index_with_their_document_frequencies(
         languages={"en": 1, "fr": 2, "sv": 1},
         seconds=0,
         rejects=None,
+        version="pages-000001",
     )
     assert store.count("pages") == 4
     assert store.describe("pages") == IndexDescription(embeddings.version, 2)
@@ -123,7 +125,7 @@ def test_a_rebuild_leaves_only_the_new_documents_and_counts_anew(
 ) -> None:
     ingest([source(tmp_path, document("1", "chat"), document("x", "cat", "en"))], store, "pages", embeddings)
 
-    ingest([source(tmp_path, document("2", "eau"))], store, "pages", embeddings, rebuild=True)
+    ingest([source(tmp_path, document("2", "eau"))], store, "pages", embeddings, Options(rebuild=True))
 
     assert store.count("pages") == 1
     assert frequencies(store, "fr") == (1, {EAU: 1})
@@ -135,7 +137,7 @@ def test_a_rebuild_with_no_document_leaves_the_index_as_it_was(
 ) -> None:
     ingest([source(tmp_path, document("1", "chat"))], store, "pages", embeddings)
 
-    summary = ingest([source(tmp_path, "broken")], store, "pages", embeddings, rebuild=True)
+    summary = ingest([source(tmp_path, "broken")], store, "pages", embeddings, Options(rebuild=True))
 
     assert (summary.read, summary.rejected, summary.indexed) == (1, 1, 0)
     assert store.fetch("pages", "1").document.text == "chat"
@@ -185,7 +187,7 @@ def test_a_document_that_the_store_refuses_is_rejected_with_the_stores_reason(
     refusing = Refusing(store, "2")
     rows = [document("1", "chat"), document("2", "eau"), document("3", "pain")]
 
-    summary = ingest([source(tmp_path, *rows)], refusing, "pages", embeddings, rejects=tmp_path / "r.jsonl")
+    summary = ingest([source(tmp_path, *rows)], refusing, "pages", embeddings, Options(rejects=tmp_path / "r.jsonl"))
 
     assert (summary.indexed, summary.rejected) == (2, 1)
     (rejected,) = read_rejects(tmp_path / "r.jsonl")
@@ -227,7 +229,7 @@ def test_an_index_of_other_embeddings_is_refused_but_can_be_rebuilt(
         ingest(sources, store, "pages", embeddings)
     assert store.count("pages") == 0
 
-    assert ingest(sources, store, "pages", embeddings, rebuild=True).indexed == 1
+    assert ingest(sources, store, "pages", embeddings, Options(rebuild=True)).indexed == 1
     assert store.describe("pages").embeddings_version == embeddings.version
 
 
@@ -237,7 +239,7 @@ def test_an_index_that_is_not_ours_is_left_alone(
 ) -> None:
     foreign = Foreign(store)
     with pytest.raises(NotOurIndex, match="not made by Sinkrank"):
-        ingest([source(tmp_path, document("1", "chat"))], foreign, "pages", embeddings, rebuild=rebuild)
+        ingest([source(tmp_path, document("1", "chat"))], foreign, "pages", embeddings, Options(rebuild=rebuild))
     assert foreign.dropped == []
 
 
@@ -253,7 +255,7 @@ def test_a_wrong_default_language_is_refused_before_anything_is_read(
     tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
 ) -> None:
     with pytest.raises(UnknownLanguage, match="'fx'"):
-        ingest([source(tmp_path)], store, "pages", embeddings, layout=Layout(default_language="fx"))
+        ingest([source(tmp_path)], store, "pages", embeddings, Options(Layout(default_language="fx")))
 
 
 def test_the_reject_file_must_be_writable_and_no_input(
@@ -262,7 +264,7 @@ def test_the_reject_file_must_be_writable_and_no_input(
     sources = [source(tmp_path, document("1", "chat"))]
     for path in (tmp_path / "absent" / "r.jsonl", tmp_path, sources[0].path):
         with pytest.raises(BadInput, match="--rejects"):
-            ingest(sources, store, "pages", embeddings, rejects=path)
+            ingest(sources, store, "pages", embeddings, Options(rejects=path))
     assert json.loads(sources[0].path.read_text()) == document("1", "chat")
 
 
@@ -302,12 +304,12 @@ class Refusing(_Wrapped):
         super().__init__(store)
         self._doc_id = doc_id
 
-    def write(self, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
-        for encoded in documents:
-            if encoded.document.doc_id == self._doc_id:
+    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+        for document in documents:
+            if document is not None and document.doc_id == self._doc_id:
                 yield WriteResult(self._doc_id, "mapper_parsing_exception: no")
             else:
-                yield from self._store.write(index, [encoded])
+                yield from self._store.write_prepared(index, [document])
 
 
 class Failing(_Wrapped):
@@ -317,10 +319,10 @@ class Failing(_Wrapped):
         super().__init__(store)
         self._after = after
 
-    def write(self, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
+    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         stream = iter(documents)
         for _ in range(0, self._after, 2):
-            yield from self._store.write(index, [next(stream), next(stream)])
+            yield from self._store.write_prepared(index, [next(stream), next(stream)])
         next(stream), next(stream)
         raise StoreUnavailable("the node went away")
 
@@ -328,7 +330,7 @@ class Failing(_Wrapped):
 class Silent(_Wrapped):
     """Reads all and answers nothing."""
 
-    def write(self, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
+    def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         list(documents)
         return iter(())
 

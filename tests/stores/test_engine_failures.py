@@ -7,17 +7,20 @@ import json
 import socket
 import ssl
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import opensearchpy
 import pytest
 
 from reranker.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
 from reranker.stores import engine_bulk, open_store
-from reranker.stores.protocol import WriteResult
+from reranker.stores.engine_writer import BatchSize
+from reranker.stores.writing import WriteResult
 from tests.stores.fake_engine import serve
 from tests.stores.samples import ALL, DESCRIPTION, make_document, query
 
@@ -37,6 +40,7 @@ def healthy(method: str, path: str, body: str) -> tuple[int, Any] | None:
 
 
 def bulk_ids(body: str) -> list[str]:
+    """The ids of a request that only adds or replaces documents."""
     return [json.loads(line)["index"]["_id"] for line in body.splitlines()[::2]]
 
 
@@ -53,7 +57,7 @@ def bulk_answer(ids: list[str], statuses: dict[str, int]) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_bulk, "_INITIAL_BACKOFF_S", 0)
+    monkeypatch.setattr(engine_bulk, "_FIRST_WAIT_S", 0)
 
 
 @pytest.mark.parametrize(
@@ -211,9 +215,74 @@ def test_a_node_that_stays_overloaded_is_unavailable() -> None:
         list(write(lambda ids: (429, error("rejected", "busy")), ["1"]))
 
 
-def test_a_document_stays_refused_after_all_retries() -> None:
-    results = list(write(lambda ids: (200, bulk_answer(ids, {"1": 429})), ["1"]))
-    assert results == [WriteResult("1", "some_exception: reason of 1")]
+@pytest.mark.parametrize("status", [403, 429, 500, 503])
+def test_what_is_no_fault_of_a_document_never_rejects_it(status: int) -> None:
+    """A full disk is a block (403 or 429), a red index 503: the document is to be written again another day."""
+    results = write(lambda ids: (200, bulk_answer(ids, {"2": status})), ["1", "2", "3"])
+    with pytest.raises(StoreUnavailable, match="reason of 2"):
+        list(results)
+
+
+def test_a_document_that_is_refused_for_long_gets_in_at_the_last_try() -> None:
+    tries: list[list[str]] = []
+
+    def answer(ids: list[str]) -> tuple[int, Any]:
+        tries.append(ids)
+        return 200, bulk_answer(ids, {"1": 429} if len(tries) < engine_bulk.MAX_TRIES else {})
+
+    assert list(write(answer, ["1", "2"])) == [WriteResult("1"), WriteResult("2")]
+    assert tries == [["1", "2"], *[["1"]] * (engine_bulk.MAX_TRIES - 1)]
+
+
+def test_a_connection_that_is_cut_is_tried_again() -> None:
+    n_requests = 0
+
+    def answer(ids: list[str]) -> tuple[int, Any]:
+        nonlocal n_requests
+        n_requests += 1
+        return (0, None) if n_requests <= 3 else (200, bulk_answer(ids, {}))
+
+    assert list(write(answer, ["1"])) == [WriteResult("1")]
+
+
+def test_the_waits_grow_to_a_bound_and_never_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_bulk, "_FIRST_WAIT_S", 1.0)
+    waits: list[float] = []
+    with serve(lambda *request: (503, error("unavailable", "red"))) as node:
+        client = opensearchpy.OpenSearch(node.address, max_retries=0)
+        sender = engine_bulk.BulkSender(client, "docs", 5, sleep=waits.append)
+        with pytest.raises(opensearchpy.exceptions.TransportError):
+            sender.send([engine_bulk.Action("1", b'{"index": {"_id": "1"}}\n{}\n')])
+        client.close()
+    bounds = [1, 2, 4, 8, 16, 30, 30]
+    assert len(waits) == len(bounds)
+    assert all(bound / 2 <= wait <= bound for wait, bound in zip(waits, bounds, strict=True))
+    assert len({wait / bound for wait, bound in zip(waits, bounds, strict=True)}) > 1
+
+
+def test_an_answer_with_fewer_results_than_documents_is_no_confirmation() -> None:
+    with pytest.raises(StoreUnavailable, match="2 got 1 answers"):
+        list(write(lambda ids: (200, bulk_answer(ids[:1], {})), ["1", "2"]))
+
+
+def test_the_size_of_requests_follows_what_the_engine_bears() -> None:
+    size = BatchSize()
+    assert size.documents == 100
+    size.took(100, 0.1)
+    size.took(200, 0.1)
+    assert size.documents == 400
+    size.took(50, 0.1)  # the last, small request of a run says nothing
+    assert size.documents == 400
+    size.shrink()
+    assert size.documents == 200
+    size.took(200, 5)
+    assert size.documents == 100
+    for _ in range(20):
+        size.took(10_000, 0.1)
+    assert size.documents == 2_000
+    for _ in range(20):
+        size.shrink()
+    assert size.documents == 1
 
 
 @pytest.mark.parametrize("status", [400, 413])
@@ -237,16 +306,12 @@ def test_an_id_never_comes_twice_in_a_request_so_that_no_retry_can_let_the_first
 
 
 def test_documents_confirmed_before_a_node_goes_down_have_results_and_no_others() -> None:
-    n_requests = 0
-
     def answer(ids: list[str]) -> tuple[int, Any]:
-        nonlocal n_requests
-        n_requests += 1
-        return (200, bulk_answer(ids, {})) if n_requests == 1 else (0, None)
+        return (200, bulk_answer(ids, {})) if "0" in ids else (0, None)
 
     documents = [str(number) for number in range(700)]
     results = write(answer, documents)
-    assert [next(results).doc_id for _ in range(500)] == documents[:500]
+    assert [next(results).doc_id for _ in range(100)] == documents[:100]
     with pytest.raises(StoreUnavailable, match="nothing answers"):
         next(results)
 
@@ -303,3 +368,36 @@ def test_plain_http_to_a_node_of_https_says_so(tls: ssl.SSLContext) -> None:
         with pytest.raises(StoreUnavailable, match="http or https"):
             store.indices()
         store.close()
+
+
+def test_whoever_does_not_want_the_rest_waits_for_no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_bulk, "_FIRST_WAIT_S", 20.0)
+
+    def answer(ids: list[str]) -> tuple[int, Any]:
+        return (200, bulk_answer(ids, {})) if "0" in ids else (503, error("unavailable", "red"))
+
+    results = write(answer, [str(number) for number in range(300)])
+    started = time.monotonic()
+    assert next(results) == WriteResult("0")
+    results.close()
+    assert time.monotonic() - started < 9  # the first wait is 10 s at least
+
+
+def test_two_requests_with_the_same_id_are_never_on_their_way_at_once() -> None:
+    n_on_their_way, most = 0, 0
+    lock = threading.Lock()
+
+    def answer(ids: list[str]) -> tuple[int, Any]:
+        nonlocal n_on_their_way, most
+        with lock:
+            n_on_their_way += 1
+            most = max(most, n_on_their_way)
+        time.sleep(0.1)
+        with lock:
+            n_on_their_way -= 1
+        return 200, bulk_answer(ids, {})
+
+    assert len(list(write(answer, ["1", "1", "1"]))) == 3
+    assert most == 1
+    assert len(list(write(answer, [str(number) for number in range(300)]))) == 300
+    assert most > 1

@@ -1,0 +1,170 @@
+"""Ingest beside opensearch-py's `parallel_bulk`, which is given the same documents finished.
+
+Both sides write to a node of the same kind, in turn, into new indices of the same mapping, and end with a refresh. Ours
+starts from a JSONL file and counts, tokenises, looks up, weighs and packs as well.
+`python -m benchmarks.ingest --help`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import opensearchpy
+from opensearchpy import helpers
+
+from ingest.documents import Layout
+from ingest.encoding import RowCounter, RowEncoder
+from ingest.files import Row, open_sources, read_rows
+from ingest.pieces import in_pieces
+from ingest.pipeline import Options, ingest
+from reranker.embeddings import Embeddings
+from reranker.stores import open_store
+from reranker.stores.addresses import EngineAddress, read_address
+from reranker.stores.engine_client import connect
+from reranker.stores.protocol import IndexDescription, Store
+from tests.engines.nodes import start_node
+
+WORDS_A_DOCUMENT = 150
+SEED = 20180326
+# As opensearch-py has them by default.
+PEER_THREADS, PEER_CHUNK = 4, 500
+
+
+def write_documents(source: Path, target: Path, n_documents: int) -> None:
+    """Documents of 150 words, cut from a JSONL file of longer ones in random order; again from the beginning, under
+    other ids, where the file has too few."""
+    cut = list(_cut(source))
+    random.Random(SEED).shuffle(cut)  # noqa: S311 - no secret
+    with target.open("w", encoding="utf-8") as file:
+        for number in range(n_documents):
+            language, text = cut[number % len(cut)]
+            file.write(json.dumps({"id": str(number), "language": language, "text": text}) + "\n")
+
+
+def _cut(source: Path) -> Iterator[tuple[str, str]]:
+    with source.open(encoding="utf-8") as file:
+        for line in file:
+            row = json.loads(line)
+            words = row["text"].split()
+            for start in range(0, len(words) - WORDS_A_DOCUMENT + 1, WORDS_A_DOCUMENT):
+                yield row["language"], " ".join(words[start : start + WORDS_A_DOCUMENT])
+
+
+def processor_seconds(documents: Path, store: Store, embeddings: Embeddings, rounds: int) -> tuple[float, float]:
+    """Processor time of counting and of encoding, in one process, in documents a second: the median of the rounds."""
+    with open_sources([str(documents)]) as sources:
+        pieces = list(in_pieces(row for source in sources for row in read_rows(source)))
+    store.create("cpu", IndexDescription(embeddings.version, embeddings.dim))
+    count = RowCounter(Layout(), embeddings.languages)
+    encode = RowEncoder(Layout(), embeddings.idf, store.preparer("cpu"))
+    store.drop("cpu")
+    rates = [
+        (_rate(partial(count, embeddings), pieces), _rate(partial(encode, embeddings), pieces)) for _ in range(rounds)
+    ]
+    return statistics.median(rate for rate, _ in rates), statistics.median(rate for _, rate in rates)
+
+
+def _rate(function: Callable[[list[Row]], object], pieces: Sequence[list[Row]]) -> float:
+    started = time.process_time()
+    for piece in pieces:
+        function(piece)
+    return sum(map(len, pieces)) / (time.process_time() - started)
+
+
+def ours(documents: Path, store: Store, embeddings: Embeddings, folder: Path) -> float:
+    """Seconds of one ingest into a new index."""
+    with open_sources([str(documents)]) as sources:
+        started = time.perf_counter()
+        summary = ingest(sources, store, "ours", embeddings, Options(checkpoints=folder))
+        seconds = time.perf_counter() - started
+    if not summary.is_whole:
+        raise SystemExit(f"not all documents came in: {summary}")
+    return seconds
+
+
+def finished(store: Store, client: opensearchpy.OpenSearch) -> list[dict[str, object]]:
+    """The documents as our ingest has written them, as `parallel_bulk` takes them."""
+    (version,) = store.versions("ours")
+    hits = helpers.scan(client, index=version.name, size=500)
+    return [{"_index": "theirs", "_id": hit["_id"], "_source": hit["_source"]} for hit in hits]
+
+
+def theirs(
+    actions: Sequence[dict[str, object]], store: Store, client: opensearchpy.OpenSearch, embeddings: Embeddings
+) -> float:
+    """Seconds of one `parallel_bulk` into a new index."""
+    store.create("theirs", IndexDescription(embeddings.version, embeddings.dim))
+    started = time.perf_counter()
+    results = helpers.parallel_bulk(client, actions, thread_count=PEER_THREADS, chunk_size=PEER_CHUNK)
+    n_written = sum(1 for ok, _ in results if ok)
+    client.indices.refresh(index="theirs", request_timeout=600)
+    seconds = time.perf_counter() - started
+    if n_written != len(actions):
+        raise SystemExit(f"{n_written} of {len(actions)} documents came in")
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--home", type=Path, default=Path(".sinkrank"), help="of the demo: its embeddings and documents"
+    )
+    parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--engine", default="opensearch-2.19.1", help="that the suite can start")
+    options = parser.parse_args()
+    embeddings = Embeddings.open(options.home / "embeddings")
+    with tempfile.TemporaryDirectory(prefix="sinkrank-bench-") as name:
+        documents = Path(name, "documents.jsonl")
+        write_documents(options.home / "libreoffice.jsonl", documents, options.documents)
+        print(
+            f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {options.engine}; "
+            f"{options.documents:,} documents of {WORDS_A_DOCUMENT} words, {embeddings.n_terms:,} terms, "
+            f"dim {embeddings.dim}; seed {SEED}"
+        )
+        # A node whose speed is measured compiles fully.
+        with start_node(options.engine, heap="1g", java_options=["-XX:TieredStopAtLevel=4"]) as node:
+            compare(documents, node.url, embeddings, options.rounds, Path(name))
+
+
+def compare(documents: Path, url: str, embeddings: Embeddings, rounds: int, folder: Path) -> None:
+    """Measures both sides in turn and prints medians, spread and ratio."""
+    where = read_address(url)
+    if not isinstance(where, EngineAddress):
+        raise SystemExit(f"{url} is no engine")
+    store, client = open_store(url, timeout_s=600), connect(where, None, 600, True)
+    counting, encoding = processor_seconds(documents, store, embeddings, rounds)
+    print(f"one core, processor time: {counting:,.0f} documents a second counted, {encoding:,.0f} encoded and packed")
+    seconds: list[tuple[float, float]] = []
+    for number in range(rounds + 1):
+        our_seconds = ours(documents, store, embeddings, folder)
+        actions = finished(store, client)
+        store.drop("ours")
+        their_seconds = theirs(actions, store, client, embeddings)
+        store.drop("theirs")
+        if number:  # the first round warms the node up
+            seconds.append((our_seconds, their_seconds))
+            ratio = our_seconds / their_seconds
+            print(f"  ingest {our_seconds:.1f} s, parallel_bulk {their_seconds:.1f} s, ratio {ratio:.2f}", flush=True)
+    ratios = sorted(ours_ / theirs_ for ours_, theirs_ in seconds)
+    print(
+        f"ingest {statistics.median(one for one, _ in seconds):.1f} s, parallel_bulk "
+        f"{statistics.median(one for _, one in seconds):.1f} s, ratio {statistics.median(ratios):.2f} "
+        f"({ratios[0]:.2f} to {ratios[-1]:.2f})"
+    )
+    client.close()
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

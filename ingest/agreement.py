@@ -1,0 +1,61 @@
+"""Checks that a new version of an index holds what it should before searches are led to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reranker.documents import EncodedDocument
+from reranker.errors import NotFound
+from reranker.stores.protocol import Filters, Store
+
+SAMPLE_SIZE = 50
+
+# An approximate search misses a neighbour now and then, and near copies take each other's place.
+_LEAST_SHARE = 0.9
+_KNN_DEPTH = 10
+_SAME_COSINE = 0.9999
+_BM25_DEPTH = 100
+# A text of fewer known words may have none that an analyzer keeps.
+_LEAST_WORDS = 3
+_QUERY_LETTERS = 500
+
+
+def disagreement(store: Store, version: str, n_documents: int, sample: Sequence[str]) -> str | None:
+    """Why a version is not what it should be, or None: it must have as many documents as were confirmed, and each
+    document of a sample must be there and be found by its own vector and by its own words.
+
+    Args:
+        sample: ids of documents that were confirmed.
+
+    Raises:
+        StoreUnavailable: the store cannot be asked.
+    """
+    found = store.count(version)
+    if found != n_documents:
+        return f"it holds {found:,} documents, {n_documents:,} were confirmed"
+    documents = []
+    for doc_id in sample:
+        try:
+            documents.append(store.fetch(version, doc_id))
+        except NotFound:
+            return f"document {doc_id!r} is not in it, though it was confirmed"
+    by_vector = [_is_found_by_vector(store, version, one) for one in documents if one.nbow is not None]
+    by_words = [_is_found_by_words(store, version, one) for one in documents if len(one.bag) >= _LEAST_WORDS]
+    for name, outcomes in (("its own vector", by_vector), ("its own words", by_words)):
+        if outcomes and sum(outcomes) < _LEAST_SHARE * len(outcomes):
+            return f"of {len(outcomes)} sampled documents {sum(outcomes)} alone are found by a search for {name}"
+    return None
+
+
+def _is_found_by_vector(store: Store, version: str, wanted: EncodedDocument) -> bool:
+    if wanted.nbow is None:
+        return False
+    hits = store.knn(version, wanted.nbow, _KNN_DEPTH, Filters())
+    return any(hit.document.doc_id == wanted.document.doc_id or hit.first_stage_score >= _SAME_COSINE for hit in hits)
+
+
+def _is_found_by_words(store: Store, version: str, wanted: EncodedDocument) -> bool:
+    document = wanted.document
+    only_its_language = Filters(languages=(document.language,))
+    hits = store.bm25(version, document.full_text[:_QUERY_LETTERS], _BM25_DEPTH, only_its_language)
+    return any(hit.document.doc_id == document.doc_id for hit in hits)

@@ -1,0 +1,55 @@
+"""Counts in how many documents of an input each word stands, before the first of them is weighed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from ingest.checkpoint import Checkpoint
+from ingest.documents import Layout
+from ingest.encoding import RowCounter
+from ingest.files import Row
+from ingest.pieces import in_pieces
+from ingest.progress import Progress
+from ingest.workers import Workers
+from reranker.embeddings import Embeddings
+from reranker.idf import DocumentFrequencies, FrequencyCounter
+
+# The figures of all languages are written each time.
+_SECONDS_BETWEEN_CHECKPOINTS = 30.0
+
+
+def count_words(
+    rows: Callable[[int], Iterator[Row]],
+    layout: Layout,
+    languages: Sequence[str],
+    checkpoint: Checkpoint,
+    workers: Workers[Embeddings],
+    progress: Progress,
+) -> dict[str, DocumentFrequencies]:
+    """Document frequencies of those of these languages that the input has documents in, from where the checkpoint
+    stands; it keeps the number of documents as well.
+
+    Args:
+        rows: gives the input's rows from a number on.
+    """
+    n_rows, n_documents, counters = checkpoint.counted()
+    if checkpoint.n_documents is None:
+        counter = RowCounter(layout, languages)
+        saved_at = time.monotonic()
+        for piece, counted in workers.map(counter, in_pieces(rows(n_rows))):
+            are_first = checkpoint.are_first([row.id_hash for row in counted], n_rows)
+            for row, is_first in zip(counted, are_first, strict=True):
+                if not row.id_hash or not is_first:
+                    continue
+                n_documents += 1
+                if row.term_ids is not None:
+                    counters.setdefault(row.language, FrequencyCounter()).add_terms(row.term_ids)
+            n_rows += len(piece)
+            progress(n_rows, None, "counting words")
+            if time.monotonic() - saved_at > _SECONDS_BETWEEN_CHECKPOINTS:
+                checkpoint.save_counted(n_rows, n_documents, counters, is_whole=False)
+                saved_at = time.monotonic()
+        checkpoint.save_counted(n_rows, n_documents, counters, is_whole=True)
+        progress(n_rows, n_rows, "counting words")
+    return {language: counter.result() for language, counter in counters.items()}

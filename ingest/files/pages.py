@@ -1,0 +1,82 @@
+"""Turns HTML and plain text, a file each, into rows: of a page its title and its main text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lxml import etree, html
+
+from ingest.files.lines import MAX_ROW_BYTES, open_file
+from ingest.files.row import Row, not_utf8
+from ingest.files.sources import PAGE_FORMATS, Source, format_of_name
+from reranker.errors import BadInput
+
+
+def read_page(source: Source) -> Iterator[Row]:
+    """A file as the one row of it."""
+    yield _row(source.path, source.name, source.name, source.format)
+
+
+def read_folder(source: Source) -> Iterator[Row]:
+    """The HTML and text files of a folder and of those below it, each with its path in the folder as its id, in the
+    order of their paths."""
+    for path in pages_of(source.path):
+        name = path.relative_to(source.path).as_posix()
+        yield _row(path, f"{source.name.rstrip('/')}/{name}", name, format_of_name(path) or "text")
+
+
+def pages_of(folder: Path) -> Iterator[Path]:
+    """The HTML and text files of a folder and of those below it, in the order of their paths."""
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        yield from (Path(parent, name) for name in sorted(names) if format_of_name(Path(name)) in PAGE_FORMATS)
+
+
+def parse_text(row: Row) -> Row:
+    """The row with its text; the first line, where an empty one follows, is the title."""
+    try:
+        text = row.raw.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        return row._replace(error=not_utf8(error))
+    title, _, rest = text.strip().partition("\n\n")
+    fields = {"title": title, "text": rest} if rest and "\n" not in title else {"text": text}
+    return row._replace(values={**(row.values or {}), **fields}, format="")
+
+
+def parse_html(row: Row) -> Row:
+    """The row with title, main text and the language that the page itself names. Where trafilatura, which leaves
+    navigation, footers and the like out, finds no main text, all text is taken."""
+    from trafilatura import bare_extraction
+
+    found: Any = bare_extraction(row.raw, with_metadata=True, include_comments=False, favor_recall=True)
+    try:
+        tree = html.fromstring(row.raw)
+    except (etree.ParserError, ValueError) as error:
+        return row._replace(error=f"not HTML that can be read ({error})")
+    title = (found.title if found is not None else None) or tree.findtext(".//title") or ""
+    text = (found.text if found is not None else None) or _all_text(tree)
+    fields = {"title": " ".join(title.split()), "text": text.strip()}
+    language = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang")
+    if language:
+        fields["language"] = language
+    return row._replace(values={**(row.values or {}), **fields}, format="")
+
+
+def _row(path: Path, name: str, page_id: str, page_format: str) -> Row:
+    values = {"id": page_id}
+    try:
+        with open_file(path) as file:
+            content = file.read(MAX_ROW_BYTES + 1)
+    except (BadInput, OSError, EOFError) as error:
+        return Row(name, 1, b"", values, str(error))
+    if len(content) > MAX_ROW_BYTES:
+        return Row(name, 1, b"", values, f"the file is longer than {MAX_ROW_BYTES:,} bytes; split it")
+    return Row(name, 1, content, values, None, page_format)
+
+
+def _all_text(tree: Any) -> str:
+    etree.strip_elements(tree, "script", "style", "head", with_tail=False)
+    return " ".join(" ".join(tree.itertext()).split())

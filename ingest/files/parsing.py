@@ -1,0 +1,24 @@
+"""Turns what a row holds into its fields, by its format: the part of reading that any process can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ingest.files.jsonl import parse_json
+from ingest.files.pages import parse_html, parse_text
+from ingest.files.row import Row
+from ingest.files.trec import parse_trec
+
+_PARSERS: dict[str, Callable[[Row], Row]] = {
+    "jsonl": parse_json,
+    "html": parse_html,
+    "text": parse_text,
+    "trec": parse_trec,
+}
+
+
+def parse(row: Row) -> Row:
+    """The row with its fields, or with the reason why there are none."""
+    if row.error is not None or (row.values is not None and row.format not in ("html", "text")):
+        return row
+    return _PARSERS[row.format](row)

@@ -1,0 +1,317 @@
+"""Copies the documents of an engine's index into a file of rows, so that ingest can read them twice and go on in them.
+
+The index is read as it is at one moment (a point in time, its slices one after the other), a page at a time. The file
+is Zstandard, a frame a page, beside the checkpoints; with it goes a small file that says which pages are in it, so that
+a copy which was stopped goes on after the last of them while the engine still knows the point in time, half an hour.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import opensearchpy
+import orjson
+import zstandard
+from opensearchpy import exceptions
+
+from ingest.documents import Layout
+from ingest.files import Source
+from ingest.progress import Progress, no_progress
+from reranker.errors import BadInput, NotFound, WrongParameter
+from reranker.stores.addresses import EngineAddress, read_address
+from reranker.stores.engine_client import connect, detect_distribution, engine_errors, time_out
+from reranker.stores.engine_queries import read_document
+from reranker.stores.engine_scan import PointInTime
+from reranker.stores.names import check_index_name
+
+# What filters can ask for; texts and vectors are no metadata.
+_METADATA_TYPES = frozenset(
+    {
+        *("keyword", "constant_keyword", "boolean", "date", "ip"),
+        *("long", "integer", "short", "byte", "unsigned_long", "double", "float", "half_float", "scaled_float"),
+    }
+)
+_TEXT_TYPES = frozenset({"text", "match_only_text", "keyword", "constant_keyword"})
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSource:
+    """An index to read documents from.
+
+    Attributes:
+        address: of the engine.
+        layout: the fields of its documents (dots for nested ones); of the text several, parted by commas, which are
+            joined. An index that Sinkrank made needs none.
+        query: which documents, in the engine's query language; None for all.
+    """
+
+    address: EngineAddress
+    index: str
+    layout: Layout
+    query: Mapping[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.address.shown}/{self.index}"
+
+    @property
+    def key(self) -> str:
+        """A hash of all that decides which rows come."""
+        described = json.dumps([self.name, asdict(self.layout), self.query], sort_keys=True, default=str)
+        return blake2b(described.encode(), digest_size=8).hexdigest()
+
+
+def read_index_source(url: str, layout: Layout, query: str | None = None) -> IndexSource:
+    """The index that `URL/INDEX` names.
+
+    Raises:
+        WrongParameter: it is no URL of an engine with an index behind it.
+        BadInput: the query is no JSON object.
+    """
+    address, _, index = url.rstrip("/").rpartition("/")
+    where = read_address(address) if "://" in address and not address.endswith("/") else None
+    if not isinstance(where, EngineAddress):
+        # The URL itself is left out: it may hold a password.
+        raise WrongParameter("--from-index takes URL/INDEX, such as https://localhost:9200/pages")
+    try:
+        found = None if query is None else json.loads(query)
+    except ValueError as error:
+        raise BadInput(f"the query is not JSON ({error}); give one such as '{{\"match_all\": {{}}}}'") from error
+    if found is not None and not isinstance(found, dict):
+        raise BadInput("the query is no JSON object; give one such as '{\"match_all\": {}}'")
+    return IndexSource(where, check_index_name(index), layout, found)
+
+
+@contextmanager
+def opened_index(
+    source: IndexSource,
+    folder: Path,
+    *,
+    ca_certs: Path | None = None,
+    timeout_s: float = 30.0,
+    verify_certs: bool = True,
+    progress: Progress = no_progress,
+) -> Iterator[Source]:
+    """A file with the index's documents as rows of JSONL, with our own names of the fields; `forget` deletes it.
+
+    Args:
+        folder: where the file is kept; a copy that an earlier run has made there is used again.
+
+    Raises:
+        NotFound: there is no such index.
+        StoreUnavailable: the engine cannot be read.
+        BadInput: none of the fields of text is there.
+    """
+    copy = _Copy(folder / f"{source.key}.zst")
+    if not copy.state.get("whole"):
+        client = connect(source.address, ca_certs, timeout_s, verify_certs)
+        try:
+            with engine_errors(source.address.shown, source.index):
+                _fill(copy, source, client, timeout_s, progress)
+        finally:
+            client.close()
+    yield Source(copy.path, source.name, "jsonl", digest=f"{source.key}:{copy.state['n_bytes']}")
+
+
+def forget(copy: Source) -> None:
+    """Deletes a copy whose documents are all in."""
+    for path in (copy.path, copy.path.with_suffix(".json")):
+        path.unlink(missing_ok=True)
+
+
+class _Copy:
+    """The file of rows, and what is in it.
+
+    Attributes:
+        state: `pit` and its `indices`, the `index` and the `slice` that are read, `after` in it, `n_rows`, `n_bytes`
+            of whole frames, and `whole`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._state_path = path.with_suffix(".json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.state: dict[str, Any] = self._read() or {"n_bytes": 0, "n_rows": 0, "whole": False}
+
+    def begin(self) -> None:
+        """Takes off what was written after the last whole page."""
+        with self.path.open("ab") as file:
+            file.truncate(self.state["n_bytes"])
+
+    def start_over(self) -> None:
+        self.state = {"n_bytes": 0, "n_rows": 0, "whole": False}
+        self.begin()
+
+    def add(self, rows: Sequence[Mapping[str, Any]], **place: Any) -> None:
+        """Writes a page, then where it ends."""
+        frame = zstandard.ZstdCompressor().compress(b"".join(orjson.dumps(row) + b"\n" for row in rows))
+        with self.path.open("ab") as file:
+            file.write(frame)
+        n_bytes, n_rows = self.state["n_bytes"] + len(frame), self.state["n_rows"] + len(rows)
+        self.save(**place, n_bytes=n_bytes, n_rows=n_rows)
+
+    def save(self, **changed: Any) -> None:
+        self.state |= changed
+        scratch = self._state_path.with_suffix(".tmp")
+        scratch.write_text(json.dumps(self.state))
+        scratch.replace(self._state_path)
+
+    def _read(self) -> dict[str, Any] | None:
+        try:
+            state = json.loads(self._state_path.read_text())
+            is_there = self.path.stat().st_size >= state["n_bytes"]
+        except (OSError, ValueError, KeyError):
+            return None
+        return state if is_there else None
+
+
+def _fill(
+    copy: _Copy, source: IndexSource, client: opensearchpy.OpenSearch, timeout_s: float, progress: Progress
+) -> None:
+    try:
+        _go_on(copy, source, client, timeout_s, progress)
+    except exceptions.NotFoundError:
+        if "pit" not in copy.state:
+            raise
+        # The engine has forgotten the moment that the copy was of: another has other rows.
+        copy.start_over()
+        _go_on(copy, source, client, timeout_s, progress)
+
+
+def _go_on(
+    copy: _Copy, source: IndexSource, client: opensearchpy.OpenSearch, timeout_s: float, progress: Progress
+) -> None:
+    mappings = client.indices.get_mapping(index=source.index)
+    distribution = detect_distribution(client)
+    total = int(client.count(index=source.index, body={"query": source.query or {"match_all": {}}})["count"])
+    copy.begin()
+    names = sorted(mappings)
+    for place, name in enumerate(names):
+        if place < copy.state.get("index", 0):
+            continue
+        reader = _reader(mappings[name]["mappings"], source)
+        is_begun = place == copy.state.get("index") and "pit" in copy.state
+        moment = PointInTime(client, distribution, name, copy.state["pit"] if is_begun else None)
+        if not is_begun:
+            copy.save(index=place, slice=0, after=None, pit=moment.id)
+        for number, of_slice in enumerate(moment.slices):
+            if number < copy.state["slice"]:
+                continue
+            after = copy.state["after"] if number == copy.state["slice"] else None
+            query = source.query or {"match_all": {}}
+            for hits in moment.pages(query, reader.fields, time_out(max(60.0, timeout_s)), of_slice, after):
+                rows = [reader.row(hit) for hit in hits]
+                copy.add(rows, slice=number, after=hits[-1]["sort"], pit=moment.id)
+                progress(copy.state["n_rows"], total, f"reading {source.index}")
+            copy.save(slice=number + 1, after=None)
+        moment.close()
+        del copy.state["pit"]
+        copy.save(index=place + 1)
+    copy.save(whole=True)
+
+
+class _Reader:
+    """Makes a row of a hit.
+
+    Attributes:
+        fields: what of `_source` it takes.
+    """
+
+    fields: list[str]
+
+    def row(self, hit: Mapping[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class _OwnReader(_Reader):
+    """Of an index that Sinkrank made."""
+
+    fields = ["lang", "title", "text", "url", "metadata"]
+
+    def row(self, hit: Mapping[str, Any]) -> dict[str, Any]:
+        document = read_document(hit)
+        return {
+            "id": document.doc_id,
+            "language": document.language,
+            "title": document.title,
+            "text": document.text,
+            "url": document.url,
+            "metadata": dict(document.metadata),
+        }
+
+
+class _ForeignReader(_Reader):
+    """Of any other index, by its mapping."""
+
+    def __init__(self, types: Mapping[str, str], layout: Layout, name: str) -> None:
+        texts = [name for names in layout.text_fields for name in names.split(",")]
+        parts = {
+            "text": [name.strip() for name in texts if name.strip() in types],
+            "title": [name for name in layout.title_fields if name in types][:1],
+            "language": [name for name in layout.language_fields if name in types][:1],
+            "url": [layout.url_field] if layout.url_field in types else [],
+        }
+        if layout.text_field is None:
+            parts["text"] = parts["text"][:1]
+        if not parts["text"] and not parts["title"]:
+            found = ", ".join(sorted(name for name, kind in types.items() if kind in _TEXT_TYPES)) or "none"
+            raise BadInput(
+                f"{name} has no field {texts[0]!r}; name those of the text with --text-field (it has {found})"
+            )
+        self._parts = parts
+        taken = {name for names in parts.values() for name in names}
+        self._metadata = [name for name, kind in types.items() if kind in _METADATA_TYPES and name not in taken]
+        self.fields = [*taken, *self._metadata]
+
+    def row(self, hit: Mapping[str, Any]) -> dict[str, Any]:
+        source = hit.get("_source") or {}
+        row: dict[str, Any] = {"id": hit["_id"]}
+        for part, names in self._parts.items():
+            found = [text for name in names for text in _texts(_value(source, name))]
+            if found:
+                row[part] = "\n".join(found)
+        metadata = {name: _value(source, name) for name in self._metadata}
+        row["metadata"] = {name.replace(".", "_"): value for name, value in metadata.items() if value is not None}
+        return row
+
+
+def _reader(mapping: Mapping[str, Any], source: IndexSource) -> _Reader:
+    if "sinkrank" in mapping.get("_meta", {}):
+        return _OwnReader()
+    types = dict(_field_types(mapping))
+    if not types:
+        raise NotFound(f"{source.name} has no fields; is it the index that you mean?")
+    return _ForeignReader(types, source.layout, source.name)
+
+
+def _field_types(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The dotted name and the type of each field of documents; sub-fields, which no `_source` has, are left out."""
+    for name, options in mapping.get("properties", {}).items():
+        if "properties" in options:
+            yield from _field_types(options, f"{prefix}{name}.")
+        elif "type" in options:
+            yield prefix + name, options["type"]
+
+
+def _value(source: Any, name: str) -> Any:
+    """The value of a dotted field; of lists of objects the list of their values."""
+    if isinstance(source, list):
+        return [found for one in source if (found := _value(one, name)) is not None] or None
+    if not isinstance(source, Mapping):
+        return None
+    if name in source:
+        return source[name]
+    first, _, rest = name.partition(".")
+    return _value(source[first], rest) if rest and first in source else None
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [text for one in value for text in _texts(one)]
+    return [] if value in (None, "") else [str(value)]

@@ -1,0 +1,119 @@
+"""Counts an index's document frequencies anew and weighs its documents with them, in place.
+
+The index itself says how far that is: each document keeps the version of the figures that its nBOW embedding was
+weighed with. So a refresh that is stopped, however it is, goes on with the documents that still have another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ingest.progress import Progress, no_progress
+from reranker.embeddings import Embeddings
+from reranker.errors import StoreUnavailable
+from reranker.idf import FrequencyCounter, IdfTable
+from reranker.stores.protocol import Store, check_versions
+from reranker.stores.writing import NewVector, StoredBag
+
+_DOCUMENTS_A_REPORT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh has done.
+
+    Attributes:
+        documents: in the index.
+        languages: documents counted, by language.
+        reweighed: documents that got a new nBOW embedding.
+        changed_languages: whose figures differ from those before.
+    """
+
+    index: str
+    documents: int
+    languages: dict[str, int]
+    changed_languages: tuple[str, ...]
+    reweighed: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def refresh(store: Store, index: str, embeddings: Embeddings, progress: Progress = no_progress) -> Refreshed:
+    """Counts the bags that the index holds, keeps the figures as its idf, and replaces the nBOW embedding of each
+    document that was weighed with others; searches go on meanwhile.
+
+    Documents that come while it runs are weighed with the figures of before or after; the next refresh finds them.
+
+    Raises:
+        NotFound, NotOurIndex, VersionMismatch: the index cannot be refreshed with these embeddings.
+        StoreUnavailable: the store failed; run again, it goes on where it was.
+    """
+    check_versions(index, store.describe(index), embeddings, store.address)
+    store.refresh(index)
+    before = store.idf(index)
+    table, n_by_language = _count(store, index, embeddings, progress)
+    if table.version != before.version:
+        store.save_idf(index, table)
+    versions = {language: table.weights_version(language) for language in table.languages}
+    n_reweighed = _reweigh(store, index, embeddings, table, versions, progress)
+    store.refresh(index)
+    return Refreshed(
+        index=index,
+        documents=sum(n_by_language.values()),
+        languages=dict(sorted(n_by_language.items())),
+        changed_languages=tuple(
+            sorted(name for name, version in versions.items() if version != before.weights_version(name))
+        ),
+        reweighed=n_reweighed,
+    )
+
+
+def _count(store: Store, index: str, embeddings: Embeddings, progress: Progress) -> tuple[IdfTable, dict[str, int]]:
+    """The idf table of the languages that have embeddings, and the documents of every language."""
+    n_by_language: dict[str, int] = {}
+    counters: dict[str, FrequencyCounter] = {}
+    total = store.count(index)
+    for done, one in enumerate(store.bags(index), start=1):
+        n_by_language[one.language] = n_by_language.get(one.language, 0) + 1
+        if one.language in embeddings.languages:
+            counters.setdefault(one.language, FrequencyCounter()).add(one.bag)
+        if done % _DOCUMENTS_A_REPORT == 0:
+            progress(done, total, "counting words")
+    progress(total, total, "counting words")
+    return IdfTable({language: counter.result() for language, counter in counters.items()}), n_by_language
+
+
+def _reweigh(
+    store: Store,
+    index: str,
+    embeddings: Embeddings,
+    table: IdfTable,
+    versions: dict[str, str],
+    progress: Progress,
+) -> int:
+    """Replaces the vectors of the documents that were weighed with other figures; how many there were."""
+    if not versions:
+        return 0
+
+    def vectors() -> Iterator[NewVector]:
+        for one in store.bags(index, versions):
+            yield NewVector(one.doc_id, _nbow(one, embeddings, table), versions[one.language])
+
+    n_done = 0
+    for result in store.replace_vectors(index, vectors()):
+        # One that is gone meanwhile needs no vector any more.
+        if result.error is not None and not result.error.startswith(("not_found", "document_missing")):
+            raise StoreUnavailable(f"document {result.doc_id!r} did not take its new vector ({result.error})")
+        n_done += 1
+        if n_done % _DOCUMENTS_A_REPORT == 0:
+            progress(n_done, None, "weighing anew")
+    progress(n_done, n_done, "weighing anew")
+    return n_done
+
+
+def _nbow(one: StoredBag, embeddings: Embeddings, table: IdfTable) -> Any:
+    return embeddings.nbow(table.weigh(one.bag, one.language))

@@ -1,0 +1,65 @@
+"""What became of an input, as the command line shows it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What became of the input.
+
+    Attributes:
+        read: rows read; each is indexed, rejected or unconfirmed.
+        indexed: documents that the store confirmed.
+        without_known_words: of these, how many have no word with an embedding (only BM25 finds them).
+        languages: documents indexed, by language; `und` where it was detected with too little confidence.
+        rejects: the file of the rejected rows; None where there are none.
+        resumed_at: rows that an earlier run had settled; the other figures are of both together.
+        unconfirmed: documents that were on their way when the store failed; they may be in the index or not.
+        first_unconfirmed: where the first of them stands, `file:line`.
+        failure: why the run ended before all was done; None where it did not.
+        checkpoint: where the run goes on from when it is run again; None where all is done.
+        version: the version of the index that was written to; None where it has none.
+        previous_version: what the index was before a rebuild, kept for a roll-back.
+        is_dry_run: whether nothing was written.
+    """
+
+    index: str
+    read: int
+    indexed: int
+    rejected: int
+    without_known_words: int
+    languages: dict[str, int]
+    seconds: float
+    rejects: Path | None
+    resumed_at: int = 0
+    unconfirmed: int = 0
+    first_unconfirmed: str | None = None
+    failure: str | None = None
+    checkpoint: Path | None = None
+    version: str | None = None
+    previous_version: str | None = None
+    is_dry_run: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row is in the index."""
+        return self.failure is None and not self.rejected
+
+    @property
+    def documents_per_second(self) -> float:
+        """Of this run alone."""
+        settled_now = max(0, self.indexed + self.rejected - self.resumed_at)
+        return settled_now / self.seconds if self.seconds > 0 else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {
+            "rejects": str(self.rejects) if self.rejects else None,
+            "checkpoint": str(self.checkpoint) if self.checkpoint else None,
+            "seconds": round(self.seconds, 3),
+            "documents_per_second": round(self.documents_per_second, 1),
+        }

@@ -1,0 +1,22 @@
+"""Puts an earlier version of an index back in its place."""
+
+from __future__ import annotations
+
+from reranker.errors import NotFound
+from reranker.stores.protocol import Store
+
+
+def roll_back(store: Store, index: str, version: str | None = None) -> str:
+    """Lets the version before the serving one serve, or the one that is named; gives its name.
+
+    Raises:
+        NotFound: there is no such version, or none before the serving one.
+    """
+    if version is None:
+        serving = next((one.name for one in store.versions(index) if one.is_serving), "")
+        version = max((one.name for one in store.versions(index) if one.name < serving), default=None)
+    if version is None:
+        store.describe(index)  # says what is wrong where there is no such index
+        raise NotFound(f"index {index!r} has no version before the one that serves; a rebuild makes one")
+    store.promote(index, version)
+    return version

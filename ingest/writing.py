@@ -1,0 +1,165 @@
+"""Streams encoded rows into a store and settles them in the order of the input, so that a checkpoint can say up to
+which row all is done."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from typing import NamedTuple
+
+from ingest.agreement import SAMPLE_SIZE
+from ingest.checkpoint import Checkpoint, Settled
+from ingest.encoding import EncodedRow, RowEncoder
+from ingest.files import Row
+from ingest.pieces import in_pieces
+from ingest.progress import Progress
+from ingest.rejects import RejectFile
+from ingest.workers import Workers
+from reranker.embeddings import Embeddings
+from reranker.errors import StoreUnavailable
+from reranker.stores.protocol import Store
+from reranker.stores.writing import PreparedDocument, Writable, WriteResult
+
+_SECONDS_BETWEEN_CHECKPOINTS = 1.0
+# Often enough for a bar that moves, seldom enough to cost nothing.
+_ROWS_A_REPORT = 50
+# Rejected rows wait for the documents before them; so many of them have these sent at once.
+_MAX_WAITING_ROWS = 10_000
+
+
+class _Waiting(NamedTuple):
+    """A row on its way.
+
+    Attributes:
+        reason: why it is rejected; None for a document.
+    """
+
+    row: Row
+    encoded: EncodedRow
+    reason: str | None
+
+
+class Writing:
+    """Writes rows from where a checkpoint stands.
+
+    Attributes:
+        settled: what has become of the rows up to now.
+    """
+
+    def __init__(
+        self, store: Store, target: str | None, checkpoint: Checkpoint, rejects: RejectFile, progress: Progress
+    ) -> None:
+        """
+        Args:
+            target: the index; None writes nothing and takes every document for written.
+        """
+        self._store = store
+        self._target = target
+        self._checkpoint = checkpoint
+        self._rejects = rejects
+        self._progress = progress
+        self._waiting: deque[_Waiting] = deque()
+        self._saved_at = time.monotonic()
+        self._n_on_their_way = 0
+        self.settled: Settled = checkpoint.settled
+
+    @property
+    def n_unconfirmed(self) -> int:
+        """Rows that were read and are neither in the index for certain nor rejected."""
+        return len(self._waiting)
+
+    @property
+    def first_unconfirmed(self) -> str | None:
+        """Where the first of them stands."""
+        return f"{self._waiting[0].row.file}:{self._waiting[0].row.line}" if self._waiting else None
+
+    def write(self, rows: Iterable[Row], encoder: RowEncoder, workers: Workers[Embeddings]) -> str | None:
+        """Writes them; why it ended before the rows did, or None."""
+        with closing(self._documents(rows, encoder, workers)) as documents:
+            try:
+                for result in self._results(documents):
+                    self._settle_document(result)
+                if self._waiting:
+                    raise StoreUnavailable(f"{self._store.address} did not answer for {len(self._waiting)} documents")
+            except StoreUnavailable as error:
+                return str(error)
+            finally:
+                self._checkpoint.save(self.settled)
+        self._progress(self.settled.n_rows, self.settled.n_rows, self._description())
+        return None
+
+    def _results(self, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+        if self._target is not None:
+            return self._store.write_prepared(self._target, documents)
+        return (WriteResult(document.doc_id) for document in documents if document is not None)
+
+    def _documents(
+        self, rows: Iterable[Row], encoder: RowEncoder, workers: Workers[Embeddings]
+    ) -> Generator[PreparedDocument | None, None, None]:
+        first_row = self.settled.n_rows
+        for piece, encoded_rows in workers.map(encoder, in_pieces(rows)):
+            are_first = self._checkpoint.are_first([encoded.id_hash for encoded in encoded_rows], first_row)
+            first_row += len(piece)
+            for row, encoded, is_first in zip(piece, encoded_rows, are_first, strict=True):
+                reason = encoded.reason
+                if not is_first:
+                    reason = f"the id {encoded.doc_id!r} came before in this input; give each document its own"
+                self._waiting.append(_Waiting(encoded.row or row, encoded, reason))
+                if reason is None:
+                    self._n_on_their_way += 1
+                    yield encoded.document
+                elif not self._n_on_their_way:
+                    self._settle_rejects()
+                elif len(self._waiting) % _MAX_WAITING_ROWS == 0:
+                    yield None
+
+    def _settle_document(self, result: WriteResult) -> None:
+        waiting = self._waiting.popleft()
+        encoded = waiting.encoded
+        if result.doc_id != encoded.doc_id:
+            raise StoreUnavailable(f"{self._store.address} answered for {result.doc_id!r} before {encoded.doc_id!r}")
+        self._n_on_their_way -= 1
+        if result.error is not None:
+            self._reject(waiting, result.error)
+        else:
+            self.settled.languages[encoded.language] = self.settled.languages.get(encoded.language, 0) + 1
+            self.settled.n_without_known_words += not encoded.has_known_words
+            _add_to_sample(self.settled.sample, encoded)
+            self._settled_one()
+        self._settle_rejects()
+
+    def _settle_rejects(self) -> None:
+        """Settles the rows that stand first and are rejected."""
+        while self._waiting and self._waiting[0].reason is not None:
+            waiting = self._waiting.popleft()
+            self._reject(waiting, waiting.reason or "")
+
+    def _reject(self, waiting: _Waiting, reason: str) -> None:
+        self._rejects.add(waiting.row, waiting.encoded.doc_id, reason)
+        self.settled.n_rejected += 1
+        self.settled.reject_bytes = self._rejects.n_bytes
+        self._settled_one()
+
+    def _settled_one(self) -> None:
+        self.settled.n_rows += 1
+        if self.settled.n_rows % _ROWS_A_REPORT == 0:
+            self._progress(self.settled.n_rows, self._checkpoint.n_rows, self._description())
+        if time.monotonic() - self._saved_at > _SECONDS_BETWEEN_CHECKPOINTS:
+            self._checkpoint.save(self.settled)
+            self._saved_at = time.monotonic()
+
+    def _description(self) -> str:
+        what = "reading" if self._target is None else "indexing"
+        return f"{what}, {self.settled.n_rejected:,} rejected" if self.settled.n_rejected else what
+
+
+def _add_to_sample(sample: list[tuple[int, str]], encoded: EncodedRow) -> None:
+    """Keeps the documents of the smallest hashes, as a heap with the largest of them first."""
+    entry = (-encoded.id_hash, encoded.doc_id or "")
+    if len(sample) < SAMPLE_SIZE:
+        heapq.heappush(sample, entry)
+    elif entry > sample[0]:
+        heapq.heapreplace(sample, entry)

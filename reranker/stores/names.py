@@ -1,0 +1,70 @@
+"""What an index may be called, and how the versions of an index are named behind its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import regex
+
+from reranker.errors import WrongParameter
+
+# OpenSearch's own rules (lower case, no leading - _ +, none of the reserved characters), and no dot in front.
+MAX_INDEX_NAME_LENGTH = 128
+_INDEX_NAME = regex.compile(rf"[a-z0-9][a-z0-9_.\-]{{0,{MAX_INDEX_NAME_LENGTH - 1}}}")
+# In `_meta`: the index that an index is a version of.
+VERSION_OF = "version_of"
+# 000001 and so on, as engines number the indices behind an alias that they roll over.
+_VERSION_SUFFIX = regex.compile(r"-(\d{6})")
+_LENGTH_OF_SUFFIX = 7
+
+
+def check_index_name(index: str) -> str:
+    """The name, if it can be an index.
+
+    Raises:
+        WrongParameter: otherwise; no value from a request may reach a path or another API.
+    """
+    if not _INDEX_NAME.fullmatch(index):
+        raise WrongParameter(
+            f"{index!r} cannot be an index; use up to 128 lower-case letters, digits, '_', '-' and '.', "
+            f"with a letter or digit first"
+        )
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class IndexVersion:
+    """One of the indices that stood, stand or are to stand behind a name.
+
+    Attributes:
+        name: its own; every method that takes an index takes it.
+        is_serving: whether a search for the index meets it.
+    """
+
+    name: str
+    is_serving: bool
+
+
+def unversioned_name(index: str) -> str:
+    """The name of the version that an index becomes which had none before."""
+    return f"{index}-000000"
+
+
+def version_name(index: str, existing: Iterable[str]) -> str:
+    """The name of the next version of an index.
+
+    >>> version_name("pages", ["pages-000001", "pages-000003", "other-000007"])
+    'pages-000004'
+
+    Raises:
+        WrongParameter: the index's name leaves no room for a version's number.
+    """
+    if len(check_index_name(index)) + _LENGTH_OF_SUFFIX > MAX_INDEX_NAME_LENGTH:
+        raise WrongParameter(
+            f"the name {index!r} is too long for the number of a version behind it; use up to "
+            f"{MAX_INDEX_NAME_LENGTH - _LENGTH_OF_SUFFIX} characters"
+        )
+    suffixes = [name.removeprefix(index) for name in existing if name.startswith(index)]
+    numbers = [int(match.group(1)) for match in map(_VERSION_SUFFIX.fullmatch, suffixes) if match]
+    return f"{index}-{max(numbers, default=0) + 1:06}"

@@ -1,0 +1,177 @@
+"""`sinkrank pipeline install|remove`: re-ranking inside OpenSearch's own search pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sinkrank import options
+
+if TYPE_CHECKING:
+    from reranker.settings import Settings
+    from reranker.stores.engine_pipeline import EnginePipelines
+
+app = typer.Typer(no_args_is_help=True, help="Re-rank inside OpenSearch's own search pipelines (needs ml-commons).")
+
+_Name = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="What it is called in the cluster (sinkrank-INDEX).")
+]
+
+
+@app.command()
+def install(
+    service_url: Annotated[
+        str, typer.Option("--service-url", metavar="URL", help="Where the cluster reaches `sinkrank serve`.")
+    ],
+    name: _Name = None,
+    fields: Annotated[
+        list[str] | None,
+        typer.Option("--field", metavar="NAME", help="Top-level field to rank by; may be repeated (all text fields)."),
+    ] = None,
+    method: options.Method = None,
+    lang: Annotated[
+        str | None, typer.Option("--lang", metavar="CODE", help="Language of the queries; guessed if not given.")
+    ] = None,
+    default: Annotated[
+        bool, typer.Option("--default", help="Also for searches of the index that name no pipeline.")
+    ] = False,
+    allow_endpoint: Annotated[
+        bool,
+        typer.Option("--allow-endpoint", help="Change the cluster's settings where it may not call the service yet."),
+    ] = False,
+    json_: options.Json = False,
+    home: options.Home = None,
+    store: options.StoreAddress = None,
+    index: options.IndexName = None,
+    config: options.Config = None,
+) -> None:
+    """Set up connector, model and search pipeline on a cluster; a second run changes what differs.
+
+    Example: [bold]sinkrank pipeline install --index pages --store opensearch://localhost:9200 --service-url
+    http://10.0.0.7:8080 --allow-endpoint[/bold]
+    """
+    from dataclasses import asdict
+
+    from reranker.languages import language_code
+    from reranker.stores.pipeline_definition import PipelineRequest
+    from reranker.transport import check_method
+    from sinkrank import output
+
+    settings = options.load(config, home=home, store=store, index=index).settings
+    request = PipelineRequest(
+        index=_index_of(settings),
+        service_url=service_url,
+        name=name,
+        fields=tuple(fields or ()),
+        method=None if method is None else check_method(method),
+        language=None if lang is None else language_code(lang),
+        is_default=default,
+        allow_endpoint=allow_endpoint,
+    )
+    with _opened_pipelines(settings) as pipelines:
+        installed = pipelines.install(request)
+    if json_:
+        output.print_json(asdict(installed))
+        return
+    console = output.results()
+    _print_changes(installed.changed_settings)
+    console.print(
+        f"pipeline {installed.name}: ranks hits of {installed.index} by {', '.join(installed.fields)} at "
+        f"{installed.endpoint}",
+        markup=False,
+        soft_wrap=True,
+    )
+    use = (
+        "searches that name no pipeline use it"
+        if installed.is_default
+        else f"use it with ?search_pipeline={installed.name}"
+    )
+    console.print(f"{use}; the text to rank by goes into ext.rerank.query_context.query_text", markup=False)
+
+
+@app.command()
+def remove(
+    name: _Name = None,
+    json_: options.Json = False,
+    home: options.Home = None,
+    store: options.StoreAddress = None,
+    index: options.IndexName = None,
+    config: options.Config = None,
+) -> None:
+    """Take away all that install has made under this name; what is not there is no error.
+
+    Example: [bold]sinkrank pipeline remove --index pages --store opensearch://localhost:9200[/bold]
+    """
+    from dataclasses import asdict
+
+    from reranker.stores.pipeline_definition import default_name
+    from sinkrank import output
+
+    settings = options.load(config, home=home, store=store, index=index).settings
+    with _opened_pipelines(settings) as pipelines:
+        removed = pipelines.remove(name or default_name(_index_of(settings)))
+    if json_:
+        output.print_json(asdict(removed))
+        return
+    counts = {
+        "search pipeline": removed.pipelines,
+        "model": removed.models,
+        "model group": removed.model_groups,
+        "connector": removed.connectors,
+        "trusted endpoint": len(removed.untrusted),
+        "default of an index": len(removed.was_default_of),
+    }
+    found = ", ".join(f"{n} × {what}" for what, n in counts.items() if n) or "nothing was there"
+    output.results().print(f"removed {removed.name}: {found}", markup=False, soft_wrap=True)
+    if removed.private_addresses_allowed:
+        output.talk().print(
+            "left as it is: plugins.ml_commons.connector.private_ip_enabled is true; set it to null if no other "
+            "connector needs it",
+            markup=False,
+        )
+
+
+def _index_of(settings: Settings) -> str:
+    """The index that was named; which one a pipeline is for is never guessed."""
+    from reranker.errors import WrongParameter
+
+    if settings.index is None:
+        raise WrongParameter("no index is named; give it with --index")
+    return settings.index
+
+
+@contextmanager
+def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
+    from reranker.errors import WrongParameter
+    from reranker.stores.addresses import EngineAddress, read_address
+
+    address = read_address(settings.store_address)
+    if not isinstance(address, EngineAddress):
+        raise WrongParameter(f"{settings.store_address} is a folder; give an OpenSearch with --store opensearch://HOST")
+    # opensearch-py takes a while to import.
+    from reranker.stores.engine_pipeline import EnginePipelines
+
+    password = settings.store_password
+    pipelines = EnginePipelines(
+        address.with_credentials(
+            settings.store_username, password.get_secret_value() if password is not None else None
+        ),
+        ca_certs=settings.store_ca_certs,
+        timeout_s=settings.store_timeout_s,
+        verify_certs=settings.store_verify_certs,
+    )
+    try:
+        yield pipelines
+    finally:
+        pipelines.close()
+
+
+def _print_changes(changed: Any) -> None:
+    from sinkrank import output
+
+    for setting, value in changed.items():
+        shown = value[-1] if isinstance(value, list) else str(value).lower()
+        output.talk().print(f"cluster setting changed: {setting}: {shown}", markup=False)

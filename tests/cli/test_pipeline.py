@@ -1,0 +1,89 @@
+"""`sinkrank pipeline` on a real OpenSearch with ml-commons, and what it says where it cannot do it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+
+from tests.cli.conftest import Run
+from tests.stores.fake_engine import serve
+
+INDEX = f"piped-{os.getpid()}"
+
+
+@pytest.fixture
+def service_url() -> Iterator[str]:
+    with serve(lambda *_: (200, {"results": [{"index": 0, "relevance_score": 0.5}]})) as fake:
+        yield fake.address
+
+
+@pytest.fixture
+def store(opensearch_2_ml_url: str) -> Iterator[str]:
+    """The address of an engine with an index that others made."""
+
+    def call(method: str, path: str, body: Any = None) -> None:
+        answer = urllib3.request(method, f"{opensearch_2_ml_url}{path}", json=body, retries=False)
+        assert answer.status < 300, answer.data
+
+    call("PUT", f"/{INDEX}", {"mappings": {"properties": {"title": {"type": "text"}, "text": {"type": "text"}}}})
+    yield opensearch_2_ml_url.replace("http://", "opensearch://")
+    call("DELETE", f"/{INDEX}")
+    call("PUT", "/_cluster/settings", {"persistent": {"plugins.ml_commons.*": None}})
+
+
+def test_a_pipeline_comes_and_goes(empty_home: Path, run: Run, store: str, service_url: str) -> None:
+    where = ("--store", store, "--index", INDEX)
+    refused = run("pipeline", "install", *where, "--service-url", service_url)
+    assert refused.exit_code == 1
+    assert "trusted_connector_endpoints_regex" in refused.stderr
+
+    result = run("pipeline", "install", *where, "--service-url", service_url, "--allow-endpoint", "--default", "--json")
+    assert result.exit_code == 0, result.stderr
+    installed = json.loads(result.stdout)
+    assert (installed["name"], installed["fields"]) == (f"sinkrank-{INDEX}", ["text", "title"])
+    assert installed["is_default"]
+
+    again = run("pipeline", "install", *where, "--service-url", service_url)
+    assert again.exit_code == 0, again.stderr
+    assert f"sinkrank-{INDEX}" in again.stdout
+    assert "cluster setting" not in again.stderr
+
+    removed = json.loads(run("pipeline", "remove", *where, "--json").stdout)
+    assert (removed["pipelines"], removed["was_default_of"]) == (1, [INDEX])
+    gone = run("pipeline", "remove", *where)
+    assert (gone.exit_code, gone.stdout) == (0, f"removed sinkrank-{INDEX}: nothing was there\n")
+    assert "private_ip_enabled" in gone.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--store", "opensearch://h"], "no index is named"),
+        (["--store", "somewhere", "--index", "pages"], "is a folder"),
+        (["--store", "opensearch://h", "--index", "pages", "--method", "magic"], "magic"),
+        (["--store", "opensearch://h", "--index", "pages", "--lang", "klingon"], "klingon"),
+        (["--store", "opensearch://h", "--index", "pages", "--service-url", "ftp://h"], "http://HOST:PORT"),
+    ],
+)
+def test_wrong_use_is_exit_code_2(empty_home: Path, run: Run, arguments: list[str], words: str) -> None:
+    result = run("pipeline", "install", "--service-url", "http://h", *arguments)
+    assert result.exit_code == 2
+    assert words in " ".join(result.stderr.split())
+
+
+def test_credentials_are_in_no_message(empty_home: Path, run: Run) -> None:
+    where = ("--store", "opensearch://me:hunter2@127.0.0.1:9", "--index", "pages")
+    for arguments in (
+        ("install", "--service-url", "http://h"),
+        ("install", "--service-url", "http://u:hunter2@h"),
+        ("remove",),
+    ):
+        result = run("pipeline", *arguments, *where)
+        assert result.exit_code in (1, 2)
+        assert "hunter2" not in result.output

@@ -1,0 +1,105 @@
+"""A rebuilt version serves only when it is what it should be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.agreement import disagreement
+from ingest.files import open_sources
+from ingest.pipeline import Options, ingest
+from ingest.summary import Summary
+from reranker.embeddings import Embeddings
+from reranker.stores.embedded import EmbeddedStore
+from reranker.stores.writing import WriteResult
+from tests.tiny import tiny_embeddings
+
+WORDS = ("chat", "chien", "eau", "pain", "voiture")
+
+
+@pytest.fixture(scope="module")
+def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
+    return tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "tiny")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
+    opened = EmbeddedStore(tmp_path / "store")
+    yield opened
+    opened.close()
+
+
+def rebuild(store: Any, embeddings: Embeddings, folder: Path, n_documents: int = 40) -> Summary:
+    path = folder / "in.jsonl"
+    rows = [{"id": str(n), "lang": "fr", "text": " ".join(WORDS[: 3 + n % 3]) + f" {n}"} for n in range(n_documents)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with open_sources([str(path)]) as sources:
+        return ingest(sources, store, "pages", embeddings, Options(rebuild=True, checkpoints=folder / "c", n_workers=1))
+
+
+class _Changed:
+    """A store that writes something else than it is given."""
+
+    def __init__(self, store: EmbeddedStore, change: Any) -> None:
+        self._store = store
+        self._change = change
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def write_prepared(self, index: str, documents: Any) -> Iterator[WriteResult]:
+        for document in documents:
+            changed = self._change(document)
+            if changed is None:
+                yield WriteResult(document.doc_id)
+            else:
+                yield from self._store.write_prepared(index, [changed])
+
+
+def test_a_sound_rebuild_takes_the_place(store: EmbeddedStore, embeddings: Embeddings, tmp_path: Path) -> None:
+    assert rebuild(store, embeddings, tmp_path).failure is None
+    again = rebuild(store, embeddings, tmp_path)
+    assert (again.failure, again.previous_version) == (None, "pages-000001")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda one: None if one.doc_id == "7" else one, "it holds 39 documents, 40 were confirmed"),
+        (lambda one: one._replace(content=replace(one.content, terms="other")), "a search for its own words"),
+        (
+            lambda one: one._replace(content=replace(one.content, doc_id="x" + one.doc_id)),
+            "is not in it, though it was confirmed",
+        ),
+    ],
+    ids=["lost", "words", "ids"],
+)
+def test_a_rebuild_that_is_not_what_it_should_be_does_not_serve(
+    store: EmbeddedStore, embeddings: Embeddings, tmp_path: Path, change: Any, reason: str
+) -> None:
+    assert rebuild(store, embeddings, tmp_path, 10).failure is None
+    summary = rebuild(_Changed(store, change), embeddings, tmp_path)
+    assert summary.failure is not None
+    assert reason in summary.failure
+    assert "--to pages-000002" in summary.failure
+    assert not summary.is_whole
+    assert store.count("pages") == 10
+    assert [version.name for version in store.versions("pages") if version.is_serving] == ["pages-000001"]
+
+
+def test_vectors_of_others_are_found_out(store: EmbeddedStore, embeddings: Embeddings, tmp_path: Path) -> None:
+    rebuild(store, embeddings, tmp_path)
+
+    class Wrong(_Changed):
+        def knn(self, *arguments: Any) -> list[Any]:
+            return []
+
+    assert (
+        disagreement(Wrong(store, None), "pages", 40, ["1", "2"])
+        == "of 2 sampled documents 0 alone are found by a search for its own vector"
+    )

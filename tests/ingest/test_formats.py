@@ -1,0 +1,222 @@
+"""Files of every format become the documents that they hold."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from ingest.documents import Layout, Record, read_records
+from ingest.files import open_sources
+from reranker.documents import Document
+from reranker.errors import BadInput, NotFound, WrongParameter
+
+
+def read(
+    *names: str | Path, layout: Layout = Layout(default_language="en"), file_format: str | None = None, columns=None
+) -> list[Record]:
+    with open_sources([str(name) for name in names], file_format, columns) as sources:
+        return list(read_records(sources, layout.checked()))
+
+
+def documents(records: list[Record]) -> list[Document]:
+    assert [record.reason for record in records if record.document is None] == []
+    return [record.document for record in records if record.document is not None]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "pack"),
+    [
+        ("gz", gzip.compress),
+        ("bz2", bz2.compress),
+        ("zst", zstandard.ZstdCompressor().compress),
+        ("zst", lambda content: b"".join(zstandard.ZstdCompressor().compress(part) for part in (content, content[:0]))),
+    ],
+    ids=["gzip", "bzip2", "zstandard", "frames"],
+)
+def test_packed_files_are_unpacked_whatever_they_are_called(tmp_path: Path, suffix: str, pack) -> None:
+    content = pack(b'{"id": "1", "text": "a"}\n{"id": "2", "text": "b"}\n')
+    for name in (f"in.jsonl.{suffix}", "in.jsonl"):
+        (tmp_path / name).write_bytes(content)
+        assert [one.doc_id for one in documents(read(tmp_path / name))] == ["1", "2"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress])
+def test_a_packed_file_that_breaks_off_is_a_reject_after_what_could_be_read(tmp_path: Path, pack) -> None:
+    import random
+
+    numbers = random.Random(1)
+    content = "".join(json.dumps({"id": str(n), "text": str(numbers.random())}) + "\n" for n in range(60_000)).encode()
+    path = tmp_path / "in.jsonl"
+    packed = pack(content)
+    path.write_bytes(packed[: len(packed) // 2])
+    records = read(path)
+    assert len(records) > 1_000
+    assert records[-1].document is None
+
+
+def test_parquet_rows_become_documents_with_typed_metadata(tmp_path: Path) -> None:
+    import datetime
+
+    table = pa.table(
+        {
+            "doc_id": ["a", "b"],
+            "title": ["T", None],
+            "body": ["one", "two"],
+            "year": [1999, None],
+            "day": [datetime.date(2020, 1, 2), None],
+            "tags": [["x", "y"], []],
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    assert documents(read(tmp_path / "in.parquet")) == [
+        Document("a", "one", "en", "T", metadata={"year": 1999, "day": "2020-01-02", "tags": ["x", "y"]}),
+        Document("b", "two", "en", metadata={"tags": []}),
+    ]
+
+
+def test_a_file_that_is_no_parquet_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "in.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(BadInput, match="cannot be read as Parquet"):
+        read(tmp_path / "in.parquet")
+
+
+PAGE = """<!doctype html><html lang="fr-CA"><head><title>Le chat</title><script>var hidden = 1;</script></head><body>
+<nav><a href="/">Accueil</a> <a href="/x">Plan du site</a></nav>
+<main><h1>Le chat</h1><p>Le chat domestique est un mammifère carnivore de la famille des félidés, que l'on trouve dans
+presque toutes les maisons.</p><p>Il dort beaucoup, chasse les souris pendant la nuit et aime les endroits chauds de la
+maison.</p></main><footer>Tous droits réservés</footer></body></html>"""
+
+
+def test_a_folder_of_pages_becomes_documents_by_their_paths(tmp_path: Path) -> None:
+    (tmp_path / "site" / "b").mkdir(parents=True)
+    (tmp_path / "site" / "chat.html").write_text(PAGE)
+    (tmp_path / "site" / "b" / "note.txt").write_text("On cats\n\nCats sleep.\n\nA lot.")
+    (tmp_path / "site" / "b" / "picture.png").write_bytes(b"\x89PNG")
+    page, note = documents(read(tmp_path / "site"))
+    assert (page.doc_id, page.language, page.title) == ("chat.html", "fr", "Le chat")
+    assert "mammifère carnivore" in page.text
+    assert "souris" in page.text
+    assert "hidden" not in page.text
+    assert "Plan du site" not in page.text
+    assert "réservés" not in page.text
+    assert note == Document("b/note.txt", "Cats sleep.\n\nA lot.", "en", "On cats")
+
+
+def test_a_page_without_main_text_keeps_all_of_its_text(tmp_path: Path) -> None:
+    (tmp_path / "in.html").write_text("<p>Cat</p><style>p {}</style>")
+    (one,) = documents(read(tmp_path / "in.html"))
+    assert one.text == "Cat"
+
+
+TREC = """<DOC>
+<DOCNO> FT911-1 </DOCNO>
+<HEADLINE>FT  14 MAY 91 / Cats &amp; dogs</HEADLINE>
+<TEXT>
+First <B>paragraph</B>.
+Second.
+</TEXT>
+</DOC>
+<DOC>
+<DOCNO>WT1</DOCNO>
+<DOCHDR>
+http://a.example/ HTTP/1.0 200
+</DOCHDR>
+<html><head><title>Web</title></head><body><p>A page of the web.</p></body></html>
+</DOC>
+<DOC>
+<TEXT>no id</TEXT>
+</DOC>
+<DOC>
+<DOCNO>cut</DOCNO>
+"""
+
+
+def test_trec_documents_have_the_id_title_and_text_of_their_elements(tmp_path: Path) -> None:
+    (tmp_path / "disk4.trec").write_text(TREC)
+    paper, web, nameless, cut = read(tmp_path / "disk4.trec")
+    assert paper.document == Document("FT911-1", "First paragraph . Second.", "en", "FT 14 MAY 91 / Cats & dogs")
+    assert (web.doc_id, web.document.title, web.document.text) == ("WT1", "Web", "A page of the web.")
+    assert (nameless.row.line, nameless.reason) == (16, "the document has no <DOCNO>; give it one")
+    assert "no </DOC>" in str(cut.reason)
+
+
+def test_trec_in_latin_1_is_read(tmp_path: Path) -> None:
+    (tmp_path / "in.trec").write_bytes("<DOC><DOCNO>1</DOCNO><TEXT>café</TEXT></DOC>\n".encode("latin-1"))
+    assert documents(read(tmp_path / "in.trec"))[0].text == "café"
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"doc_id": "1", "text": "x"}, Document("1", "x", "en")),  # ir_datasets
+        ({"_id": "1", "title": "t", "text": "x"}, Document("1", "x", "en", "t")),  # BEIR
+        ({"docno": "1", "body": "x", "url": "u"}, Document("1", "x", "en", url="u")),
+        ({"id": "1", "contents": "x", "doc_id": "2"}, Document("1", "x", "en", metadata={"doc_id": "2"})),  # Anserini
+    ],
+)
+def test_the_names_that_collections_use_are_known(tmp_path: Path, row: dict[str, str], expected: Document) -> None:
+    (tmp_path / "in.jsonl").write_text(json.dumps(row))
+    assert documents(read(tmp_path / "in.jsonl")) == [expected]
+
+
+def test_columns_can_be_named_where_no_header_does(tmp_path: Path) -> None:
+    (tmp_path / "collection.tsv").write_text("0\tfirst passage\n1\tsecond\n")
+    found = documents(read(tmp_path / "collection.tsv", columns=["doc_id", "text"]))
+    assert found == [Document("0", "first passage", "en"), Document("1", "second", "en")]
+
+
+def test_csv_metadata_has_the_types_that_are_given(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("id,text,year,price,new,tags\n1,x,1999,2.5,TRUE,a| b\n2,x,soon,1,true,\n")
+    layout = Layout(default_language="en", types={"year": "int", "price": "float", "new": "bool", "tags": "list"})
+    first, second = read(tmp_path / "in.csv", layout=layout)
+    assert first.document == Document(
+        "1", "x", "en", metadata={"year": 1999, "price": 2.5, "new": True, "tags": ["a", "b"]}
+    )
+    assert second.reason == "field 'year' is 'soon', which is no int; mend it or its type"
+
+
+def test_a_type_that_is_not_known_is_wrong_use() -> None:
+    with pytest.raises(WrongParameter, match="int, float, bool, list"):
+        Layout(types={"year": "number"}).checked()
+
+
+def test_patterns_stand_for_files_in_the_order_of_their_names(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    for name in ("b.jsonl", "a.jsonl", "deep/er/c.jsonl"):
+        (tmp_path / name).write_text(json.dumps({"id": name, "text": "x"}))
+    assert [one.doc_id for one in documents(read(tmp_path / "*.jsonl"))] == ["a.jsonl", "b.jsonl"]
+    assert len(documents(read(tmp_path / "**" / "*.jsonl"))) == 3
+    with pytest.raises(NotFound):
+        read(tmp_path / "*.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Wasser für die Pflanzen im Garten", "de"),
+        ("asiakirjan tulostaminen ja rivin korkeuden muuttaminen", "fi"),
+        ("Ο λόγος του κειμένου και οι λέξεις", "el"),
+        ("xq", "und"),
+        ("12 34", "und"),
+    ],
+)
+def test_languages_are_detected_where_there_is_enough_to_tell(tmp_path: Path, text: str, language: str) -> None:
+    (tmp_path / "in.jsonl").write_text(json.dumps({"id": "1", "text": text}))
+    assert documents(read(tmp_path / "in.jsonl", layout=Layout(default_language="auto")))[0].language == language
+
+
+def test_a_language_that_is_named_is_not_detected_and_a_higher_limit_tells_less(tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "text": "Wasser für die Pflanzen", "lang": "fr"},
+        {"id": "2", "text": "Wasser für die Pflanzen"},
+    ]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    layout = Layout(default_language="auto", min_confidence=1.0)
+    assert [one.language for one in documents(read(tmp_path / "in.jsonl", layout=layout))] == ["fr", "und"]

@@ -1,0 +1,172 @@
+"""Documents of an engine's index come into another, every one of them once."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+
+import ingest.from_index as from_index
+from ingest.documents import Layout, read_records
+from ingest.from_index import IndexSource, forget, opened_index, read_index_source
+from ingest.pipeline import ingest
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput, NotFound, WrongParameter
+from reranker.stores import engine_scan, open_store
+from tests.engines.sources import Engine
+from tests.stores.conftest import new_index
+from tests.stores.samples import fill, make_document
+from tests.tiny import tiny_embeddings
+
+__all__ = ["new_index"]
+
+N_DOCUMENTS = 2_500
+
+
+@pytest.fixture(scope="module")
+def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
+    return tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def foreign(engine: Engine) -> Iterator[str]:
+    """An index of three shards that another program has made."""
+    url = f"{engine.url}/foreign-{os.getpid()}"
+    properties: dict[str, Any] = {
+        "content": {"properties": {"body": {"type": "text"}, "summary": {"type": "text"}}},
+        "headline": {"type": "text"},
+        "lang": {"type": "keyword"},
+        "year": {"type": "integer"},
+        "secret": {"type": "object", "enabled": False},
+    }
+    definition = {"settings": {"number_of_shards": 3, "number_of_replicas": 0}, "mappings": {"properties": properties}}
+    assert urllib3.request("PUT", url, json=definition, timeout=60).status == 200
+    lines = []
+    for number in range(N_DOCUMENTS):
+        lines.append(json.dumps({"index": {"_id": f"d/{number}"}}))
+        content = {"body": f"chat {number}", "summary": ["eau", "pain"]}
+        lines.append(
+            json.dumps({"content": content, "headline": "Titre", "lang": "fr", "year": number, "secret": {"a": 1}})
+        )
+    body = "\n".join(lines) + "\n"
+    headers = {"content-type": "application/x-ndjson"}
+    assert urllib3.request("POST", f"{url}/_bulk?refresh=true", body=body, headers=headers, timeout=60).status == 200
+    yield url
+    urllib3.request("DELETE", url, timeout=60)
+
+
+LAYOUT = Layout(text_field="content.body, content.summary")
+
+
+def test_every_document_of_every_shard_is_copied_once_with_its_fields(
+    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_scan.PointInTime.pages, "__defaults__", (None, None, 100))
+    with opened_index(read_index_source(foreign, LAYOUT), tmp_path) as copy:
+        found = [record.document for record in read_records([copy], Layout())]
+    assert sorted(int(one.doc_id[2:]) for one in found) == list(range(N_DOCUMENTS))
+    one = next(one for one in found if one.doc_id == "d/7")
+    assert (one.title, one.text, one.language) == ("Titre", "chat 7\neau\npain", "fr")
+    assert one.metadata == {"year": 7}
+
+
+def test_a_query_chooses_among_the_documents(foreign: str, tmp_path: Path) -> None:
+    query = json.dumps({"range": {"year": {"gte": N_DOCUMENTS - 3}}})
+    with opened_index(read_index_source(foreign, LAYOUT, query), tmp_path) as copy:
+        assert len(list(read_records([copy], Layout()))) == 3
+
+
+def test_a_copy_that_was_stopped_goes_on_after_its_last_page(
+    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_scan.PointInTime.pages, "__defaults__", (None, None, 100))
+    source, n_pages = read_index_source(foreign, LAYOUT), 0
+
+    def stop(done: int, total: int | None, description: str) -> None:
+        nonlocal n_pages
+        n_pages += 1
+        if n_pages == 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), opened_index(source, tmp_path, progress=stop):
+        pass
+    (packed,) = tmp_path.glob("*.zst")
+    with packed.open("ab") as file:
+        file.write(b"half a page")
+    first, pages = n_pages, []
+    with opened_index(source, tmp_path, progress=lambda *step: pages.append(step)) as copy:
+        ids = [record.doc_id for record in read_records([copy], Layout())]
+        assert sorted(int(str(doc_id)[2:]) for doc_id in ids) == list(range(N_DOCUMENTS))
+    assert first + len(pages) <= N_DOCUMENTS / 100 + 3  # the last page of each shard is not full
+    forget(copy)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(
+    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_scan.PointInTime.pages, "__defaults__", (None, None, 100))
+    source = read_index_source(foreign, LAYOUT)
+
+    def stop(*step: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), opened_index(source, tmp_path, progress=stop):
+        pass
+    client = from_index.connect(source.address, None, 30, True)
+    state = json.loads(next(tmp_path.glob("*.json")).read_text())
+    distribution = from_index.detect_distribution(client)
+    engine_scan.PointInTime(client, distribution, source.index, state["pit"]).close()
+    client.close()
+    with opened_index(source, tmp_path) as copy:
+        ids = [record.doc_id for record in read_records([copy], Layout())]
+    assert sorted(int(str(doc_id)[2:]) for doc_id in ids) == list(range(N_DOCUMENTS))
+
+
+def test_an_index_of_ours_needs_no_fields_named(
+    engine: Engine, embeddings: Embeddings, tmp_path: Path, new_index: Callable[[], str]
+) -> None:
+    name, store = new_index(), open_store(engine.url)
+    target = open_store(str(tmp_path / "store"))
+    written = make_document("1", "chat", "fr", title="Titre", url="u", metadata={"year": 1, "a": {"b": ["c"]}})
+    try:
+        fill(store, name, written)
+        with opened_index(read_index_source(f"{engine.url}/{name}", Layout()), tmp_path) as copy:
+            assert ingest([copy], target, "pages", embeddings).indexed == 1
+        assert target.fetch("pages", "1").document == written.document
+    finally:
+        with suppress(NotFound):
+            store.drop(name)
+        store.close()
+        target.close()
+
+
+def test_an_index_without_the_field_says_which_it_has(foreign: str, tmp_path: Path) -> None:
+    with (
+        pytest.raises(BadInput, match=r"no field 'words'.*content\.body"),
+        opened_index(read_index_source(foreign, Layout(text_field="words", title_field="words")), tmp_path),
+    ):
+        pass
+
+
+def test_an_index_that_is_not_there_is_not_found(engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(NotFound), opened_index(read_index_source(f"{engine.url}/absent", Layout()), tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("url", ["pages", "http://localhost:9200", "http://localhost:9200/", "http:///x", "ftp://a/b"])
+def test_what_is_no_url_of_an_index_is_wrong_use(url: str) -> None:
+    with pytest.raises(WrongParameter):
+        read_index_source(url, Layout())
+
+
+def test_a_password_is_never_shown() -> None:
+    source = read_index_source("https://me:secret-word@host:9200/pages", Layout())
+    assert isinstance(source, IndexSource)
+    assert "secret-word" not in f"{source.name} {source.key} {source}"

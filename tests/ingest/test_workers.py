@@ -1,0 +1,108 @@
+"""Pieces of work come back in their order, from however many processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from ingest.files import open_sources
+from ingest.pipeline import Options, ingest
+from ingest.workers import Workers
+from reranker.errors import SinkrankError
+from reranker.stores.embedded import EmbeddedStore
+from tests.tiny import tiny_embeddings
+
+
+class Add:
+    """Adds what is shared, and says in which process."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __call__(self, shared: int, piece: int) -> tuple[int, int]:
+        return shared + self.number + piece, os.getpid()
+
+
+def kill_at_ten(shared: int, piece: int) -> int:
+    if piece == 10:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return piece
+
+
+def fail_at_ten(shared: int, piece: int) -> int:
+    if piece == 10:
+        raise ValueError("ten")
+    return piece
+
+
+def test_results_come_in_the_order_of_the_pieces_and_functions_can_change() -> None:
+    with Workers(100, 2) as workers:
+        first = list(workers.map(Add(1), range(50)))
+        second = list(workers.map(Add(2), range(50)))
+    assert [(piece, result) for piece, (result, _) in first] == [(piece, 101 + piece) for piece in range(50)]
+    assert [result for _, (result, _) in second] == [102 + piece for piece in range(50)]
+    processes = {process for _, (_, process) in first}
+    assert os.getpid() not in processes
+    assert processes >= {process for _, (_, process) in second} or len(processes) == 1
+
+
+def test_few_pieces_are_done_here() -> None:
+    with Workers(0, 4) as workers:
+        assert {process for _, (_, process) in workers.map(Add(0), range(7))} == {os.getpid()}
+
+
+def test_pieces_are_read_as_a_stream() -> None:
+    n_read = 0
+
+    def pieces():
+        nonlocal n_read
+        for number in range(1, 1_000):
+            n_read += 1
+            yield number
+
+    with Workers(0, 2) as workers:
+        results = workers.map(Add(0), pieces())
+        next(results)
+        assert n_read < 20
+        results.close()
+
+
+def test_a_worker_that_is_killed_is_said_so() -> None:
+    with Workers(0, 2) as workers, pytest.raises(SinkrankError, match="--workers"):
+        list(workers.map(kill_at_ten, range(50)))
+
+
+def test_an_error_in_a_worker_comes_out() -> None:
+    with Workers(0, 2) as workers, pytest.raises(ValueError, match="ten"):
+        list(workers.map(fail_at_ten, range(50)))
+
+
+def test_the_same_documents_come_out_of_one_process_and_of_two(tmp_path: Path) -> None:
+    embeddings = tiny_embeddings(tmp_path / "embeddings")
+    words = ("chat", "chien", "eau", "pain", "voiture", "inconnu")
+    path = tmp_path / "in.jsonl"
+    path.write_text(
+        "".join(
+            f'{{"id": "{n % 2_400}", "lang": "fr", "text": "{words[n % 6]} {words[n % 5]}", "n": {n}}}\n'
+            for n in range(2_500)
+        )
+    )
+    store = EmbeddedStore(tmp_path / "store")
+    summaries = []
+    for n_workers in (1, 2):
+        with open_sources([str(path)]) as sources:
+            options = Options(rejects=tmp_path / f"{n_workers}.jsonl", n_workers=n_workers)
+            summaries.append(ingest(sources, store, f"pages-{n_workers}", embeddings, options))
+    assert [(one.indexed, one.rejected) for one in summaries] == [(2_400, 100)] * 2
+    assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "2.jsonl").read_bytes()
+    assert store.idf("pages-1").version == store.idf("pages-2").version
+    for number in (0, 7, 2_399):
+        one, two = (store.fetch(f"pages-{n_workers}", str(number)) for n_workers in (1, 2))
+        assert one.document == two.document
+        assert one.nbow is not None
+        assert two.nbow is not None
+        assert one.nbow.tolist() == two.nbow.tolist()
+    store.close()

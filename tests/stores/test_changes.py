@@ -1,0 +1,147 @@
+"""Documents deleted, their vectors replaced and their bags read, on every store."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reranker.bags import BagOfWords
+from reranker.stores.protocol import Store
+from reranker.stores.writing import NewVector, WriteResult
+from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, query
+
+
+def test_a_deleted_document_is_found_no_more(store: Store, index: str) -> None:
+    fill(store, index, *(make_document(doc_id, "a cat", metadata={"kind": "x"}) for doc_id in "123"))
+    assert len(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == 3
+    results = list(store.delete(index, ["1", "absent", "3"]))
+    store.refresh(index)
+    assert [(result.doc_id, result.error is None) for result in results] == [
+        ("1", True),
+        ("absent", False),
+        ("3", True),
+    ]
+    assert "not_found" in str(results[1].error)
+    assert store.count(index) == 1
+    assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["2"]
+    assert ids(store.bm25(index, "cat", 10, ALL)) == ["2"]
+
+
+def test_a_deleted_document_can_come_again(store: Store, index: str) -> None:
+    fill(store, index, make_document("1", "a cat"))
+    list(store.delete(index, ["1"]))
+    fill(store, index, make_document("1", "a dog"))
+    assert store.fetch(index, "1").document.text == "a dog"
+    assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["1"]
+
+
+def test_a_replaced_vector_changes_nothing_else_of_a_document(store: Store, index: str) -> None:
+    written = make_document("1", "a cat", title="Title", url="https://a", metadata={"year": 1999, "tags": ["a"]})
+    fill(store, index, written, make_document("2"))
+    vector = query(0, 0, 1, 0).astype(np.float32)
+    results = list(store.replace_vectors(index, [NewVector("1", vector, "v2"), NewVector("absent", vector, "v2")]))
+    store.refresh(index)
+    assert results[0] == WriteResult("1")
+    assert results[1].error is not None
+    fetched = store.fetch(index, "1")
+    assert fetched.document == written.document
+    assert fetched.bag.counts.tolist() == written.bag.counts.tolist()
+    assert fetched.nbow is not None
+    np.testing.assert_allclose(fetched.nbow, vector, atol=1e-6)
+    assert fetched.weights_version == "v2"
+    assert ids(store.knn(index, vector, 1, ALL)) == ["1"]
+    assert ids(store.bm25(index, "cat", 10, ALL)) == ["1", "2"]
+
+
+def test_a_vector_can_be_taken_away_and_given(store: Store, index: str) -> None:
+    fill(store, index, make_document("1"), make_document("2", vector=None))
+    list(
+        store.replace_vectors(
+            index, [NewVector("1", None, "v2"), NewVector("2", query(1, 0, 0, 0).astype(np.float32), "v2")]
+        )
+    )
+    store.refresh(index)
+    assert store.fetch(index, "1").nbow is None
+    assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["2"]
+
+
+def test_all_bags_are_read_once_each(store: Store, index: str) -> None:
+    documents = [
+        make_document(str(n), language="fr" if n % 3 else "en", bag=BagOfWords(*np.array([[n], [n + 1]], np.int32)))
+        for n in range(2_345)
+    ]
+    fill(store, index, *documents)
+    found = list(store.bags(index))
+    assert sorted(int(one.doc_id) for one in found) == list(range(2_345))
+    for one in found:
+        number = int(one.doc_id)
+        assert (one.bag.term_ids.tolist(), one.bag.counts.tolist()) == ([number], [number + 1])
+        assert one.language == ("fr" if number % 3 else "en")
+
+
+def test_stale_bags_are_those_of_a_language_weighed_with_other_figures(store: Store, index: str) -> None:
+    fill(
+        store,
+        index,
+        replace(make_document("old", language="en"), weights_version="v1"),
+        replace(make_document("new", language="en"), weights_version="v2"),
+        make_document("unknown", language="en"),
+        replace(make_document("other", language="fr"), weights_version="v1"),
+        replace(make_document("unasked", language="de"), weights_version="v1"),
+    )
+    stale = list(store.bags(index, {"en": "v2", "fr": "v1"}))
+    assert {one.doc_id: one.weights_version for one in stale} == {"old": "v1", "unknown": ""}
+
+
+def test_documents_are_counted_by_language(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    assert store.languages(index) == {}
+    fill(store, index, *(make_document(f"{language}{n}", language=language) for language in ("en", "fr") for n in "12"))
+    list(store.delete(index, ["fr2"]))
+    store.refresh(index)
+    assert store.languages(index) == {"en": 2, "fr": 1}
+
+
+def test_a_document_may_be_prepared_in_another_process(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    prepare = pickle.loads(pickle.dumps(store.preparer(index)))
+    prepared = pickle.loads(pickle.dumps([prepare(make_document("1", "a cat")), prepare(make_document("2"))]))
+    assert list(store.write_prepared(index, prepared)) == [WriteResult("1"), WriteResult("2")]
+    store.refresh(index)
+    assert ids(store.bm25(index, "cat", 10, ALL)) == ["1", "2"]
+
+
+def test_what_is_at_hand_is_sent_when_asked_for(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    prepare = store.preparer(index)
+    sent = []
+
+    def stream():
+        yield prepare(make_document("1"))
+        yield None
+        sent.append("the first was not waited for")
+        yield prepare(make_document("2"))
+
+    results = store.write_prepared(index, stream())
+    assert next(results) == WriteResult("1")
+    assert list(results) == [WriteResult("2")]
+    assert sent
+
+
+@pytest.mark.parametrize("metadata", [{"number": 2**70}, {"deep": [[[[[[[["x"]]]]]]]]}])
+def test_metadata_that_json_can_hold_is_written_or_refused_with_its_reason(
+    store: Store, index: str, metadata: dict[str, object]
+) -> None:
+    store.create(index, DESCRIPTION)
+    (result,) = store.write(index, [make_document("1", metadata=metadata)])
+    store.refresh(index)
+    assert (store.count(index) == 1) is (result.error is None)
+
+
+def test_a_new_index_has_no_differences(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    fill(store, index, make_document("1", metadata={"year": 1, "nested": {"a": "b"}}))
+    assert list(store.differences(index)) == []

@@ -1,0 +1,168 @@
+"""Versions of an index behind its name, on every store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reranker.errors import BadInput, NotFound
+from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.stores.names import IndexVersion
+from reranker.stores.protocol import Store
+from tests.stores.conftest import EMBEDDED
+from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, query
+
+
+@pytest.fixture
+def index(store: Store, store_kind: str, new_index: Callable[[], str]) -> Iterator[str]:
+    """A name to make an index of; an engine's is dropped after the test with all its versions."""
+    name = new_index()
+    yield name
+    if store_kind != EMBEDDED:
+        for version in store.versions(name):
+            store.drop(version.name)
+        if name in store.indices():
+            store.drop(name)
+
+
+def put(store: Store, index: str, *doc_ids: str) -> None:
+    results = list(store.write(index, [make_document(doc_id, "a cat") for doc_id in doc_ids]))
+    assert all(result.error is None for result in results)
+    store.refresh(index)
+
+
+def found(store: Store, index: str) -> list[str]:
+    return sorted(ids(store.bm25(index, "cat", 10, ALL)))
+
+
+def test_a_staged_version_is_met_under_its_own_name_alone(store: Store, index: str) -> None:
+    version = store.stage(index, DESCRIPTION)
+    put(store, version, "1")
+    assert version == f"{index}-000001"
+    assert store.versions(index) == [IndexVersion(version, is_serving=False)]
+    assert found(store, version) == ["1"]
+    assert not {index, version} & set(store.indices())
+    with pytest.raises(NotFound):
+        store.count(index)
+
+
+def test_a_promoted_version_stands_behind_the_name_and_the_one_before_stays(store: Store, index: str) -> None:
+    first = store.stage(index, DESCRIPTION)
+    put(store, first, "old")
+    store.promote(index, first)
+    assert index in store.indices()
+    assert first not in store.indices()
+    second = store.stage(index, replace(DESCRIPTION, embeddings_version="newer"))
+    put(store, second, "new", "newer")
+    assert found(store, index) == ["old"]
+    store.promote(index, second)
+    assert found(store, index) == ["new", "newer"]
+    assert store.describe(index).embeddings_version == "newer"
+    assert store.versions(index) == [IndexVersion(first, False), IndexVersion(second, True)]
+    assert len(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == 2
+    store.promote(index, first)
+    assert found(store, index) == ["old"]
+    assert store.versions(index) == [IndexVersion(first, True), IndexVersion(second, False)]
+    assert len(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == 1
+
+
+def test_each_version_has_its_own_idf(store: Store, index: str) -> None:
+    tables = [
+        IdfTable({"en": DocumentFrequencies(n, np.array([1], np.int32), np.array([1], np.int32))}) for n in (2, 3)
+    ]
+    versions = [store.stage(index, DESCRIPTION) for _ in tables]
+    for version, table in zip(versions, tables, strict=True):
+        store.save_idf(version, table)
+        store.promote(index, version)
+        assert store.idf(index).version == table.version
+    assert store.idf(versions[0]).version == tables[0].version
+
+
+def test_an_index_without_versions_becomes_one_with_its_documents_and_its_idf(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    put(store, index, "old")
+    table = IdfTable({"en": DocumentFrequencies(1, np.array([1], np.int32), np.array([1], np.int32))})
+    store.save_idf(index, table)
+    assert store.versions(index) == []
+    version = store.stage(index, DESCRIPTION)
+    put(store, version, "new")
+    assert found(store, index) == ["old"]
+    store.promote(index, version)
+    before = f"{index}-000000"
+    assert store.versions(index) == [IndexVersion(before, False), IndexVersion(version, True)]
+    assert found(store, index) == ["new"]
+    assert found(store, before) == ["old"]
+    assert store.idf(before).version == table.version
+    assert store.idf(index).languages == {}
+    store.promote(index, before)
+    assert found(store, index) == ["old"]
+    put(store, index, "another")
+    assert found(store, index) == ["another", "old"]
+
+
+def test_no_search_misses_an_index_while_its_versions_change_places(store: Store, index: str) -> None:
+    versions = [store.stage(index, DESCRIPTION) for _ in range(2)]
+    for version in versions:
+        put(store, version, "1")
+    store.promote(index, versions[0])
+    stop, failures, n_found = threading.Event(), [], 0
+
+    def search() -> None:
+        nonlocal n_found
+        while not stop.is_set():
+            try:
+                assert found(store, index) == ["1"]
+                n_found += 1
+            except Exception as error:
+                failures.append(error)
+
+    searching = threading.Thread(target=search)
+    searching.start()
+    for turn in range(10):
+        store.promote(index, versions[turn % 2])
+    stop.set()
+    searching.join()
+    assert failures == []
+    assert n_found > 0
+
+
+def test_dropping_the_name_drops_all_versions_and_dropping_a_version_that_alone(store: Store, index: str) -> None:
+    versions = [store.stage(index, DESCRIPTION) for _ in range(3)]
+    store.promote(index, versions[2])
+    store.drop(versions[0])
+    assert [version.name for version in store.versions(index)] == versions[1:]
+    store.drop(index)
+    assert store.versions(index) == []
+    with pytest.raises(NotFound):
+        store.describe(versions[1])
+
+
+def test_a_number_is_not_given_twice_while_a_later_version_is_there(store: Store, index: str) -> None:
+    first, second = (store.stage(index, DESCRIPTION) for _ in range(2))
+    store.drop(first)
+    assert store.stage(index, DESCRIPTION) == f"{index}-000003"
+    assert second == f"{index}-000002"
+
+
+def test_a_version_that_is_not_there_cannot_be_promoted(store: Store, index: str, new_index: Callable[[], str]) -> None:
+    version = store.stage(index, DESCRIPTION)
+    for wrong in (f"{index}-000009", new_index()):
+        with pytest.raises(NotFound, match=wrong):
+            store.promote(index, wrong)
+    with pytest.raises(NotFound, match="no version"):
+        store.promote(new_index(), version)
+
+
+def test_a_name_with_versions_is_taken(store: Store, index: str) -> None:
+    store.promote(index, store.stage(index, DESCRIPTION))
+    with pytest.raises(BadInput):
+        store.create(index, DESCRIPTION)
+
+
+def test_a_name_that_leaves_no_room_for_a_number_is_bad_input(store: Store) -> None:
+    with pytest.raises(BadInput, match="121"):
+        store.stage("x" * 122, DESCRIPTION)
