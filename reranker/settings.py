@@ -22,6 +22,8 @@ _NOT_SETTINGS = frozenset(
     {"SINKRANK_TEST_ENGINES", "SINKRANK_JAVA_HOMES", "SINKRANK_ENGINE_CACHE", "SINKRANK_CORPUS_CACHE"}
 )
 
+_LISTS = ("proxy_text_fields", "proxy_nodes")  # parted by commas in the environment
+
 
 class Settings(BaseModel):
     """Each setting with its default; docs/settings.md describes them, and a test keeps the two together."""
@@ -57,11 +59,29 @@ class Settings(BaseModel):
     proxy_text_fields: tuple[str, ...] = Field(
         (), description="_source fields to read where the index is not ours; every string where it is not set"
     )
-    proxy_budget_ms: int = Field(2_000, ge=1, le=600_000, description="time for re-ranking before the proxy gives up")
+    proxy_nodes: tuple[str, ...] = Field(
+        (), description="the engine's nodes that the proxy asks, the next where one is down; the store where not set"
+    )
+    proxy_budget_ms: int = Field(
+        2_000, ge=1, le=600_000, description="time from a search's arrival after which it is not re-ranked any more"
+    )
+    proxy_max_reranks: int = Field(
+        8, ge=1, le=256, description="searches that are re-ranked at a time; others take the engine's order"
+    )
+    proxy_breaker_failures: int = Field(5, ge=1, description="re-rankings that fail in a row before it rests")
+    proxy_breaker_rest_s: float = Field(30.0, gt=0, le=86_400, description="how long it then rests")
+    proxy_cache_size: int = Field(
+        10_000, ge=0, le=10_000_000, description="documents of other indices whose words are kept (5 KB each at most)"
+    )
     proxy_timeout_s: float = Field(
         300.0, gt=0, le=86_400, description="how long the engine may take to answer what the proxy passes on"
     )
-    proxy_max_body_bytes: int = Field(100_000_000, ge=1_000, description="largest body that the proxy passes on")
+    proxy_max_body_bytes: int = Field(
+        1_073_741_824, ge=1_000, description="largest body that the proxy passes on; kept on disk, not in memory"
+    )
+    proxy_max_answer_bytes: int = Field(
+        32_000_000, ge=1_000, description="largest answer of the engine that is re-ranked"
+    )
 
     @property
     def embeddings_path(self) -> Path:
@@ -140,7 +160,7 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         # An empty variable is one that was not set: compose files write them so.
         if variable.startswith(ENVIRONMENT_PREFIX) and variable not in _NOT_SETTINGS and value:
             name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
-            values[name] = tuple(value.split(",")) if name == "proxy_text_fields" else value
+            values[name] = tuple(value.split(",")) if name in _LISTS else value
     return values
 
 

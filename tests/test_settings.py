@@ -63,8 +63,10 @@ def test_a_broken_file_and_a_missing_named_file_are_errors(tmp_path):
 
 
 def test_a_list_in_the_environment_is_parted_by_commas():
-    settings = load_settings({}, {"SINKRANK_PROXY_TEXT_FIELDS": "title,body"}).settings
+    environ = {"SINKRANK_PROXY_TEXT_FIELDS": "title,body", "SINKRANK_PROXY_NODES": "opensearch://a,opensearch://b"}
+    settings = load_settings({}, environ).settings
     assert settings.proxy_text_fields == ("title", "body")
+    assert settings.proxy_nodes == ("opensearch://a", "opensearch://b")
 
 
 def test_the_store_and_the_embeddings_lie_under_home_unless_said():

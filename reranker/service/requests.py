@@ -64,11 +64,15 @@ class ExplainBody(_Strict):
 
 
 class RerankOptions(BaseModel):
-    """For the routes whose shape others have defined: their clients send keys of each other, which are passed over."""
+    """For the routes whose shape others have defined: their clients send keys of each other, which are passed over.
+
+    `index` names an index of ours: the words are weighed as in a search of it, and its stored bags are read.
+    """
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
     query: QueryText
+    index: Name | None = None
     language: Name | None = None
     document_languages: Name | list[Name] | None = Field(
         None, validation_alias=AliasChoices("document_languages", "languages")

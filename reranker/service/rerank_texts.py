@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reranker.bags import BagOfWords
 from reranker.errors import BadInput, EmptyQuery, UnknownWords
+from reranker.reranking import Reranker, Reranking
 from reranker.scores import LOWEST_SCORE, SCORE_DECIMALS
 from reranker.service.requests import RerankOptions
 from reranker.service.service import Service
+from reranker.service.stored_bags import read_stored_bag
+from reranker.transport import Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +53,39 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str]) -
     parameters = service.parameters(options.epsilon, options.n_iterations, options.tau)
     n_words = sum(len(text.split()) for text in (options.query, *texts))
     try:
-        ranking = service.reranker.rerank(
-            options.query,
-            texts,
-            language=options.language,
-            document_languages=languages,
-            method=options.method or service.settings.method,
-            parameters=parameters,
-        )
+        ranking = _rerank(service, options, texts, parameters)
     except (EmptyQuery, UnknownWords) as error:
         falling = tuple((place, _low_score(len(texts) - place)) for place in range(len(texts)))
         return RankedTexts(falling, "none", n_words, (f"the documents are in the order given: {error}",))
     return RankedTexts(tuple((one.index, one.score) for one in ranking.documents), ranking.method, n_words)
+
+
+def _rerank(service: Service, options: RerankOptions, texts: Sequence[str], parameters: Parameters) -> Reranking:
+    method = options.method or service.settings.method
+    if options.index is None:
+        return service.reranker.rerank(
+            options.query,
+            texts,
+            language=options.language,
+            document_languages=options.document_languages,
+            method=method,
+            parameters=parameters,
+        )
+    reranker = service.searcher.reranker(options.index)
+    query = reranker.query(options.query, options.language)
+    candidates = _candidates(reranker, texts, options.document_languages)
+    return reranker.rerank_bags(query, candidates, method, parameters)
+
+
+def _candidates(
+    reranker: Reranker, texts: Sequence[str], languages: Sequence[str] | str | None
+) -> list[tuple[BagOfWords, str]]:
+    """Stored bags as they are, and what is none read as a text."""
+    codes = [languages] * len(texts) if languages is None or isinstance(languages, str) else languages
+    return [
+        read_stored_bag(text, reranker.embeddings) or reranker.read_documents([text], code)[0]
+        for text, code in zip(texts, codes, strict=True)
+    ]
 
 
 def _low_score(n_after: int) -> float:

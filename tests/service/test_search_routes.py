@@ -42,6 +42,20 @@ def test_each_hit_keeps_its_first_rank_and_score(client: FlaskClient) -> None:
     assert all(-1 <= hit["first_stage_score"] <= 1 for hit in hits)
 
 
+def test_a_hit_without_a_known_word_is_last_and_marked(client: FlaskClient) -> None:
+    """`zzz` is found by BM25 in the one document of unknown words."""
+    hits = search(client, query="cat zzz", language="en", first_stage="hybrid")["hits"]
+    assert hits[-1]["id"] == "unknown"
+    assert [hit["without_known_word"] for hit in hits] == [False] * (len(hits) - 1) + [True]
+    assert [hit["distance"] is None for hit in hits] == [False] * (len(hits) - 1) + [True]
+
+
+def test_a_hit_behind_the_window_is_not_marked(client: FlaskClient) -> None:
+    hits = search(client, query="cat", depth=2)["hits"]
+    assert [hit["distance"] is None for hit in hits] == [False, False, True, True]
+    assert not any(hit["without_known_word"] for hit in hits)
+
+
 def test_the_language_of_the_query_is_guessed(client: FlaskClient) -> None:
     assert search(client, query="chien eau")["language"] == "fr"
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from reranker.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.reranking import Reranker
 from reranker.search import INDEX_CACHE_SECONDS
-from reranker.service.proxy.hits import HitReader
+from reranker.service.proxy.bag_cache import Bag
+from reranker.service.proxy.hits import Hit
 from reranker.service.proxy.search_request import ProxySearch
 from reranker.service.service import Service
 
@@ -19,7 +20,18 @@ _MAX_KNOWN_INDICES = 10_000
 
 _log = logging.getLogger(__name__)
 
-Hit = Mapping[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class HitRanking:
+    """A window of hits in its new order.
+
+    Attributes:
+        places: (place among the hits, score), best first.
+        method: the method used; for `auto` with a short query that is `relaxed`.
+    """
+
+    places: list[tuple[int, float]]
+    method: str
 
 
 class HitRanker:
@@ -30,30 +42,23 @@ class HitRanker:
         self._clock = clock
         self._foreign: dict[str, float] = {}
         self._lock = threading.Lock()
-        self._reader = HitReader(
-            service.embeddings, service.settings.proxy_text_fields, lambda index: self._reranker(index) is not None
-        )
 
-    def lacks_source(self, hits: Sequence[Hit]) -> bool:
-        """Whether a hit without its whole `_source` has no packed bag either."""
-        return any(self._reader.packed_bag(hit, hit.get("_source")) is None for hit in hits)
+    def is_ours(self, index: str) -> bool:
+        """Whether an index holds bags of words of the service's embeddings."""
+        return self._reranker(index) is not None
 
-    def rank(self, search: ProxySearch, hits: Sequence[Hit], sources: Sequence[Any]) -> list[tuple[int, float]] | None:
-        """The hits' places and scores in their new order.
+    def rank(self, search: ProxySearch, hits: Sequence[Hit], bags: Sequence[Bag]) -> HitRanking | None:
+        """The hits in their new order; None if no hit has a known word.
 
         Args:
-            sources: the `_source` of each hit.
-
-        Returns:
-            (place among the hits, score), best first; None if no hit has a known word.
+            bags: of each hit.
         """
-        bags = [self._reader.bag(hit, source) for hit, source in zip(hits, sources, strict=True)]
         if not any(len(bag) for bag, _ in bags):
             return None
         reranker = self._common_reranker(hits)
         query = reranker.query(search.text, search.language)
-        ranking = reranker.rerank_bags(query.weighted, bags, search.method, search.parameters)
-        return [(ranked.index, ranked.score) for ranked in ranking.documents]
+        ranking = reranker.rerank_bags(query, bags, search.method, search.parameters)
+        return HitRanking([(ranked.index, ranked.score) for ranked in ranking.documents], ranking.method)
 
     def _common_reranker(self, hits: Sequence[Hit]) -> Reranker:
         """With the idf of the hits' index; hits of several are weighed alike, by that of the embeddings."""

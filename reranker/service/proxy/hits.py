@@ -3,49 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from reranker.bags import BagOfWords, unpack
+from reranker.bags import unpack
 from reranker.detection import guess_language
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
-from reranker.service.proxy.source_filter import BAG_FIELD, LANGUAGE_FIELD
-
-Bag = tuple[BagOfWords, str]
+from reranker.service.proxy.bag_cache import Bag, BagCache, text_key
+from reranker.service.proxy.source_filter import BAG_FIELD, LANGUAGE_FIELD, is_match
 
 # 500 words are read of a document; no language's words are so long that this cuts them off.
 _MAX_TEXT_CHARS = 20_000
 _MAX_DEPTH = 16
 
 
+class Hit(Protocol):
+    """What is read of a hit: its parts by their keys."""
+
+    def get(self, key: str, /) -> Any: ...
+
+
 class HitReader:
-    """Reads hits with one set of embeddings.
+    """Reads hits with one set of embeddings; safe to share between threads.
 
     Args:
-        text_fields: `_source` fields (dots for nested ones) that hold the text; every string where there are none.
         is_ours: whether a named index holds bags of words of these embeddings.
+        cache: of the bags of texts.
     """
 
-    def __init__(self, embeddings: Embeddings, text_fields: Sequence[str], is_ours: Callable[[str], bool]) -> None:
+    def __init__(self, embeddings: Embeddings, is_ours: Callable[[str], bool], cache: BagCache) -> None:
         self._embeddings = embeddings
-        self._text_fields = tuple(text_fields)
-        self._is_ours = is_ours
+        self.is_ours = is_ours
+        self._cache = cache
 
-    def bag(self, hit: Mapping[str, Any], source: Any) -> Bag:
-        """A hit's bag and its language; an empty one where there is no known word."""
-        packed = self.packed_bag(hit, source)
-        if packed is not None:
-            return packed
-        text = source_text(source, self._text_fields)
-        language = guess_language(text, self._embeddings)
-        return self._embeddings.bag(text, language), language
-
-    def packed_bag(self, hit: Mapping[str, Any], source: Any) -> Bag | None:
-        """The bag that Sinkrank put into its own index; None for any other hit.
+    def packed_bag(self, hit: Hit) -> Bag | None:
+        """The bag that Sinkrank put into its own index (`is_ours`); None where there is none.
 
         Term ids are checked: whoever may write to the index may have written anything.
         """
-        if not isinstance(source, Mapping) or not self._is_ours(str(hit.get("_index"))):
+        source = hit.get("_source")
+        if not isinstance(source, Mapping):
             return None
         packed, language = source.get(BAG_FIELD), source.get(LANGUAGE_FIELD)
         if not isinstance(packed, str) or not isinstance(language, str):
@@ -57,6 +54,24 @@ class HitReader:
         in_range = not len(bag) or (bag.term_ids.min() >= 0 and bag.term_ids.max() < self._embeddings.n_terms)
         return (bag, language) if in_range else None
 
+    def source_bag(self, source: Any, fields: Sequence[str]) -> Bag:
+        """The bag of a `_source`'s text and its language; an empty one where there is no known word.
+
+        Args:
+            fields: that hold the text (dots for nested ones, `*` for any part); every string where there are none.
+        """
+        return self.text_bag(source_text(source, fields))
+
+    def text_bag(self, text: str) -> Bag:
+        """The same of a text."""
+        key = text_key(text)
+        bag = self._cache.get(key)
+        if bag is None:
+            language = guess_language(text, self._embeddings)
+            bag = (self._embeddings.bag(text, language), language)
+            self._cache.put(key, bag)
+        return bag
+
 
 def source_text(source: Any, fields: Sequence[str]) -> str:
     """The text of a `_source`: the named fields' strings, or all there are, one a line.
@@ -65,8 +80,10 @@ def source_text(source: Any, fields: Sequence[str]) -> str:
     'A cat\\nsits\\nhere'
     >>> source_text({"title": "A cat", "body": {"parts": ["sits", "here"]}, "n": 1}, ["body.parts"])
     'sits\\nhere'
+    >>> source_text({"title": "A cat", "body": {"parts": ["sits", "here"]}, "n": 1}, ["b*s", "ti*"])
+    'sits\\nhere\\nA cat'
     """
-    values = [_field(source, name.split(".")) for name in fields] if fields else [source]
+    values = [_field(source, name) for name in fields] if fields else [source]
     found: list[str] = []
     n_chars = 0
     for text in _strings(values, 0):
@@ -77,30 +94,41 @@ def source_text(source: Any, fields: Sequence[str]) -> str:
     return "\n".join(found)[:_MAX_TEXT_CHARS]
 
 
-def _field(value: Any, path: Sequence[str]) -> Any:
+def _field(source: Any, name: str) -> Any:
+    if "*" in name:
+        return [text for path, text in _named_strings(source, "", 0) if is_match(name, path)]
+    return _at(source, name.split("."))
+
+
+def _at(value: Any, path: Sequence[str]) -> Any:
     """What stands at a path; lists on the way are gone through, and names with dots in them are found too."""
     if not path:
         return value
     if isinstance(value, list):
-        return [_field(one, path) for one in value]
+        return [_at(one, path) for one in value]
     if not isinstance(value, Mapping):
         return None
     whole = ".".join(path)
-    return value[whole] if whole in value else _field(value.get(path[0]), path[1:])
+    return value[whole] if whole in value else _at(value.get(path[0]), path[1:])
 
 
 def _strings(value: Any, depth: int) -> Iterator[str]:
+    return (text for _, text in _named_strings(value, "", depth))
+
+
+def _named_strings(value: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
+    """All strings below a value, each with the dotted path of its field."""
     if isinstance(value, str):
-        yield value
+        yield path, value
     elif depth > _MAX_DEPTH:
         return
     elif isinstance(value, Mapping):
         for name, one in value.items():
             if not (name == BAG_FIELD and _is_packed(one)):
-                yield from _strings(one, depth + 1)
+                yield from _named_strings(one, f"{path}.{name}" if path else str(name), depth + 1)
     elif isinstance(value, list):
         for one in value:
-            yield from _strings(one, depth + 1)
+            yield from _named_strings(one, path, depth + 1)
 
 
 def _is_packed(value: Any) -> bool:

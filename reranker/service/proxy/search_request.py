@@ -6,14 +6,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, unquote_plus
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from reranker.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.languages import language_code
 from reranker.service.json_text import json_bytes
+from reranker.service.proxy.answer import SEQ_NO_KEYS
+from reranker.service.proxy.parameters import is_true
 from reranker.service.proxy.query_text import find_query_text, plain_words
+from reranker.service.proxy.raw_json import RawObject, read_document, read_object, write_object
+from reranker.service.proxy.rules import Skip, is_switched_off, skip_reason
 from reranker.service.proxy.source_filter import SourceFilter, read_source_filter
 from reranker.service.proxy.window import PagePlan, plan_page
 from reranker.service.requests import Name, QueryText, parse
@@ -22,28 +25,9 @@ from reranker.transport import Parameters, check_method
 
 _DEFAULT_SIZE = 10  # of an engine's page
 _MAX_PROXY_WINDOW = 1_000
-_FALLING_SCORES: tuple[Any, ...] = (
-    "_score",
-    "_score:desc",
-    {"_score": "desc"},
-    {"_score": {"order": "desc"}},
-    {"_score": {}},
-)
-_PAGE_PARAMETERS = ("rerank", "from", "size")
-
-
-class Skip(Exception):
-    """The search is not to be re-ranked.
-
-    Attributes:
-        reason: one of a fixed set of words, for the header.
-        body: what to pass on in place of the body that came, where that holds our section; else None.
-    """
-
-    def __init__(self, reason: str, body: bytes | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.body = body
+_MAX_TEXT_FIELDS = 20
+# Elasticsearch's fusions of several queries: their hits end at this, which may not be less than the page.
+_FUSION_WINDOWS = ("rank_window_size", "window_size")
 
 
 class _QueryContext(BaseModel):
@@ -62,6 +46,20 @@ class _RerankExt(BaseModel):
     epsilon: float | None = None
     tau: float | None = None
     n_iterations: int | None = None
+    text_fields: list[Name] | None = Field(default=None, max_length=_MAX_TEXT_FIELDS)
+    details: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBody:
+    """A search's body: its text, and what it says."""
+
+    text: str
+    raw: RawObject
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return self.raw.parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +67,11 @@ class ProxySearch:
     """A search whose hits are to be re-ranked.
 
     Attributes:
-        query_string: for the engine, with the window's `from` and `size`.
-        body: for the engine, as plain JSON; None for the body that came.
+        text_fields: of `_source`; every string where there are none.
+        added_keys: of a hit, which the caller did not ask for.
+        with_details: whether each hit is to say how it came to its place.
+        filter_path: as the caller gave it; the engine is not given it.
+        window_body: for the engine: the caller's body with the window in place of the page.
         body_without_ours: what to pass on where re-ranking fails; None for the body that came.
     """
 
@@ -80,44 +81,68 @@ class ProxySearch:
     parameters: Parameters
     page: PagePlan
     source_filter: SourceFilter
-    query_string: str
-    body: bytes | None
-    body_without_ours: bytes | None
+    text_fields: tuple[str, ...]
+    added_keys: tuple[str, ...]
+    with_details: bool
+    filter_path: str | None
     is_pretty: bool
+    window_body: bytes
+    body_without_ours: bytes | None
 
 
-def read_search(service: Service, raw_query_string: str, raw_body: bytes) -> ProxySearch:
-    """Reads the URL's parameters and the body of a search.
+def read_body(data: bytes) -> SearchBody:
+    """The body of a search; an empty one says nothing.
+
+    Raises:
+        Skip: it is no JSON object.
+    """
+    try:
+        text = data.decode() if data.strip() else "{}"
+        return SearchBody(text, read_document(text, read_object))
+    except (ValueError, RecursionError):
+        raise Skip("body_not_json") from None  # the engine says what is wrong with it, or reads YAML
+
+
+def read_search(service: Service, parameters: Mapping[str, str], body: SearchBody) -> ProxySearch:
+    """Reads the URL's parameters, which go before the body, and the body of a search.
 
     Raises:
         Skip: it is the engine's alone.
         BadInput: `ext.rerank` holds what we cannot use.
     """
-    parameters = dict(parse_qsl(raw_query_string, keep_blank_values=True))
-    if parameters.get("rerank", "").strip().lower() in ("false", "0", "no", "off"):
+    if is_switched_off(parameters):
         raise Skip("disabled")
-    body = _read_body(raw_body)
-    ext, stripped = _take_ext(body)
-    passed = None if stripped is body else _written(stripped)
-    _check_kind(stripped, parameters, passed)
-    text = ext.query_context.query_text or _text(stripped, parameters)
+    ext, others = _read_ext(body)
+    passed = None if ext is None else _without_ours(body, others)
+    try:
+        return _read(service, parameters, body, ext or _RerankExt(), others, passed)
+    except Skip as skip:
+        raise Skip(skip.reason, passed) from None
+
+
+def _read(
+    service: Service,
+    parameters: Mapping[str, str],
+    body: SearchBody,
+    ext: _RerankExt,
+    other_ext: Mapping[str, Any] | None,
+    passed: bytes | None,
+) -> ProxySearch:
+    values = body.values
+    reason = skip_reason(values, parameters)
+    if reason is not None:
+        raise Skip(reason)
+    text = ext.query_context.query_text or _text(values, parameters)
     if not text or not text.strip():
-        raise Skip("no_query_text", passed)
-    page = plan_page(
-        _number(stripped, parameters, "from", 0, passed),
-        _number(stripped, parameters, "size", _DEFAULT_SIZE, passed),
-        ext.window_size or service.settings.proxy_window_size,
-    )
-    if page is None:
-        raise Skip("beyond_window", passed)
+        raise Skip("no_query_text")
+    page = _page(service, values, parameters, ext.window_size)
     method = ext.method or service.settings.method
     if method == "none":
-        raise Skip("method_none", passed)
+        raise Skip("method_none")
     check_method(method)
     language = None if ext.language is None else language_code(ext.language)
-    _check_words(service, text, language, passed)
-    source_filter = read_source_filter(stripped, parameters)
-    widened = None if source_filter.widened is None else _written({**stripped, "_source": source_filter.widened})
+    _check_words(service, text, language)
+    source_filter = read_source_filter(values, parameters)
     return ProxySearch(
         text=text,
         language=language,
@@ -125,56 +150,25 @@ def read_search(service: Service, raw_query_string: str, raw_body: bytes) -> Pro
         parameters=service.parameters(ext.epsilon, ext.n_iterations, ext.tau),
         page=page,
         source_filter=source_filter,
-        query_string=with_page(raw_query_string, page.n_fetch),
-        body=passed if widened is None else widened,
+        text_fields=tuple(ext.text_fields or service.settings.proxy_text_fields),
+        added_keys=() if _flag(values, parameters, "seq_no_primary_term") else SEQ_NO_KEYS,
+        with_details=ext.details,
+        filter_path=parameters.get("filter_path") or None,
+        is_pretty=is_true(parameters.get("pretty", "false")),
+        window_body=_window_body(body, page, source_filter, other_ext),
         body_without_ours=passed,
-        is_pretty=parameters.get("pretty", "false") in ("", "true"),
     )
 
 
-def with_page(raw_query_string: str, n_fetch: int) -> str:
-    """The query string with our parameter out and the window in; what the URL says goes before the body."""
-    return "&".join([*_kept(raw_query_string, _PAGE_PARAMETERS), "from=0", f"size={n_fetch}"])
-
-
-def without_ours(raw_query_string: str) -> str:
-    """The query string without `rerank`, which an engine would refuse; all else byte for byte."""
-    kept = _kept(raw_query_string, ("rerank",))
-    return "&".join(kept) if len(kept) < raw_query_string.count("&") + 1 else raw_query_string
-
-
-def only_parameters(raw_query_string: str, names: tuple[str, ...]) -> str:
-    """The query string with these parameters alone."""
-    kept = set(_kept(raw_query_string, names))
-    return "&".join(part for part in raw_query_string.split("&") if part and part not in kept)
-
-
-def _kept(raw_query_string: str, left_out: tuple[str, ...]) -> list[str]:
-    parts = raw_query_string.split("&") if raw_query_string else []
-    return [part for part in parts if unquote_plus(part.split("=", 1)[0]) not in left_out]
-
-
-def _read_body(raw_body: bytes) -> dict[str, Any]:
-    if not raw_body.strip():
-        return {}
-    try:
-        body = json.loads(raw_body)
-    except (ValueError, RecursionError):
-        raise Skip("body_not_json") from None  # the engine says what is wrong with it, or reads YAML
-    if not isinstance(body, dict):
-        raise Skip("body_not_json")
-    return body
-
-
-def _take_ext(body: dict[str, Any]) -> tuple[_RerankExt, dict[str, Any]]:
-    """Our section, and the body without it (the same object where it has none).
+def _read_ext(body: SearchBody) -> tuple[_RerankExt | None, Mapping[str, Any] | None]:
+    """Our section, None where there is none, and the sections of others.
 
     `query_text_path` is neural-search's alone: who writes it means that plugin, and keeps the section.
     """
-    ext = body.get("ext")
+    ext = body.raw.get("ext")
     section = ext.get("rerank") if isinstance(ext, Mapping) else None
     if section is None or not isinstance(ext, Mapping):
-        return _RerankExt(), body
+        return None, ext
     if not isinstance(section, dict):
         raise BadInput('ext.rerank is not an object; give {"query_context": {"query_text": "…"}, "window_size": 100}')
     context = section.get("query_context")
@@ -184,33 +178,30 @@ def _take_ext(body: dict[str, Any]) -> tuple[_RerankExt, dict[str, Any]]:
         read = parse(_RerankExt, section)
     except BadInput as error:
         raise BadInput(f"ext.rerank: {error}") from None
-    others = {name: value for name, value in ext.items() if name != "rerank"}
-    stripped = {name: value for name, value in body.items() if name != "ext"}
-    return read, {**stripped, "ext": others} if others else stripped
+    return read, {name: value for name, value in ext.items() if name != "rerank"} or None
 
 
-def _check_kind(body: Mapping[str, Any], parameters: Mapping[str, str], passed: bytes | None) -> None:
-    """Raises Skip for searches whose order or form is not ours to change."""
-    reasons = {
-        "scroll": "scroll" in parameters,
-        "search_after": "search_after" in body,
-        "point_in_time": "pit" in body,
-        "sorted": not _by_score(parameters["sort"] if "sort" in parameters else body.get("sort")),
-        # What is filtered out of the answer may be what we read; passed on, the parameter keeps its meaning.
-        "filter_path": "filter_path" in parameters,
-        "not_json": parameters.get("format", "json") not in ("", "json"),
-        # The whole body as a parameter of the URL.
-        "source_parameter": "source" in parameters,
-    }
-    for reason, holds in reasons.items():
-        if holds:
-            raise Skip(reason, passed)
+def _without_ours(body: SearchBody, other_ext: Mapping[str, Any] | None) -> bytes:
+    if other_ext is None:
+        return json_bytes(write_object(body.text, body.raw, drop=("ext",)))
+    return json_bytes(write_object(body.text, body.raw, replace={"ext": _written(other_ext)}))
 
 
-def _by_score(sort: Any) -> bool:
-    """Whether the order is that of falling scores, which is what no `sort` means too."""
-    keys = sort if isinstance(sort, list) else [] if sort is None else [sort]
-    return not keys or (len(keys) == 1 and keys[0] in _FALLING_SCORES)
+def _window_body(
+    body: SearchBody,
+    page: PagePlan,
+    source_filter: SourceFilter,
+    other_ext: Mapping[str, Any] | None,
+) -> bytes:
+    """The caller's body, with what has to be asked for instead at its end."""
+    # By its sequence number a document whose text is not in the answer is known again.
+    changed: dict[str, Any] = {"from": 0, "size": page.n_fetch, "seq_no_primary_term": True}
+    if source_filter.widened is not None:
+        changed["_source"] = source_filter.widened
+    if other_ext is not None:
+        changed["ext"] = other_ext
+    added = {name: _written(value) for name, value in changed.items()}
+    return json_bytes(write_object(body.text, body.raw, drop=(*added, "ext"), add=added))
 
 
 def _text(body: Mapping[str, Any], parameters: Mapping[str, str]) -> str | None:
@@ -219,26 +210,49 @@ def _text(body: Mapping[str, Any], parameters: Mapping[str, str]) -> str | None:
     return find_query_text(body)
 
 
-def _check_words(service: Service, text: str, language: str | None, passed: bytes | None) -> None:
+def _page(
+    service: Service, body: Mapping[str, Any], parameters: Mapping[str, str], window_size: int | None
+) -> PagePlan:
+    window = min([window_size or service.settings.proxy_window_size, *_fusion_windows(body)])
+    page = plan_page(_number(body, parameters, "from", 0), _number(body, parameters, "size", _DEFAULT_SIZE), window)
+    if page is None:
+        raise Skip("beyond_window")
+    return page
+
+
+def _fusion_windows(body: Mapping[str, Any]) -> list[int]:
+    """The depths of the body's outermost fusion: a retriever, or `rank`."""
+    kinds = [
+        value for part in ("retriever", "rank") if isinstance(body.get(part), Mapping) for value in body[part].values()
+    ]
+    sizes = [kind.get(name) for kind in kinds if isinstance(kind, Mapping) for name in _FUSION_WINDOWS]
+    return [size for size in sizes if isinstance(size, int) and size > 0]
+
+
+def _check_words(service: Service, text: str, language: str | None) -> None:
     """Raises Skip where the text has no known word: the engine's order is then the best there is."""
     try:
         service.reranker.query(text, language)
     except (EmptyQuery, UnknownWords):
-        raise Skip("unknown_words", passed) from None
+        raise Skip("unknown_words") from None
 
 
-def _number(
-    body: Mapping[str, Any], parameters: Mapping[str, str], name: str, default: int, passed: bytes | None
-) -> int:
+def _flag(body: Mapping[str, Any], parameters: Mapping[str, str], name: str) -> bool:
+    if name in parameters:
+        return is_true(parameters[name])
+    return body.get(name) in (True, "true")
+
+
+def _number(body: Mapping[str, Any], parameters: Mapping[str, str], name: str, default: int) -> int:
     value = parameters.get(name, body.get(name, default))
     try:
         number = int(value) if isinstance(value, str | int) and not isinstance(value, bool) else -1
     except ValueError:
         number = -1
     if number < 0:
-        raise Skip("odd_page", passed)  # null, -1 or a word: the engine says what it makes of it
+        raise Skip("odd_page")  # null, -1 or a word: the engine says what it makes of it
     return number
 
 
-def _written(body: Mapping[str, Any]) -> bytes:
-    return json_bytes(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

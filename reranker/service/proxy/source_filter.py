@@ -7,7 +7,7 @@ name at the top through is simple to tell, for nested ones it is not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 # Names in mappings/: the packed bag of words, and the language that it is in.
@@ -15,41 +15,51 @@ BAG_FIELD = "bag"
 LANGUAGE_FIELD = "lang"
 FIELDS = (BAG_FIELD, LANGUAGE_FIELD)
 
+URL_PARAMETERS = ("_source", "_source_includes", "_source_excludes")
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFilter:
     """A caller's `_source`.
 
     Attributes:
-        widened: the `_source` to ask for instead; None to leave the caller's as it is.
+        widened: the `_source` for the body to ask with, in place of the caller's; None to leave his body's as it is.
         is_partial: the answer may lack fields of the document.
         extra: fields to take out of each hit again.
         drop: whether to take `_source` out whole, since the caller asked for none.
+        brought: the fields that the caller names, where he excludes none.
     """
 
     widened: Any = None
     is_partial: bool = False
     extra: tuple[str, ...] = ()
     drop: bool = False
+    brought: tuple[str, ...] = ()
 
-    def restore(self, hit: dict[str, Any]) -> dict[str, Any]:
-        """The hit as the caller asked for it."""
-        source = hit.get("_source")
-        if self.drop:
-            return {key: value for key, value in hit.items() if key != "_source"}
-        if not self.extra or not isinstance(source, dict):
-            return hit
-        return {**hit, "_source": {key: value for key, value in source.items() if key not in self.extra}}
+    def brings(self, fields: Sequence[str]) -> bool:
+        """Whether each hit comes with all that its document has of these fields (all fields where none is named)."""
+        if not self.is_partial:
+            return True
+        return bool(fields) and all(
+            any(field == name or field.startswith(f"{name}.") for name in self.brought) for field in fields
+        )
 
 
-def read_source_filter(body: Mapping[str, Any], parameters: Mapping[str, Any]) -> SourceFilter:
+def read_source_filter(body: Mapping[str, Any], parameters: Mapping[str, str]) -> SourceFilter:
     """Reads `_source` of a body, which the URL's `_source…` parameters go before."""
-    if any(name in parameters for name in ("_source", "_source_includes", "_source_excludes", "stored_fields")):
-        return SourceFilter(is_partial=True)
+    in_url = _from_url(parameters)
+    if in_url is not None:
+        read = _read(in_url)
+        return read if read.widened is not None else replace(read, widened=in_url)
     if "_source" not in body:
-        # `stored_fields` alone switches `_source` off.
-        return SourceFilter(is_partial="stored_fields" in body)
-    source = body["_source"]
+        # These alone switch `_source` off.
+        if "stored_fields" in parameters or any(name in body for name in ("stored_fields", "script_fields")):
+            return SourceFilter(list(FIELDS), is_partial=True, drop=True)
+        return SourceFilter()
+    return _read(body["_source"])
+
+
+def _read(source: Any) -> SourceFilter:
     if source is True or source == "true":
         return SourceFilter()
     if source is False or source == "false":
@@ -61,20 +71,38 @@ def read_source_filter(body: Mapping[str, Any], parameters: Mapping[str, Any]) -
         includes, excludes = _patterns(source), []
     if includes is None or excludes is None:
         return SourceFilter(is_partial=True)  # not a filter that we know: the engine judges it
+    if not excludes and (not includes or "*" in includes):
+        return SourceFilter()
     return _widen(includes, excludes)
+
+
+def _from_url(parameters: Mapping[str, str]) -> Any:
+    """The URL's filter as a body would write it; None where it has none."""
+    if not any(name in parameters for name in URL_PARAMETERS):
+        return None
+    source = parameters.get("_source")
+    if source == "false":
+        return False
+    includes = None if source in (None, "true") else source
+    includes = parameters.get("_source_includes", includes)
+    return {"includes": _listed(includes), "excludes": _listed(parameters.get("_source_excludes"))}
+
+
+def _listed(value: str | None) -> list[str]:
+    return [name for name in (value or "").split(",") if name]
 
 
 def _widen(includes: list[str], excludes: list[str]) -> SourceFilter:
     extra = tuple(name for name in FIELDS if (includes and not _matches(name, includes)) or _matches(name, excludes))
+    brought = () if excludes else tuple(name for name in includes if "*" not in name)
     kept = [pattern for pattern in excludes if pattern not in FIELDS]
-    if any(_matches(name, kept) for name in FIELDS):
-        return SourceFilter(is_partial=True)  # a wildcard excludes them; without it, others would come in
-    if not extra:
-        return SourceFilter(is_partial=True)
+    # A wildcard may exclude them; without it, others would come in.
+    if not extra or any(_matches(name, kept) for name in FIELDS):
+        return SourceFilter(is_partial=True, brought=brought)
     widened: dict[str, list[str]] = {"excludes": kept}
     if includes:
         widened["includes"] = [*includes, *extra]
-    return SourceFilter(widened, is_partial=True, extra=extra)
+    return SourceFilter(widened, is_partial=True, extra=extra, brought=brought)
 
 
 def _patterns(value: Any) -> list[str] | None:
@@ -87,11 +115,16 @@ def _patterns(value: Any) -> list[str] | None:
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
-    """Whether one of the engine's patterns, in which `*` stands for any characters, lets the name through."""
-    return any(_is_match(pattern, name) for pattern in patterns)
+    """Whether one of the engine's patterns lets the name through."""
+    return any(is_match(pattern, name) for pattern in patterns)
 
 
-def _is_match(pattern: str, name: str) -> bool:
+def is_match(pattern: str, name: str) -> bool:
+    """Whether a pattern of the engine's, in which `*` stands for any characters, fits the whole name.
+
+    >>> is_match("ti*e", "title"), is_match("ti*", "subtitle")
+    (True, False)
+    """
     # No regular expression: compiling those of a filter as large as a body may be takes a minute.
     start, *parts = pattern.split("*")
     if not parts:

@@ -1,44 +1,41 @@
-"""Passes requests on to the one engine of the settings, byte for byte; no other module of the proxy opens connections.
+"""Passes requests on to the engine of the settings, byte for byte; no other module of the proxy opens connections.
 
-Host, port and TLS come from the settings alone. A request gives the path below them, and is sent with its own
+Hosts, ports and TLS come from the settings alone. A request gives the path below them, and is sent with its own
 credentials or none: the service's password is not lent to callers.
 """
 
 from __future__ import annotations
 
+import logging
 import ssl
-from collections.abc import Iterable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-import regex
 import urllib3
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProtocolError, ReadTimeoutError
 from urllib3.util import SKIP_HEADER
 
 from reranker.errors import BadInput, StoreUnavailable
+from reranker.service.proxy.headers import Headers
 from reranker.settings import Settings
 from reranker.stores.addresses import EngineAddress
 
-Headers = list[tuple[str, str]]
-
 # A host that answers at all takes a connection within this.
-CONNECT_TIMEOUT_S = 5.0
+CONNECT_TIMEOUT_S = 2.0
+# How long a node that took no connection is passed over while others do.
+DOWN_S = 10.0
 _BLOCK_BYTES = 65_536
-
-# RFC 9110, 7.6.1: they are about one connection. The server has dealt with `Expect` before we see the request.
-_HOP_BY_HOP = frozenset(
-    ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"]
-)
-_OURS_TO_SEND = frozenset(["host", "content-length", "expect"])
 # What urllib3 would add of its own.
 _NOT_TO_ADD = ("accept-encoding", "user-agent")
+# They change nothing at the engine, and may be sent again when a kept connection turns out to be closed.
+_SAFE_METHODS = frozenset(["GET", "HEAD", "OPTIONS"])
 
-_AUTHORITY = regex.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
-# http.client refuses controls, blanks and what is not ASCII; an engine reads them from their escapes.
-_TO_ESCAPE = regex.compile(r"[^\x21-\x7e]")
+_log = logging.getLogger(__name__)
 
 
 class EngineUnreachable(StoreUnavailable):
@@ -55,16 +52,93 @@ class EngineTimeout(StoreUnavailable):
     code = "engine_timeout"
 
 
+class _NoConnection(EngineUnreachable):
+    """Nothing was sent: another node can be asked."""
+
+
 class Upstream:
-    """The engine behind the proxy; connections are pooled, and threads may share it."""
+    """The nodes behind the proxy; connections are pooled and kept alive, and threads may share it.
+
+    The first node is asked as long as it takes connections, then the next; one that took none is tried again
+    `DOWN_S` later.
+    """
+
+    def __init__(
+        self,
+        addresses: Sequence[EngineAddress],
+        settings: Settings,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._timeout_s = settings.proxy_timeout_s
+        self._nodes = [_Node(address, settings) for address in addresses]
+        self._clock = clock
+        self._down_until = [0.0] * len(self._nodes)
+        self._lock = threading.Lock()
+
+    def send(
+        self,
+        method: str,
+        target: str,
+        headers: Headers,
+        body: bytes | Iterable[bytes] | None = None,
+        n_body_bytes: int | None = None,
+        timeout_s: float | None = None,
+        is_safe: bool = False,
+    ) -> BaseHTTPResponse:
+        """Sends a request; the answer's body is still to be read, and its connection to be given back (`Passing`).
+
+        Args:
+            target: path and query string as they came, percent-encoding and all (`raw_target`).
+            headers: end-to-end ones (`request_headers`).
+            n_body_bytes: where it is None, an iterable body is sent in chunks.
+            timeout_s: how long to wait for the answer, where that is less than the setting says.
+            is_safe: whether it changes nothing at the engine, also where the method does not say so.
+
+        Raises:
+            EngineUnreachable, EngineTimeout: with the engine's address.
+            BadInput: the path leads out of the one in the settings.
+        """
+        may_repeat = (is_safe or method in _SAFE_METHODS) and (body is None or isinstance(body, bytes))
+        read_s = min(self._timeout_s, timeout_s or self._timeout_s)
+        failed: _NoConnection | None = None
+        for place in self._in_order():
+            try:
+                response = self._nodes[place].send(method, target, headers, body, n_body_bytes, read_s, may_repeat)
+            except _NoConnection as error:
+                self._note(place, is_up=False)
+                failed = error
+            else:
+                self._note(place, is_up=True)
+                return response
+        raise failed if failed is not None else EngineUnreachable("the settings name no engine")
+
+    def close(self) -> None:
+        for node in self._nodes:
+            node.close()
+
+    def _in_order(self) -> list[int]:
+        """The nodes in the settings' order, those that were down a moment ago last."""
+        now = self._clock()
+        with self._lock:
+            return sorted(range(len(self._nodes)), key=lambda place: now < self._down_until[place])
+
+    def _note(self, place: int, is_up: bool) -> None:
+        if is_up and not self._down_until[place]:
+            return
+        with self._lock:
+            was_up = not self._down_until[place]
+            self._down_until[place] = 0.0 if is_up else self._clock() + DOWN_S
+        if was_up != is_up:
+            _log.warning("the engine at %s %s", self._nodes[place].shown, "is back" if is_up else "takes no connection")
+
+
+class _Node:
+    """One address, and the connections to it."""
 
     def __init__(self, address: EngineAddress, settings: Settings) -> None:
         self.shown = address.shown
         self._prefix = address.prefix
-        timeout = urllib3.Timeout(
-            connect=min(CONNECT_TIMEOUT_S, settings.proxy_timeout_s), read=settings.proxy_timeout_s
-        )
-        common: dict[str, Any] = {"timeout": timeout, "maxsize": settings.workers, "retries": False}
+        common: dict[str, Any] = {"maxsize": settings.workers, "retries": False}
         self._pool: HTTPConnectionPool
         if address.use_tls:
             self._pool = _TlsPool(address.host, address.port, ssl_context=_tls(settings), **common)
@@ -76,20 +150,11 @@ class Upstream:
         method: str,
         target: str,
         headers: Headers,
-        body: bytes | Iterable[bytes] | None = None,
-        n_body_bytes: int | None = None,
+        body: bytes | Iterable[bytes] | None,
+        n_body_bytes: int | None,
+        read_s: float,
+        may_repeat: bool,
     ) -> BaseHTTPResponse:
-        """Sends a request; the answer's body is still to be read, and its connection to be given back (`Passing`).
-
-        Args:
-            target: path and query string as they came, percent-encoding and all (`raw_target`).
-            headers: end-to-end ones (`request_headers`).
-            n_body_bytes: where it is None, an iterable body is sent in chunks.
-
-        Raises:
-            EngineUnreachable, EngineTimeout: with the engine's address.
-            BadInput: the path leads out of the one in the settings.
-        """
         sent = urllib3.HTTPHeaderDict(headers)
         for name in _NOT_TO_ADD:
             if name not in sent:
@@ -97,17 +162,14 @@ class Upstream:
         if n_body_bytes is not None:
             sent["Content-Length"] = str(n_body_bytes)
         try:
-            return self._pool.urlopen(
-                method,
-                _wrapped(self._below(target)),
-                body,
-                sent,
-                redirect=False,
-                preload_content=False,
-                decode_content=False,
-            )
+            try:
+                return self._open(method, target, sent, body, read_s)
+            except ProtocolError:
+                if not may_repeat:
+                    raise
+                return self._open(method, target, sent, body, read_s)
         except (ConnectTimeoutError, NewConnectionError) as error:
-            raise EngineUnreachable(
+            raise _NoConnection(
                 f"no connection to the engine at {self.shown} ({_reason(error)}); is it running, and is the "
                 f"setting store right?"
             ) from error
@@ -122,6 +184,25 @@ class Upstream:
 
     def close(self) -> None:
         self._pool.close()
+
+    def _open(
+        self,
+        method: str,
+        target: str,
+        headers: urllib3.HTTPHeaderDict,
+        body: bytes | Iterable[bytes] | None,
+        read_s: float,
+    ) -> BaseHTTPResponse:
+        return self._pool.urlopen(
+            method,
+            _wrapped(self._below(target)),
+            body,
+            headers,
+            redirect=False,
+            preload_content=False,
+            decode_content=False,
+            timeout=urllib3.Timeout(connect=min(CONNECT_TIMEOUT_S, read_s), read=read_s),
+        )
 
     def _below(self, target: str) -> str:
         if self._prefix and any(part in (".", "..") for part in unquote(target.split("?", 1)[0]).split("/")):
@@ -145,38 +226,6 @@ class Passing:
             self._response.release_conn()
         else:
             self._response.close()
-
-
-def raw_target(environ: dict[str, Any]) -> str:
-    """Path and query string as the client wrote them; `PATH_INFO` has lost the difference between `/` and `%2F`.
-
-    waitress and werkzeug give `REQUEST_URI`, gunicorn `RAW_URI`.
-    """
-    raw = str(environ.get("REQUEST_URI") or environ.get("RAW_URI") or "/")
-    # A client that takes us for a forward proxy names a host, which is not its to choose.
-    target = _AUTHORITY.sub("", raw, count=1) if not raw.startswith("/") else raw
-    target = target.split("#", 1)[0]
-    target = target if target.startswith("/") else f"/{target}"
-    return str(
-        _TO_ESCAPE.sub(lambda match: "".join(f"%{byte:02X}" for byte in match.group().encode("latin-1")), target)
-    )
-
-
-def request_headers(headers: Iterable[tuple[str, str]]) -> Headers:
-    """A client's headers without those of its connection."""
-    return [(name, value) for name, value in _end_to_end(list(headers)) if name.lower() not in _OURS_TO_SEND]
-
-
-def response_headers(response: BaseHTTPResponse) -> Headers:
-    """An engine's headers without those of its connection, repeated ones repeated."""
-    return _end_to_end(list(response.headers.iteritems()))
-
-
-def _end_to_end(headers: Headers) -> Headers:
-    named = {
-        part.strip().lower() for name, value in headers if name.lower() == "connection" for part in value.split(",")
-    }
-    return [(name, value) for name, value in headers if name.lower() not in _HOP_BY_HOP | named]
 
 
 def _tls(settings: Settings) -> ssl.SSLContext:

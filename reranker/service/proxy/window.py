@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reranker.scores import falling_scores
+from reranker.service.proxy.answer import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +28,27 @@ class PagePlan:
     def n_fetch(self) -> int:
         return max(self.window, self.offset + self.size)
 
-    def cut(self, ranked: Sequence[tuple[int, float]], n_hits: int) -> list[tuple[int, float]]:
-        """The page: (place among the fetched hits, score), best first.
+    def cut(self, ranked: Sequence[tuple[int, float]], n_hits: int, method: str) -> list[Place]:
+        """The page, best first.
 
         Args:
             ranked: (place, score) of the hits of the window in their new order, each place once.
             n_hits: hits that the engine brought, the window's among them.
+            method: what ordered the window; hits behind it have the method `none`.
         """
         behind = falling_scores(ranked[-1][1] if ranked else 1.0, len(ranked), n_hits - len(ranked))
-        whole = [*ranked, *zip(range(len(ranked), n_hits), behind, strict=True)]
+        whole = [Place(index, score, rank, method) for rank, (index, score) in enumerate(ranked, 1)]
+        whole += [
+            Place(index, score, index + 1, "none")
+            for index, score in zip(range(len(ranked), n_hits), behind, strict=True)
+        ]
         return whole[self.offset : self.offset + self.size]
+
+    def first_stage(self, n_hits: int) -> list[Place]:
+        """The same page in the engine's own order and with its scores."""
+        return [
+            Place(index, None, index + 1, "none") for index in range(self.offset, min(n_hits, self.offset + self.size))
+        ]
 
 
 def plan_page(offset: int, size: int, window: int) -> PagePlan | None:

@@ -1,9 +1,11 @@
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reranker.bags import BagOfWords, pack
 from reranker.embeddings import Embeddings
+from reranker.service.proxy.bag_cache import BagCache
 from reranker.service.proxy.hits import HitReader, source_text
 
 
@@ -28,27 +30,43 @@ def test_a_source_without_end_is_cut() -> None:
     assert len(source_text({"a": ["word " * 10_000] * 100}, [])) == 20_000
 
 
-def test_a_packed_bag_is_taken_from_our_index_alone(embeddings: Embeddings) -> None:
-    reader = HitReader(embeddings, (), lambda index: index == "ours")
-    bag = embeddings.bag("chat chat eau", "fr")
-    source = {"bag": pack(bag), "lang": "fr", "text": {"fr": "pain"}}
-    ours, language = reader.bag({"_index": "ours"}, source)
-    assert (ours.term_ids.tolist(), ours.counts.tolist(), language) == ([5, 7], [2, 1], "fr")
-    theirs, language = reader.bag({"_index": "theirs"}, source)
+def reader_of(embeddings: Embeddings) -> HitReader:
+    return HitReader(embeddings, lambda index: True, BagCache(10))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [("*", "x\ny\nz"), ("a.*", "x\ny"), ("*.c", "y"), ("a*", "x\ny"), ("*d", "z"), ("b*", ""), ("a.b*c", "")],
+)
+def test_a_star_in_a_text_field_stands_for_any_part_of_its_path(pattern: str, text: str) -> None:
+    assert source_text({"a": {"b": "x", "c": ["y"]}, "d": "z", "n": 1}, [pattern]) == text
+
+
+def test_a_packed_bag_is_taken_before_the_text(embeddings: Embeddings) -> None:
+    reader = reader_of(embeddings)
+    source = {"bag": pack(embeddings.bag("chat chat eau", "fr")), "lang": "fr", "text": {"fr": "pain"}}
+    ours = reader.packed_bag({"_index": "ours", "_source": source})
+    assert ours is not None
+    assert (ours[0].term_ids.tolist(), ours[0].counts.tolist(), ours[1]) == ([5, 7], [2, 1], "fr")
+    theirs, language = reader.source_bag(source, ())
     assert (theirs.term_ids.tolist(), language) == ([8], "fr")  # the packed text is no text
 
 
 @pytest.mark.parametrize("packed", ["", "no base64!", "AAAA", 7, None])
-def test_a_bag_that_is_broken_gives_way_to_the_text(embeddings: Embeddings, packed: Any) -> None:
-    reader = HitReader(embeddings, ("text",), lambda index: True)
-    bag, language = reader.bag({"_index": "ours"}, {"bag": packed, "lang": "en", "text": "cat"})
-    assert (bag.term_ids.tolist(), language) == ([0], "en")
+def test_a_bag_that_is_broken_is_none(embeddings: Embeddings, packed: Any) -> None:
+    hit = {"_index": "ours", "_source": {"bag": packed, "lang": "en", "text": "cat"}}
+    assert reader_of(embeddings).packed_bag(hit) is None
 
 
 def test_term_ids_beyond_the_embeddings_are_not_believed(embeddings: Embeddings) -> None:
-    import numpy as np
-
-    reader = HitReader(embeddings, ("text",), lambda index: True)
     wild = pack(BagOfWords(np.array([3, 10], np.int32), np.array([1, 1], np.int32)))
-    bag, _ = reader.bag({"_index": "ours"}, {"bag": wild, "lang": "en", "text": "cat"})
-    assert bag.term_ids.tolist() == [0]
+    hit = {"_index": "ours", "_source": {"bag": wild, "lang": "en", "text": "cat"}}
+    assert reader_of(embeddings).packed_bag(hit) is None
+
+
+def test_a_text_is_read_once(embeddings: Embeddings) -> None:
+    cache = BagCache(10)
+    reader = HitReader(embeddings, lambda index: False, cache)
+    first = reader.source_bag({"a": "chat eau"}, ())
+    assert reader.source_bag({"b": ["chat eau"]}, ())[0] is first[0]
+    assert (cache.n_hits, cache.n_misses) == (1, 1)

@@ -15,17 +15,12 @@ from pydantic import SecretStr
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
 from reranker.service.app import create_app
-from reranker.service.proxy.upstream import Upstream, raw_target
+from reranker.service.proxy.headers import raw_target
+from reranker.service.proxy.upstream import Upstream
 from reranker.settings import Settings
 from reranker.stores.addresses import EngineAddress, read_address
 from tests.service.conftest import serving
-from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeEngine]:
-    with fake_engine() as fake:
-        yield fake
+from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
 
 @pytest.fixture
@@ -174,7 +169,7 @@ def test_an_answer_is_passed_as_it_is(fake: FakeEngine, url: str) -> None:
     ]
     fake.answer = lambda received: "\r\n".join([*lines, "", ""]).encode() + body
     answer = urllib3.request("GET", f"{url}/pages", decode_content=False, redirect=False)
-    assert (answer.status, answer.data) == (418, body)
+    assert (answer.status, answer.reason, answer.data) == (418, "Odd", body)
     assert answer.headers["Content-Type"] == "application/vnd.elasticsearch+json;compatible-with=8"
     assert answer.headers["Content-Encoding"] == "gzip"
     assert answer.headers["X-Elastic-Product"] == "Elasticsearch"
@@ -274,7 +269,7 @@ def test_the_root_is_the_engines(fake: FakeEngine, url: str) -> None:
 def test_a_path_cannot_leave_the_one_in_the_settings(fake: FakeEngine) -> None:
     address = read_address(f"{fake.url}/below")
     assert isinstance(address, EngineAddress)
-    upstream = Upstream(address, Settings(store=fake.url))
+    upstream = Upstream([address], Settings(store=fake.url))
     upstream.send("GET", "/pages", []).close()
     assert fake.received[0].line == "GET /below/pages HTTP/1.1"
     for target in ("/../admin", "/a/%2e%2e/%2e%2e/admin"):

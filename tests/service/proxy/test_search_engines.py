@@ -1,11 +1,8 @@
 """The proxy in front of real engines: what it re-ranks, and what it leaves as it is."""
 
 import gzip
-import itertools
 import json
-import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,97 +11,19 @@ import urllib3
 from flask import Flask
 
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
+from reranker.service.app import create_app
 from reranker.service.proxy import PROXY_EXTENSION, Proxy
 from reranker.settings import Settings
-from reranker.stores import open_store
 from tests.engines.sources import Engine
-from tests.service.conftest import DOCUMENTS, fill, serving
+from tests.service.conftest import serving
+from tests.service.proxy.calls import BY_CHAT, WORDS, chat, post, without_took
 
 pytestmark = pytest.mark.engine
-
-# In the order in which an engine finds them by `match_all`; nearest to "chat" are cat, dog, car, water, bread (cosines
-# 0.96, 0.936, -0.28, -0.352, -0.96), and nearer still is chat itself.
-WORDS = ["bread", "car", "dog", "zzz", "cat", "water", "chat", "bread bread", "dog dog", "cat cat"]
-BY_CHAT = ["chat", "cat", "cat cat", "dog", "dog dog", "car", "water", "bread", "bread bread", "zzz"]
-
-_numbers = itertools.count(1)
-
-
-@pytest.fixture
-def http() -> Iterator[urllib3.PoolManager]:
-    with urllib3.PoolManager(retries=False) as http:
-        yield http
-
-
-@pytest.fixture
-def foreign(engine: Engine, http: urllib3.PoolManager) -> Iterator[str]:
-    """An index that Sinkrank did not make."""
-    name = f"foreign-{os.getpid()}-{next(_numbers)}"
-    http.request(
-        "PUT",
-        f"{engine.url}/{name}",
-        json={
-            "settings": {"number_of_shards": 1, "number_of_replicas": 0},
-            "mappings": {"properties": {"parts": {"type": "object"}, "n": {"type": "integer"}}},
-        },
-    )
-    lines = []
-    for n, words in enumerate(WORDS):
-        lines += [{"index": {"_id": str(n)}}, {"n": n, "parts": {"body": words, "note": "qqq"}, "price": 1e16}]
-    answer = http.request(
-        "POST",
-        f"{engine.url}/{name}/_bulk?refresh=true",
-        body="".join(json.dumps(line) + "\n" for line in lines),
-        headers={"Content-Type": "application/x-ndjson"},
-    )
-    assert answer.json()["errors"] is False
-    yield name
-    http.request("DELETE", f"{engine.url}/{name}")
-
-
-@pytest.fixture
-def ours(engine: Engine, embeddings: Embeddings) -> Iterator[str]:
-    """An index that Sinkrank made."""
-    name = f"ours-{os.getpid()}-{next(_numbers)}"
-    store = open_store(engine.url)
-    fill(store, embeddings, name, DOCUMENTS)
-    yield name
-    store.drop(name)
-    store.close()
-
-
-@pytest.fixture
-def app(engine: Engine, embeddings: Embeddings, tmp_path: Path) -> Iterator[Flask]:
-    settings = Settings(home=tmp_path, threads=1, store=engine.url, proxy_window_size=100, max_body_bytes=100_000)
-    store = open_store(engine.url)
-    app = create_app(settings, store, embeddings)
-    warm_up(app)  # a kernel that is compiled within a search outlasts its budget
-    yield app
-    store.close()
-
-
-@pytest.fixture
-def url(app: Flask) -> Iterator[str]:
-    with serving(app) as url:
-        yield url
-
-
-def chat(**rerank: Any) -> dict[str, Any]:
-    return {"rerank": {"query_context": {"query_text": "chat"}, "language": "fr", "method": "emd", **rerank}}
-
-
-def post(http: urllib3.PoolManager, url: str, body: Any, **headers: str) -> urllib3.BaseHTTPResponse:
-    return http.request("POST", url, json=body, headers={"Content-Type": "application/json", **headers})
 
 
 def bodies(answer: urllib3.BaseHTTPResponse) -> list[str]:
     assert answer.status == 200, answer.data
     return [hit["_source"]["parts"]["body"] for hit in answer.json()["hits"]["hits"]]
-
-
-def without_took(answer: urllib3.BaseHTTPResponse) -> Any:
-    return {key: value for key, value in answer.json().items() if key not in ("took", "ingest_took")}
 
 
 def test_hits_of_a_foreign_index_are_put_in_the_order_of_their_words(
@@ -236,7 +155,6 @@ def test_the_bag_and_the_vector_are_not_added(http: urllib3.PoolManager, engine:
         ({"query": {"match": {"parts.note": "qqq dog"}}, "sort": ["n"]}, "", "sorted"),
         ({"query": {"match": {"parts.body": "dog"}}, "size": 0}, "", "beyond_window"),
         ({"query": {"match": {"parts.body": "dog"}}, "from": 200}, "", "beyond_window"),
-        ({"query": {"match": {"parts.body": "dog"}}}, "filter_path=hits.hits._id", "filter_path"),
         ({"query": {"match": {"parts.body": "dog"}}}, "format=yaml", "not_json"),
     ],
 )
@@ -313,9 +231,6 @@ class Broken:
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds
 
-    def lacks_source(self, hits: Any) -> bool:
-        return False
-
     def rank(self, *_: Any) -> Any:
         time.sleep(self.seconds)
         raise RuntimeError("broken\r\nX-Injected: 1")
@@ -334,14 +249,14 @@ def test_re_ranking_that_fails_or_takes_too_long_gives_the_engines_answer(
 ) -> None:
     app = create_app(Settings(home=tmp_path, store=engine.url, proxy_budget_ms=200), None, embeddings)
     proxy: Proxy = app.extensions[PROXY_EXTENSION]
-    proxy.searcher.ranker = Broken(seconds)  # type: ignore[assignment]
+    proxy.searches.ranker.ranker = Broken(seconds)  # type: ignore[assignment]
     body = {"query": {"match": {"parts.body": "dog car"}}, "from": 1, "size": 1, "_source": ["n"]}
     with serving(app) as url:
         answer = post(http, f"{url}/{foreign}/_search", {**body, "ext": chat()})
     assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("fallback", reason)
     assert "X-Injected" not in answer.headers
     assert without_took(answer) == without_took(post(http, f"{engine.url}/{foreign}/_search", body))
-    assert proxy.counts == {("fallback", reason): 1}
+    assert proxy.counters.snapshot() == {"searches": {f"fallback/{reason}": 1}}
     logged = [record for record in caplog.records if reason in record.getMessage()]
     assert [record.levelname for record in logged] == ["WARNING"]
     assert "\n" not in logged[0].getMessage()

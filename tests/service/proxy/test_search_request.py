@@ -8,7 +8,9 @@ import pytest
 
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
-from reranker.service.proxy.search_request import ProxySearch, Skip, read_search, without_ours
+from reranker.service.proxy.parameters import read_parameters, without_parameters
+from reranker.service.proxy.rules import Skip
+from reranker.service.proxy.search_request import ProxySearch, read_body, read_search
 from reranker.service.service import Service
 from reranker.settings import Settings
 
@@ -21,15 +23,33 @@ def service(embeddings: Embeddings, tmp_path: Path) -> Service:
 
 
 def read(service: Service, body: Any, query_string: str = "") -> ProxySearch:
-    return read_search(service, query_string, body if isinstance(body, bytes) else json.dumps(body).encode())
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return read_search(service, read_parameters(query_string), read_body(data))
 
 
-def test_a_search_is_widened_in_the_url_and_its_body_left_alone(service: Service) -> None:
+WINDOW = {"from": 0, "size": 20, "seq_no_primary_term": True}
+
+
+def test_a_page_is_asked_for_as_the_whole_window(service: Service) -> None:
     search = read(service, {"query": QUERY, "from": 5, "size": 3}, "routing=a%20b&from=2&pretty")
-    assert search.query_string == "routing=a%20b&pretty&from=0&size=20"
+    assert json.loads(search.window_body) == {"query": QUERY, **WINDOW}
     assert (search.page.offset, search.page.size) == (2, 3)  # the URL goes before the body
-    assert search.body is None
+    assert search.body_without_ours is None
     assert search.is_pretty
+
+
+def test_what_is_not_ours_to_change_stays_as_it_was_written(service: Service) -> None:
+    body = b'{ "query" : {"match": {"text": "c\\u0061t"}}, "min_score":1.50E-1,"track_total_hits" : false , "size":3 }'
+    search = read(service, body)
+    assert search.window_body.startswith(
+        b'{ "query" : {"match": {"text": "c\\u0061t"}}, "min_score":1.50E-1,"track_total_hits" : false, '
+    )
+    assert json.loads(search.window_body) == {
+        "query": QUERY,
+        "min_score": 0.15,
+        "track_total_hits": False,
+        **WINDOW,
+    }
 
 
 def test_our_section_is_read_and_taken_out(service: Service) -> None:
@@ -44,10 +64,10 @@ def test_our_section_is_read_and_taken_out(service: Service) -> None:
     search = read(service, {"query": QUERY, "ext": {"rerank": ours, "other": {"a": 1}}})
     assert (search.text, search.language, search.method, search.page.window) == ("chat", "fr", "emd", 7)
     assert (search.parameters.epsilon, search.parameters.tau) == (0.5, 0.1)
-    assert json.loads(search.body or b"") == {"query": QUERY, "ext": {"other": {"a": 1}}}
-    assert search.body_without_ours == search.body
+    assert json.loads(search.window_body) == {"query": QUERY, "ext": {"other": {"a": 1}}, **WINDOW, "size": 10}
+    assert json.loads(search.body_without_ours or b"") == {"query": QUERY, "ext": {"other": {"a": 1}}}
     alone = read(service, {"query": QUERY, "ext": {"rerank": ours}})
-    assert json.loads(alone.body or b"") == {"query": QUERY}
+    assert json.loads(alone.body_without_ours or b"") == {"query": QUERY}
 
 
 def test_what_the_section_leaves_out_is_taken_from_query_and_settings(service: Service) -> None:
@@ -61,7 +81,7 @@ def test_the_text_is_read_from_the_url(service: Service) -> None:
 
 def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: Service) -> None:
     search = read(service, {"query": QUERY, "_source": ["title"], "ext": {"rerank": {}}})
-    assert json.loads(search.body or b"")["_source"] == {"excludes": [], "includes": ["title", "bag", "lang"]}
+    assert json.loads(search.window_body)["_source"] == {"excludes": [], "includes": ["title", "bag", "lang"]}
     assert json.loads(search.body_without_ours or b"") == {"query": QUERY, "_source": ["title"]}
 
 
@@ -91,9 +111,9 @@ def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: 
         ({"query": QUERY}, "scroll=1m", "scroll"),
         ({"query": QUERY, "search_after": [1]}, "", "search_after"),
         ({"query": QUERY, "pit": {"id": "x"}}, "", "point_in_time"),
-        ({"query": QUERY}, "filter_path=hits.hits._id", "filter_path"),
         ({"query": QUERY}, "format=yaml", "not_json"),
-        (b"", "source=%7B%7D&source_content_type=application%2Fjson", "source_parameter"),
+        ({"query": QUERY, "stored_fields": "_none_"}, "", "no_ids"),
+        ({"query": QUERY}, f"filter_path={'a,' * 100}b", "long_filter_path"),
         ({"query": {"match": {"text": "zzz"}}}, "", "unknown_words"),
         ({"query": {"match": {"text": "42"}}}, "", "unknown_words"),
         ({"query": QUERY, "ext": {"rerank": {"query_context": {"query_text_path": "a"}}}}, "", "query_text_path"),
@@ -156,4 +176,17 @@ def test_a_wrong_section_is_an_error_of_ours(service: Service, section: Any, wor
     ],
 )
 def test_our_parameter_alone_is_taken_out_of_the_url(query_string: str, passed: str) -> None:
-    assert without_ours(query_string) == passed
+    assert without_parameters(query_string, ("rerank",)) == passed
+
+
+@pytest.mark.parametrize(
+    ("more", "window"),
+    [
+        ({"retriever": {"rrf": {"rank_window_size": 7}}}, 7),
+        ({"retriever": {"rrf": {"rank_window_size": 50}}}, 20),
+        ({"rank": {"rrf": {"window_size": 12}}}, 12),
+        ({"retriever": {"standard": {"query": QUERY}}}, 20),
+    ],
+)
+def test_the_window_is_no_larger_than_that_of_a_fusion(service: Service, more: dict[str, Any], window: int) -> None:
+    assert read(service, {"query": QUERY, **more}).page.window == window

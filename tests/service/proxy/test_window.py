@@ -32,10 +32,11 @@ def test_pages_cover_each_hit_once(n_hits: int, window: int, size: int, seed: "s
         if plan is None:
             seen += range(offset, min(n_hits, offset + size))  # the engine's own page
             continue
-        page = plan.cut(list(zip(order, scores, strict=True)), min(n_hits, plan.n_fetch))
+        page = plan.cut(list(zip(order, scores, strict=True)), min(n_hits, plan.n_fetch), "emd")
         assert len(page) == max(0, min(size, n_hits - offset))
-        assert [score for _, score in page] == sorted((score for _, score in page), reverse=True)
-        seen += [place for place, _ in page]
+        assert [place.score for place in page] == sorted((place.score or 0.0 for place in page), reverse=True)
+        assert [place.rank for place in page] == list(range(offset + 1, offset + 1 + len(page)))
+        seen += [place.index for place in page]
     assert seen == order + list(range(len(order), n_hits))
 
 

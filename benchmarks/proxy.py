@@ -1,0 +1,262 @@
+"""Times the proxy beside the engine behind it: the same requests to both in turn, and under load.
+
+Run it with `python -m benchmarks.proxy`; nothing but this machine is spoken to. The index is made of the beginnings of
+real pages, so that candidates are short, and is removed at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+from urllib.parse import urlsplit
+
+import regex
+import urllib3
+
+from benchmarks.report import machine
+from benchmarks.timing import in_turn
+from reranker.documents import Document
+from reranker.embeddings import Embeddings
+from reranker.encoding import encode
+from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.stores import open_store
+from reranker.stores.protocol import IndexDescription
+
+INDEX = "sinkrank-benchmark-proxy"
+WINDOW, PAGE = 100, 10
+CLIENTS = (1, 8, 32)
+N_WORDS = 40
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request to either side, and what the proxy's `X-Rerank-Status` has to be."""
+
+    method: str
+    path: str
+    body: bytes | None
+    status: str | None
+
+    def send(self, http: urllib3.HTTPConnectionPool, is_proxy: bool) -> None:
+        answer = http.urlopen(self.method, self.path, self.body, {"Content-Type": "application/json"})
+        if answer.status != 200:
+            raise RuntimeError(f"{self.method} {self.path} was answered {answer.status}: {answer.data[:300]!r}")
+        if is_proxy and answer.headers.get("X-Rerank-Status") != self.status:
+            raise RuntimeError(f"{self.path} was {dict(answer.headers)}, and is to be {self.status}")
+
+
+def requests_by_kind(queries: Sequence[str], ids: Sequence[str]) -> dict[str, list[Request]]:
+    """What is timed: searches with the fields that a page of results shows, and whole; and requests that only pass."""
+
+    def search(text: str, source: Any, **more: Any) -> bytes:
+        fields = ["text.en", "title.en"]
+        query = {"multi_match": {"query": text, "fields": fields}}
+        return json.dumps({"query": query, "size": PAGE, "_source": source, **more}).encode()
+
+    shown = ["title", "url"]
+    path = f"/{INDEX}/_search"
+    return {
+        "search, title and url": [Request("POST", path, search(text, shown), "applied") for text in queries],
+        "search, whole _source": [Request("POST", path, search(text, True), "applied") for text in queries],
+        "search passed on": [Request("POST", path, search(text, shown, sort=["_doc"]), "skipped") for text in queries],
+        "document passed on": [Request("GET", f"/{INDEX}/_doc/{name}", None, None) for name in ids],
+    }
+
+
+def compare(
+    kinds: dict[str, list[Request]], engine: urllib3.HTTPConnectionPool, proxy: urllib3.HTTPConnectionPool, rounds: int
+) -> list[dict[str, Any]]:
+    """Median ms of each kind on both sides, one request at a time, and what the proxy adds."""
+    rows = []
+    for name, requests in kinds.items():
+        direct, through = cycle(requests), cycle(requests)
+        runs: dict[str, Callable[[], object]] = {
+            "engine": lambda direct=direct: next(direct).send(engine, False),  # type: ignore[misc]
+            "proxy": lambda through=through: next(through).send(proxy, True),  # type: ignore[misc]
+        }
+        in_turn(runs, min(30, rounds))  # connections, caches and the engine's own compiler
+        times = in_turn(runs, rounds)
+        engine_ms, proxy_ms = (median(times[side].wall_ms) for side in ("engine", "proxy"))
+        rows.append(
+            {
+                "requests": name,
+                "engine_median_ms": round(engine_ms, 2),
+                "proxy_median_ms": round(proxy_ms, 2),
+                "added_median_ms": round(proxy_ms - engine_ms, 2),
+                "engine_p99_ms": round(_p99(times["engine"].wall_ms), 2),
+                "proxy_p99_ms": round(_p99(times["proxy"].wall_ms), 2),
+                "rounds": rounds,
+            }
+        )
+    return rows
+
+
+def load(
+    requests: Sequence[Request], http: urllib3.HTTPConnectionPool, is_proxy: bool, n_clients: int, seconds: float
+) -> dict[str, Any]:
+    """Requests per second of so many clients, each sending its next when the one before is answered."""
+    times: list[float] = []
+    lock = threading.Lock()
+    end = time.perf_counter() + seconds
+
+    def client(first: int) -> None:
+        own: list[float] = []
+        for request in islice(cycle(requests), first, None):
+            started = time.perf_counter()
+            if started >= end:
+                break
+            request.send(http, is_proxy)
+            own.append((time.perf_counter() - started) * 1000)
+        with lock:
+            times.extend(own)
+
+    with ThreadPoolExecutor(n_clients) as threads:
+        list(threads.map(client, range(n_clients)))
+    return {
+        "clients": n_clients,
+        "per_second": round(len(times) / seconds, 1),
+        "median_ms": round(median(times), 1),
+        "p99_ms": round(_p99(times), 1),
+    }
+
+
+def make_index(store_address: str, embeddings: Embeddings, documents: Sequence[Document]) -> None:
+    """An index of our own."""
+    with closing(open_store(store_address)) as store:
+        if INDEX in store.indices():
+            store.drop(INDEX)
+        store.create(INDEX, IndexDescription(embeddings.version, embeddings.dim))
+        encoded = [encode(document, embeddings, embeddings.idf) for document in documents]
+        failed = [result.error for result in store.write(INDEX, encoded) if result.error]
+        if failed:
+            raise RuntimeError(f"{len(failed)} documents were not written: {failed[0]}")
+        store.save_idf(INDEX, IdfTable({"en": DocumentFrequencies.count(one.bag for one in encoded)}))
+        store.refresh(INDEX)
+
+
+def read_documents(path: Path, n: int) -> list[Document]:
+    """The beginnings of the first English pages."""
+    found: list[Document] = []
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            page = json.loads(line)
+            if page["language"] != "en" or not page.get("title"):
+                continue
+            text = " ".join(page["text"].split()[:N_WORDS])
+            found.append(Document(str(len(found)), text, "en", title=page["title"], url=page.get("url", "")))
+            if len(found) == n:
+                break
+    return found
+
+
+@contextmanager
+def serving(engine: str, embeddings: Path) -> Iterator[str]:
+    """`sinkrank serve` in a process of its own; gives its address."""
+    with tempfile.TemporaryDirectory() as home:
+        command = [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--store", engine, "--home", home]
+        command += ["--embeddings", str(embeddings)]
+        environment = {**os.environ, "COLUMNS": "200"}
+        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                yield _served(process)
+            finally:
+                process.terminate()
+
+
+def _served(process: subprocess.Popen[str]) -> str:
+    """The address that the service names; what it says from then on is read and forgotten, or it would wait for us."""
+    lines = process.stderr or iter(())
+    for line in lines:
+        found = regex.search(r"serves (http://\S+)", line)
+        if found:
+            threading.Thread(target=lambda: [None for _ in lines], daemon=True).start()
+            return str(found.group(1))
+    raise RuntimeError("the service ended before it served")
+
+
+@contextmanager
+def node(address: str | None, name: str) -> Iterator[str]:
+    """The engine's address; one of the test suite's nodes where none is given."""
+    if address is not None:
+        yield address
+        return
+    from tests.engines.nodes import start_node
+
+    with start_node(name) as started:
+        yield started.url.replace("http://", "elasticsearch://" if "elasticsearch" in name else "opensearch://")
+
+
+def _p99(times: Sequence[float]) -> float:
+    return quantiles(times, n=100)[98] if len(times) > 1 else times[0]
+
+
+def _pool(url: str) -> urllib3.HTTPConnectionPool:
+    parts = urlsplit(url)
+    if parts.hostname not in _LOOPBACK:
+        raise SystemExit(f"{parts.hostname} is not this machine; the benchmark speaks to {', '.join(_LOOPBACK)} alone")
+    return urllib3.HTTPConnectionPool(
+        parts.hostname, parts.port or 9200, maxsize=max(CLIENTS), retries=False, timeout=60
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--store", help="a node on this machine; one of the test suite's is started where none is given"
+    )
+    parser.add_argument("--engine", default="opensearch-2.19.1", help="which one (%(default)s)")
+    parser.add_argument("--embeddings", type=Path, default=Path(".sinkrank/embeddings"))
+    parser.add_argument("--documents", type=Path, default=Path(".sinkrank/libreoffice.jsonl"), help="pages as JSONL")
+    parser.add_argument("--n-documents", type=int, default=2_000)
+    parser.add_argument("--rounds", type=int, default=200, help="requests of each kind to each side (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of load for each number of clients (%(default)s)")
+    parser.add_argument("--json", type=Path, help="write the results here too")
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = _arguments()
+    documents = read_documents(arguments.documents, arguments.n_documents)
+    queries = [document.title for document in documents[:: max(1, len(documents) // 100)]]
+    kinds = requests_by_kind(queries, [document.doc_id for document in documents[:100]])
+    results: dict[str, Any] = {"machine": machine(), "documents": len(documents), "window": WINDOW, "page": PAGE}
+    with ExitStack() as stack:
+        address = stack.enter_context(node(arguments.store, arguments.engine))
+        engine = _pool(address)
+        make_index(address, Embeddings.open(arguments.embeddings), documents)
+        try:
+            proxy = _pool(stack.enter_context(serving(address, arguments.embeddings)))
+            results["in_turn"] = compare(kinds, engine, proxy, arguments.rounds)
+            for row in results["in_turn"]:
+                print(json.dumps(row))
+            results["load"] = []
+            for name in ("search, title and url", "document passed on"):
+                for n_clients in CLIENTS:
+                    for side, http in (("engine", engine), ("proxy", proxy)):
+                        row = load(kinds[name], http, side == "proxy", n_clients, arguments.seconds)
+                        results["load"].append({"requests": name, "side": side, **row})
+                        print(json.dumps(results["load"][-1]))
+        finally:
+            with closing(open_store(address)) as store:
+                store.drop(INDEX)
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Reads an engine's search answer where it stands, and writes it with the caller's page of hits in their new order.
+
+All that is not re-ranking's to change (totals, aggregations, suggestions, profile, each hit's own parts) stays as the
+engine wrote it, byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reranker.service.json_text import float_text
+from reranker.service.proxy.raw_json import (
+    RawArray,
+    RawObject,
+    read_array,
+    read_document,
+    read_object,
+    read_value,
+    write_array,
+    write_object,
+)
+from reranker.service.proxy.source_filter import SourceFilter
+
+DETAILS_KEY = "_rerank"
+SEQ_NO_KEYS = ("_seq_no", "_primary_term")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a hit goes.
+
+    Attributes:
+        index: its place in the engine's order, from 0.
+        score: the new one; None to leave the engine's.
+        rank: over all pages, from 1.
+        method: what gave it its place.
+    """
+
+    index: int
+    score: float | None
+    rank: int
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """An answer in its text; `hits` is None where it holds no list of hits (an error in a multi-search)."""
+
+    text: str
+    raw: RawObject
+    hits: RawArray | None
+
+    @property
+    def found(self) -> list[RawObject]:
+        """The hits in the engine's order."""
+        return [] if self.hits is None else [element.parsed for element in self.hits.elements]
+
+    def whole(self) -> str:
+        return self.text[self.raw.start : self.raw.end]
+
+    def rearranged(
+        self,
+        places: Sequence[Place],
+        max_score: float | None,
+        added_ms: float,
+        source_filter: SourceFilter,
+        drop: Sequence[str],
+        with_details: bool,
+    ) -> str:
+        """The answer with these hits.
+
+        Args:
+            max_score: of all pages; None to leave the engine's.
+            added_ms: what `took` is to count besides the engine's own time.
+            drop: keys of a hit that the caller did not ask for.
+        """
+        if self.hits is None:
+            raise ValueError("the answer holds no hits")
+        outer: RawObject = self.raw.get("hits")
+        hits = self.found
+        pieces = [self._hit(hits[place.index], place, source_filter, drop, with_details) for place in places]
+        changed = {"hits": write_array(self.text, self.hits, pieces)}
+        if max_score is not None and outer.get("max_score") is not None:
+            changed["max_score"] = float_text(max_score)
+        changes = {"hits": write_object(self.text, outer, replace=changed)}
+        took = self.raw.get("took")
+        if isinstance(took, int):
+            changes["took"] = str(took + round(added_ms))
+        return write_object(self.text, self.raw, replace=changes)
+
+    def _hit(
+        self, hit: RawObject, place: Place, source_filter: SourceFilter, drop: Sequence[str], with_details: bool
+    ) -> str:
+        dropped = [*drop, "_source"] if source_filter.drop else drop
+        changes = {} if place.score is None else {"_score": float_text(place.score)}
+        source = hit.member("_source")
+        if source_filter.extra and source is not None and isinstance(hit.get("_source"), Mapping):
+            raw, _ = read_object(self.text, source.value_start)
+            changes["_source"] = write_object(self.text, raw, drop=source_filter.extra)
+        added = {DETAILS_KEY: self._details(hit, place)} if with_details else {}
+        return write_object(self.text, hit, dropped, changes, added)
+
+    def _details(self, hit: RawObject, place: Place) -> str:
+        score = hit.member("_score")
+        written = "null" if score is None else self.text[score.value_start : score.end]
+        return (
+            f'{{"rank":{place.rank},"first_stage_rank":{place.index + 1},"first_stage_score":{written},'
+            f'"method":{json.dumps(place.method)}}}'
+        )
+
+
+def read_answer(text: str) -> SearchAnswer:
+    """The answer to a search.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON object.
+    """
+    return _answer(text, read_document(text, _read_outer))
+
+
+def read_answers(text: str) -> tuple[RawObject, RawArray, list[SearchAnswer]]:
+    """The answer to a multi-search: the whole, its list of responses, and each of them.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON object with a list of objects.
+    """
+    raw: RawObject = read_document(text, lambda text, at: read_object(text, at, {"responses": _read_responses}))
+    responses = raw.get("responses")
+    if not isinstance(responses, RawArray):
+        raise ValueError("the answer holds no responses")
+    return raw, responses, [_answer(text, element.parsed) for element in responses.elements]
+
+
+def _answer(text: str, raw: RawObject) -> SearchAnswer:
+    outer = raw.get("hits")
+    hits = outer.get("hits") if isinstance(outer, RawObject) else None
+    return SearchAnswer(text, raw, hits if isinstance(hits, RawArray) else None)
+
+
+def _read_responses(text: str, at: int) -> tuple[RawArray, int]:
+    return read_array(text, at, _read_outer)
+
+
+def _read_outer(text: str, at: int) -> tuple[RawObject, int]:
+    return read_object(text, at, {"hits": _read_hits})
+
+
+def _read_hits(text: str, at: int) -> tuple[Any, int]:
+    return read_object(text, at, {"hits": _read_list}) if text[at : at + 1] == "{" else read_value(text, at)
+
+
+def _read_list(text: str, at: int) -> tuple[RawArray, int]:
+    return read_array(text, at, read_object)

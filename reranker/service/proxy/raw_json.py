@@ -1,0 +1,218 @@
+"""Finds where the values of a JSON text stand, so that it can be rearranged without being written anew.
+
+A document's numbers, escapes and blanks come to the caller as the engine wrote them: nothing but what has to change is
+touched. The values themselves are read at the speed of the json module, whose scanner this uses piece by piece.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from json import decoder
+from typing import Any, NamedTuple
+
+import regex
+
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_string = decoder.scanstring  # type: ignore[attr-defined]
+_blanks = regex.compile(r"[ \t\n\r]*").match
+
+
+class Value(NamedTuple):
+    """`text[start:end]`, and what it says."""
+
+    start: int
+    end: int
+    parsed: Any
+
+
+class Member(NamedTuple):
+    """A key, which begins at `start`, and its value, `text[value_start:end]`, which begins with what comes behind the
+    colon and its blanks."""
+
+    key: str
+    start: int
+    value_start: int
+    end: int
+
+
+class RawObject(NamedTuple):
+    """`text[start:end]` with its members in their order; a key may come twice.
+
+    Attributes:
+        parsed: what it says; of two members of one key the last counts, as in most parsers.
+    """
+
+    start: int
+    end: int
+    members: list[Member]
+    parsed: dict[str, Any]
+
+    def get(self, key: str) -> Any:
+        """What stands at a key; None if nothing does."""
+        return self.parsed.get(key)
+
+    def member(self, key: str) -> Member | None:
+        return next((member for member in reversed(self.members) if member.key == key), None)
+
+
+class RawArray(NamedTuple):
+    start: int
+    end: int
+    elements: list[Value]
+
+
+# Made as tuples are: an answer has thousands of them, and the constructor's own call takes as long as reading a value.
+_member = Member._make
+
+# From a text and the place of a value to what is made of it, and the place behind it.
+Reader = Callable[[str, int], tuple[Any, int]]
+
+
+def read_value(text: str, at: int) -> tuple[Any, int]:
+    """A value as Python has it.
+
+    Raises:
+        ValueError: no JSON begins there.
+        RecursionError: it is nested too deeply.
+    """
+    try:
+        found: tuple[Any, int] = _scan(text, at)
+    except StopIteration:
+        raise ValueError(f"no JSON value at {at}") from None
+    return found
+
+
+def read_object(text: str, at: int, readers: Mapping[str, Reader] | None = None) -> tuple[RawObject, int]:
+    """The object that begins at `at`.
+
+    Args:
+        readers: for the values of some keys; the others are read by `read_value`.
+
+    Raises:
+        ValueError, RecursionError: as `read_value`.
+    """
+    start = at
+    members: list[Member] = []
+    parsed: dict[str, Any] = {}
+    if text[at : at + 1] != "{":
+        raise ValueError(f"no object at {at}")
+    at = _after_blanks(text, at + 1)
+    if text[at : at + 1] == "}":
+        return RawObject(start, at + 1, members, parsed), at + 1
+    known = readers or {}
+    while True:
+        if text[at : at + 1] != '"':
+            raise ValueError(f"no key at {at}")
+        key, end = _string(text, at + 1, True)
+        # Looked at here first: nearly always no blank stands there, and a call takes as long as reading a short value.
+        end = end if text[end : end + 1] == ":" else _after_blanks(text, end)
+        if text[end : end + 1] != ":":
+            raise ValueError(f"no colon at {end}")
+        begin = end + 1 if text[end + 1 : end + 2] > " " else _after_blanks(text, end + 1)
+        parsed[key], end = known[key](text, begin) if key in known else read_value(text, begin)
+        members.append(_member((key, at, begin, end)))
+        if text[end : end + 1] == "," and text[end + 1 : end + 2] > " ":
+            at = end + 1
+            continue
+        at, is_last = _next(text, end, "}")
+        if is_last:
+            return RawObject(start, at, members, parsed), at
+
+
+def read_array(text: str, at: int, reader: Reader = read_value) -> tuple[RawArray, int]:
+    """The array that begins at `at`.
+
+    Raises:
+        ValueError, RecursionError: as `read_value`.
+    """
+    start = at
+    elements: list[Value] = []
+    if text[at : at + 1] != "[":
+        raise ValueError(f"no array at {at}")
+    at = _after_blanks(text, at + 1)
+    if text[at : at + 1] == "]":
+        return RawArray(start, at + 1, elements), at + 1
+    while True:
+        parsed, end = reader(text, at)
+        elements.append(Value(at, end, parsed))
+        at, is_last = _next(text, end, "]")
+        if is_last:
+            return RawArray(start, at, elements), at
+
+
+def read_document(text: str, reader: Reader) -> Any:
+    """The one value of a whole text.
+
+    Raises:
+        ValueError, RecursionError: as `read_value`; or more follows.
+    """
+    parsed, end = reader(text, _after_blanks(text, 0))
+    if _after_blanks(text, end) != len(text):
+        raise ValueError(f"more than one JSON value: the first ends at {end}")
+    return parsed
+
+
+def write_object(
+    text: str,
+    raw: RawObject,
+    drop: Collection[str] = (),
+    replace: Mapping[str, str] | None = None,
+    add: Mapping[str, str] | None = None,
+) -> str:
+    """An object's text with some members left out, other values in place of some, and members added at the end."""
+    replace, add = replace or {}, add or {}
+    lead = text[raw.start + 1 : raw.members[0].start] if raw.members else ""
+    pieces: list[str] = []
+    end = raw.start + 1
+    for member in raw.members:
+        if member.key not in drop:
+            apart = text[end : member.start] if pieces else lead
+            value = replace.get(member.key, text[member.value_start : member.end])
+            pieces.append(apart + text[member.start : member.value_start] + value)
+        end = member.end
+    colon = _colon(text, raw)
+    for key, value in add.items():
+        pieces.append(f"{f',{lead}' if pieces else lead}{json.dumps(key)}{colon}{value}")
+    tail = text[end : raw.end - 1] if raw.members else ""
+    return f"{{{''.join(pieces)}{tail}}}" if pieces else "{}"
+
+
+def write_document(text: str, raw: RawObject, written: str) -> str:
+    """A whole text with what stands around its one object, the last line end for example."""
+    return text[: raw.start] + written + text[raw.end :]
+
+
+def write_array(text: str, raw: RawArray, pieces: Sequence[str]) -> str:
+    """An array's text with other elements, set apart as its own are."""
+    if not pieces:
+        return "[]"
+    if not raw.elements:
+        return f"[{','.join(pieces)}]"
+    lead, tail = text[raw.start + 1 : raw.elements[0].start], text[raw.elements[-1].end : raw.end - 1]
+    return f"[{lead}{f',{lead}'.join(pieces)}{tail}]"
+
+
+def _colon(text: str, raw: RawObject) -> str:
+    """The colon with the blanks that the object has around it."""
+    if not raw.members:
+        return ":"
+    first = raw.members[0]
+    _, end = _string(text, first.start + 1, True)
+    return text[end : first.value_start]
+
+
+def _next(text: str, at: int, closing: str) -> tuple[int, bool]:
+    """The place of the next element, or that behind the closing bracket and True."""
+    at = _after_blanks(text, at)
+    sign = text[at : at + 1]
+    if sign == closing:
+        return at + 1, True
+    if sign != ",":
+        raise ValueError(f"neither a comma nor {closing} at {at}")
+    return _after_blanks(text, at + 1), False
+
+
+def _after_blanks(text: str, at: int) -> int:
+    found = _blanks(text, at)
+    return at if found is None else int(found.end())

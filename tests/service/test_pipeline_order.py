@@ -1,0 +1,124 @@
+"""The same text through `/v1/search`, the proxy and a search pipeline of the engine: one order, one score."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+import urllib3
+
+from reranker.documents import Document
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput
+from reranker.scores import LOWEST_SCORE
+from reranker.service.app import create_app, warm_up
+from reranker.settings import Settings
+from reranker.stores import open_store
+from reranker.stores.addresses import EngineAddress, read_address
+from reranker.stores.engine_pipeline import EnginePipelines
+from reranker.stores.pipeline_definition import PipelineRequest
+from tests.service.conftest import fill, serving
+
+OURS = f"ours-{os.getpid()}"
+FOREIGN = f"foreign-{os.getpid()}"
+
+# Cat and dog are common in this index, car is rare: without the idf of the index the scores would differ.
+DOCUMENTS = [
+    Document("cats", "chat chat", "fr", title="Chien"),
+    Document("cat", "cat dog", "en", title="A cat"),
+    Document("dog", "dog cat cat", "en"),
+    Document("car", "car", "en"),
+    Document("voiture", "voiture pain", "fr", title="La voiture"),
+    Document("bread", "pain eau", "fr"),
+    Document("unknown", "zzz qqq", "en"),
+]
+
+
+@pytest.fixture(scope="module")
+def http() -> Iterator[urllib3.PoolManager]:
+    with urllib3.PoolManager(retries=False, timeout=60) as http:
+        yield http
+
+
+@pytest.fixture(scope="module")
+def service_url(
+    opensearch_2_ml_url: str, embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """A service over an index of ours, with a pipeline in the engine that asks it."""
+    home = tmp_path_factory.mktemp("home")
+    settings = Settings(home=home, threads=1, store=opensearch_2_ml_url)
+    address = read_address(opensearch_2_ml_url)
+    assert isinstance(address, EngineAddress)
+    with closing(open_store(opensearch_2_ml_url)) as store, closing(EnginePipelines(address)) as pipelines:
+        fill(store, embeddings, OURS, DOCUMENTS)
+        app = create_app(settings, store, embeddings)
+        warm_up(app)
+        with serving(app) as url:
+            pipelines.install(PipelineRequest(index=OURS, service_url=url, allow_endpoint=True))
+            yield url
+        pipelines.remove(f"sinkrank-{OURS}")
+        store.drop(OURS)
+
+
+def post(http: urllib3.PoolManager, url: str, body: Any) -> Any:
+    answer = http.request("POST", url, json=body)
+    assert answer.status == 200, answer.data.decode()
+    return answer.json()
+
+
+def scores(answer: Any) -> dict[str, float]:
+    """Of each document, in the order of the hits."""
+    return {hit["_id"]: hit["_score"] for hit in answer["hits"]["hits"]}
+
+
+def body_for(text: str) -> dict[str, Any]:
+    return {"query": {"match_all": {}}, "size": 10, "ext": {"rerank": {"query_context": {"query_text": text}}}}
+
+
+@pytest.mark.parametrize("text", ["cat car", "le chien et le pain", "voiture", "dog water bread cat", "zzz cat"])
+def test_our_own_index_answers_alike_in_all_three_ways(
+    http: urllib3.PoolManager, service_url: str, opensearch_2_ml_url: str, text: str
+) -> None:
+    found = post(http, f"{service_url}/v1/search", {"query": text, "index": OURS, "first_stage": "knn"})["hits"]
+    searched = {hit["id"]: hit["score"] for hit in found}
+    assert len(searched) == len(DOCUMENTS) - 1
+    through_proxy = scores(post(http, f"{service_url}/{OURS}/_search", body_for(text)))
+    path = f"{opensearch_2_ml_url}/{OURS}/_search?search_pipeline=sinkrank-{OURS}"
+    in_pipeline = scores(post(http, path, body_for(text)))
+    # It has no known word, so no vector, and kNN does not find it; the engine's search does, and it comes last.
+    assert list(through_proxy) == list(in_pipeline) == [*searched, "unknown"]
+    assert in_pipeline == pytest.approx({**searched, "unknown": LOWEST_SCORE}, abs=1e-6)
+    assert through_proxy == pytest.approx(in_pipeline, abs=1e-6)
+
+
+def test_our_own_index_takes_no_other_fields(service_url: str, opensearch_2_ml_url: str) -> None:
+    address = read_address(opensearch_2_ml_url)
+    assert isinstance(address, EngineAddress)
+    with closing(EnginePipelines(address)) as pipelines, pytest.raises(BadInput, match="leave out --field"):
+        pipelines.install(PipelineRequest(index=OURS, service_url=service_url, fields=("title",)))
+
+
+@pytest.mark.parametrize("text", ["cat", "le chien et le pain", "dog water bread cat"])
+def test_an_index_of_others_answers_alike_in_proxy_and_pipeline(
+    http: urllib3.PoolManager, service_url: str, opensearch_2_ml_url: str, text: str
+) -> None:
+    mappings = {"properties": {"text": {"type": "text"}}}
+    http.request("PUT", f"{opensearch_2_ml_url}/{FOREIGN}", json={"mappings": mappings})
+    for document in DOCUMENTS:
+        path = f"{opensearch_2_ml_url}/{FOREIGN}/_doc/{document.doc_id}?refresh=true"
+        http.request("PUT", path, json={"text": document.text})
+    address = read_address(opensearch_2_ml_url)
+    assert isinstance(address, EngineAddress)
+    with closing(EnginePipelines(address)) as pipelines:
+        pipelines.install(PipelineRequest(index=FOREIGN, service_url=service_url, allow_endpoint=True))
+        through_proxy = scores(post(http, f"{service_url}/{FOREIGN}/_search", body_for(text)))
+        path = f"{opensearch_2_ml_url}/{FOREIGN}/_search?search_pipeline=sinkrank-{FOREIGN}"
+        in_pipeline = scores(post(http, path, body_for(text)))
+        pipelines.remove(f"sinkrank-{FOREIGN}")
+    http.request("DELETE", f"{opensearch_2_ml_url}/{FOREIGN}")
+    assert len(in_pipeline) == len(DOCUMENTS)
+    assert list(in_pipeline) == list(through_proxy)
+    assert in_pipeline == pytest.approx(through_proxy, abs=1e-6)
