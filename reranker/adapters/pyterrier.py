@@ -1,0 +1,55 @@
+"""PyTerrier's transformer: the second stage of a pipeline such as `bm25 >> pt.text.get_text(dataset) >> sinkrank`."""
+
+from __future__ import annotations
+
+from reranker.adapters.ranking import missing, rank_texts
+from reranker.errors import BadInput
+from reranker.reranking import Reranker
+
+try:
+    import pandas as pd
+    import pyterrier as pt
+except ImportError as error:
+    missing("python-terrier", "pyterrier", error)
+
+_NEEDED = ("qid", "query", "docno")
+
+
+class SinkrankTransformer(pt.Transformer):
+    """Gives each row of a result frame our score and rank.
+
+    Reads the columns qid, query, docno and the one with the text, and writes score and rank (from 0, as PyTerrier
+    has it); ties keep the order of the rows.
+    """
+
+    def __init__(
+        self, reranker: Reranker, *, text_field: str = "text", language: str | None = None, method: str = "auto"
+    ) -> None:
+        self.reranker = reranker
+        self.text_field = text_field
+        self.language = language
+        self.method = method
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        """
+        Raises:
+            BadInput: a column is missing.
+        """
+        absent = [name for name in (*_NEEDED, self.text_field) if name not in inp.columns]
+        if absent:
+            raise BadInput(
+                f"the frame has no column {', '.join(absent)} (it has {', '.join(map(str, inp.columns))}); put "
+                f"pt.text.get_text before this transformer, or name the text's column with text_field"
+            )
+        ranked = [self._rank(frame) for _, frame in inp.groupby("qid", sort=False)]
+        if not ranked:
+            return inp.assign(score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
+        return pd.concat(ranked, ignore_index=True)
+
+    def _rank(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The rows of one query in their new order."""
+        texts = [str(text) for text in frame[self.text_field]]
+        query = str(frame["query"].iloc[0])
+        places = rank_texts(self.reranker, query, texts, language=self.language, method=self.method)
+        ordered = frame.iloc[[place for place, _ in places]]
+        return ordered.assign(score=[score for _, score in places], rank=range(len(places)))

@@ -1,0 +1,42 @@
+"""What the adapters share: the order of texts for a query, which no search of a framework is to fail for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from reranker.errors import EmptyQuery, UnknownWords
+from reranker.reranking import Reranker
+from reranker.scores import LOWEST_SCORE
+
+
+def rank_texts(
+    reranker: Reranker,
+    query: str,
+    texts: Sequence[str],
+    *,
+    language: str | None,
+    method: str,
+    top_n: int | None = None,
+) -> list[tuple[int, float]]:
+    """The places of the texts, best first, each with its score in (0, 1].
+
+    A query without a known word leaves the texts as they are, all with the lowest score: a chain of components had
+    better go on with the retriever's order than stop.
+
+    Raises:
+        BadInput: the language, the method or `top_n` cannot be.
+    """
+    try:
+        ranking = reranker.rerank(query, texts, language=language, method=method, top_n=top_n)
+    except (EmptyQuery, UnknownWords):
+        return [(place, LOWEST_SCORE) for place in range(len(texts))][:top_n]
+    return [(document.index, document.score) for document in ranking.documents]
+
+
+def missing(package: str, extra: str, error: ImportError) -> NoReturn:
+    """
+    Raises:
+        ImportError: that says which package is missing, and how it is installed.
+    """
+    raise ImportError(f'this adapter needs {package}; install it with `pip install "sinkrank[{extra}]"`') from error

@@ -1,0 +1,58 @@
+"""A ranker of the library `rerankers`: the same calls as of any other ranker there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reranker.adapters.ranking import missing, rank_texts
+from reranker.off_loop import run_off_loop
+from reranker.reranking import Reranker
+
+try:
+    from rerankers.documents import Document
+    from rerankers.models.ranker import BaseRanker
+    from rerankers.results import RankedResults, Result
+    from rerankers.utils import prep_docs
+except ImportError as error:
+    missing("rerankers", "rerankers", error)
+
+
+class SinkrankRanker(BaseRanker):
+    """Ranks texts, or `rerankers.Document`s; the results are that library's own.
+
+    >>> ranker = SinkrankRanker(reranker)                                            # doctest: +SKIP
+    >>> ranker.rank("chat noir", ["a black cat", "a red car"]).top_k(1)              # doctest: +SKIP
+    """
+
+    def __init__(self, reranker: Reranker, *, language: str | None = None, method: str = "auto") -> None:
+        self.reranker = reranker
+        self.language = language
+        self.method = method
+
+    def rank(
+        self,
+        query: str,
+        docs: str | Sequence[str] | Document | Sequence[Document],
+        doc_ids: Sequence[str] | Sequence[int] | None = None,
+    ) -> RankedResults:
+        """All documents, best first, ranks from 1; ids are their places where none are given."""
+        documents = prep_docs(docs, doc_ids) if docs else []
+        texts = [document.text or "" for document in documents]
+        ranked = rank_texts(self.reranker, query, texts, language=self.language, method=self.method)
+        results = [
+            Result(document=documents[place], score=score, rank=rank)
+            for rank, (place, score) in enumerate(ranked, start=1)
+        ]
+        return RankedResults(results=results, query=query, has_scores=True)
+
+    async def rank_async(
+        self,
+        query: str,
+        docs: Sequence[str],
+        doc_ids: Sequence[str] | str | None = None,
+    ) -> RankedResults:
+        return await run_off_loop(lambda: self.rank(query, docs, doc_ids))
+
+    def score(self, query: str, doc: str) -> float:
+        """Of one text, in (0, 1]."""
+        return float(self.rank(query, [doc])[0].score)

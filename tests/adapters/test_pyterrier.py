@@ -1,0 +1,58 @@
+"""PyTerrier's own operators call the transformer; run where python-terrier is installed (docs/library.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyterrier", reason="needs the extra pyterrier: see docs/library.md")
+import pandas as pd
+import pyterrier as pt
+
+from reranker.adapters.pyterrier import SinkrankTransformer
+from reranker.errors import BadInput
+from reranker.reranking import Reranker
+from tests.adapters.conftest import BEST_SCORE, TEXTS
+
+
+@pytest.fixture
+def results() -> Any:
+    """Of two queries, in a retriever's order."""
+    rows = [
+        {"qid": qid, "query": query, "docno": f"d{place}", "text": text, "score": -place, "rank": place}
+        for qid, query in (("q1", "cat"), ("q2", "car"))
+        for place, text in enumerate(TEXTS)
+    ]
+    return pd.DataFrame(rows)
+
+
+def of(frame: Any, qid: str) -> list[tuple[str, int]]:
+    rows = frame[frame.qid == qid]
+    return list(zip(rows.docno, rows["rank"], strict=True))
+
+
+def test_each_query_is_ranked_by_itself(reranker: Reranker, results: Any) -> None:
+    ranked = SinkrankTransformer(reranker)(results)
+    assert of(ranked, "q1") == [("d1", 0), ("d2", 1), ("d0", 2), ("d3", 3)]
+    # Cosines with car (0, -1): voiture 0.96, chat -0.28, chien -0.8.
+    assert of(ranked, "q2") == [("d0", 0), ("d1", 1), ("d2", 2), ("d3", 3)]
+    assert ranked.score[0] == pytest.approx(BEST_SCORE, abs=1e-6)
+    assert set(ranked.columns) == set(results.columns)
+
+
+def test_it_is_a_stage_among_others(reranker: Reranker, results: Any) -> None:
+    pipeline = pt.Transformer.from_df(results) >> SinkrankTransformer(reranker) % 1
+    topics = pd.DataFrame([{"qid": "q1", "query": "cat"}])
+    assert of(pipeline(topics), "q1") == [("d1", 0)]
+
+
+def test_an_empty_frame_stays_empty_with_its_columns(reranker: Reranker, results: Any) -> None:
+    ranked = SinkrankTransformer(reranker)(results.iloc[:0].drop(columns=["score", "rank"]))
+    assert len(ranked) == 0
+    assert {"score", "rank"} <= set(ranked.columns)
+
+
+def test_a_frame_without_texts_says_how_to_get_them(reranker: Reranker, results: Any) -> None:
+    with pytest.raises(BadInput, match=r"no column text .*get_text"):
+        SinkrankTransformer(reranker)(results.drop(columns="text"))
