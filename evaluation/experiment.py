@@ -9,7 +9,10 @@ import numpy as np
 
 from evaluation.corpora.pages import Corpus
 from evaluation.measures import measure, recall
-from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, method_distances
+from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, plain_run
+from evaluation.stopwatch import Stopwatch
+from evaluation.systems import Distances, System
+from evaluation.systems.transport import Transport
 from evaluation.tasks import DEFAULT_LIMIT, DEFAULT_QUERY_KINDS, QUERY_KINDS, SAMPLE_SEED, Direction, make_task
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, check_rule
@@ -30,6 +33,7 @@ class Plan:
         depth: candidates of the first stage that the second re-orders.
         everything: also re-order all documents, to see what the first stage loses.
         unknown_words: the rule by which tokens without an embedding take one (`reranker.embeddings`).
+        systems: names of what the methods are measured beside (`evaluation.systems`); all rank all documents.
     """
 
     directions: tuple[Direction, ...]
@@ -41,6 +45,7 @@ class Plan:
     seed: int = SAMPLE_SEED
     parameters: Parameters = field(default_factory=Parameters)
     unknown_words: UnknownWordsRule = DEFAULT_RULE
+    systems: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, given in (
@@ -58,6 +63,8 @@ class Plan:
         check_rule(self.unknown_words)
         if self.depth < 1:
             raise BadInput(f"depth is {self.depth}; give 1 or more")
+        if self.systems and not self.everything:
+            raise BadInput("systems rank all documents, so the methods must too: leave out --candidates or --systems")
 
     @property
     def n_tasks(self) -> int:
@@ -74,6 +81,26 @@ class MethodResult:
 
 
 @dataclass(frozen=True)
+class SystemResult:
+    """One system's measures over all documents, and what it cost; our own methods are systems too.
+
+    Attributes:
+        document_ms: CPU time (ms, all threads) that a document takes once.
+        query_ms: CPU time (ms, all threads) that a query takes: its preparation and the distances to all documents.
+    """
+
+    system: str
+    measures: Mapping[str, float]
+    document_ms: float
+    query_ms: float
+
+    @classmethod
+    def of(cls, name: str, measures: Mapping[str, float], found: Distances) -> SystemResult:
+        n_queries, n_documents = found.values.shape
+        return cls(name, measures, 1000 * found.document_s / n_documents, 1000 * found.query_s / n_queries)
+
+
+@dataclass(frozen=True)
 class TaskResult:
     """What came out of one task.
 
@@ -82,6 +109,7 @@ class TaskResult:
         n_unknown: queries without a known word; they find nothing.
         mean_query_words: distinct known words a query, on average.
         unknown_shares: share (0 to 1) of the tokens that take no embedding, of the queries and of the documents.
+        systems: the methods and the plan's systems side by side; empty where no systems were asked for.
     """
 
     direction: Direction
@@ -94,12 +122,48 @@ class TaskResult:
     left_out: Mapping[str, int]
     methods: tuple[MethodResult, ...]
     unknown_shares: tuple[float, float] = (0.0, 0.0)
+    systems: tuple[SystemResult, ...] = ()
+
+
+@dataclass(frozen=True)
+class FittedSystem:
+    """What a report says of a system (as `System` has it), and the CPU time (s) that it took to learn or to load."""
+
+    name: str
+    description: str
+    data: str
+    fit_s: float
+
+
+def fit_systems(
+    systems: Sequence[System], corpus: Corpus, progress: Progress = no_progress
+) -> tuple[FittedSystem, ...]:
+    """Fits each system on the training pages.
+
+    Raises:
+        SinkrankError: what a system needs cannot be had.
+    """
+    fitted = []
+    for system in systems:
+        watch = Stopwatch()
+        with watch.running():
+            system.fit(corpus.train_pages, progress)
+        fitted.append(FittedSystem(system.name, system.description, system.data, watch.seconds))
+    return tuple(fitted)
 
 
 def run_plan(
-    corpus: Corpus, embeddings: Embeddings, plan: Plan, n_threads: int = 1, progress: Progress = no_progress
+    corpus: Corpus,
+    embeddings: Embeddings,
+    plan: Plan,
+    n_threads: int = 1,
+    progress: Progress = no_progress,
+    systems: Sequence[System] = (),
 ) -> Iterator[TaskResult]:
     """Yields the result of each task as soon as it is there, kinds of query in the outer loop.
+
+    Args:
+        systems: those of the plan, fitted.
 
     Raises:
         BadInput: a direction that the corpus or the embeddings have not.
@@ -114,7 +178,7 @@ def run_plan(
     tasks = [(kind, direction) for kind in plan.query_kinds for direction in plan.directions]
     for place, (query_kind, direction) in enumerate(tasks):
         task = make_task(corpus, direction, query_kind, plan.limit, plan.seed)
-        yield measure_task(encode(task, embeddings), plan, n_threads, _part(progress, place, len(tasks)))
+        yield measure_task(encode(task, embeddings), plan, n_threads, _part(progress, place, len(tasks)), systems)
 
 
 def _part(progress: Progress, place: int, n_tasks: int) -> Progress:
@@ -127,26 +191,48 @@ def _part(progress: Progress, place: int, n_tasks: int) -> Progress:
     return report
 
 
-def measure_task(encoded: EncodedTask, plan: Plan, n_threads: int = 1, progress: Progress = no_progress) -> TaskResult:
-    """Runs the plan's methods over one task."""
+def _ranking(progress: Progress, place: int, n_parts: int, n_queries: int) -> Progress:
+    """The progress of one method or system as a part of a task, whatever it counts itself."""
+
+    def report(done: int, total: int | None, _description: str) -> None:
+        ranked = round(n_queries * done / (total or 1))
+        progress(place * n_queries + ranked, n_parts * n_queries, "ranking, queries times methods")
+
+    return report
+
+
+def measure_task(
+    encoded: EncodedTask,
+    plan: Plan,
+    n_threads: int = 1,
+    progress: Progress = no_progress,
+    systems: Sequence[System] = (),
+) -> TaskResult:
+    """Runs the plan's methods over one task, and the systems beside them."""
     task = encoded.task
     depth = None if plan.everything else plan.depth
-    n_queries = len(encoded.queries)
 
-    def report(done: int, _total: int | None, _description: str) -> None:
-        progress(len(results) * n_queries + done, len(plan.methods) * n_queries, "ranking, queries times methods")
+    def part(place: int) -> Progress:
+        return _ranking(progress, place, len(plan.methods) + len(systems), len(encoded.queries))
 
     results: list[MethodResult] = []
-    for method in plan.methods:
+    beside: list[SystemResult] = []
+    for place, method in enumerate(plan.methods):
         # A distance is that of a pair alone, so the candidates' are cut out of those of all documents.
-        found = method_distances(encoded, method, plan.parameters, depth, n_threads, report)
-        two_stage = measure(task.qrels, make_run(encoded, found, plan.depth))
-        everything = measure(task.qrels, make_run(encoded, found)) if plan.everything else None
+        ours = Transport(method, encoded.embeddings, plan.parameters, depth, n_threads)
+        found = ours.distances_of(encoded, part(place))
+        two_stage = measure(task.qrels, make_run(encoded, found.values, plan.depth))
+        everything = measure(task.qrels, make_run(encoded, found.values)) if plan.everything else None
         results.append(MethodResult(method, two_stage, everything))
+        if systems and everything:
+            beside.append(SystemResult.of(method, everything, found))
+    for place, system in enumerate(systems, start=len(plan.methods)):
+        found = system.distances(task, part(place))
+        beside.append(SystemResult.of(system.name, measure(task.qrels, plain_run(task, found.values)), found))
     return TaskResult(
         direction=task.direction,
         query_kind=task.query_kind,
-        n_queries=n_queries,
+        n_queries=len(encoded.queries),
         n_documents=len(encoded.doc_ids),
         n_unknown=sum(not len(query) for query in encoded.queries),
         mean_query_words=float(np.mean([len(query) for query in encoded.queries])),
@@ -154,6 +240,7 @@ def measure_task(encoded: EncodedTask, plan: Plan, n_threads: int = 1, progress:
         left_out=task.left_out,
         methods=tuple(results),
         unknown_shares=encoded.unknown_shares,
+        systems=tuple(beside),
     )
 
 

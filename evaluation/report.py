@@ -13,8 +13,9 @@ from typing import Any
 
 from rich.table import Table
 
+from evaluation import side_by_side
 from evaluation.corpora.pages import DEVELOPMENT_SUFFIX, Corpus, shared_paragraph_share
-from evaluation.experiment import MethodResult, Plan, TaskResult
+from evaluation.experiment import FittedSystem, MethodResult, Plan, TaskResult
 from evaluation.measures import MEASURES
 from evaluation.tasks import MIN_TOKENS, N_FIRST_TOKENS
 from evaluation.trained import is_trained_on, source_of
@@ -59,6 +60,7 @@ class Report:
         left_out: pages that the corpus's own rules left out, by "rule/language".
         seen_share: share (0 to 1, by words) of the test pages' text in paragraphs that a training page has.
         trained_on: the corpus, a hash of its training units and the seed; None for embeddings that were made otherwise.
+        systems: what the methods were measured beside.
     """
 
     corpus: str
@@ -73,9 +75,17 @@ class Report:
     trained_on: Mapping[str, Any] | None
     plan: Plan
     tasks: tuple[TaskResult, ...]
+    systems: tuple[FittedSystem, ...] = ()
 
     @classmethod
-    def of(cls, corpus: Corpus, embeddings: Embeddings, plan: Plan, tasks: Iterable[TaskResult]) -> Report:
+    def of(
+        cls,
+        corpus: Corpus,
+        embeddings: Embeddings,
+        plan: Plan,
+        tasks: Iterable[TaskResult],
+        systems: Iterable[FittedSystem] = (),
+    ) -> Report:
         return cls(
             corpus=corpus.name,
             languages=tuple(corpus.languages),
@@ -89,6 +99,7 @@ class Report:
             trained_on=source_of(corpus) if is_trained_on(embeddings, corpus) else None,
             plan=plan,
             tasks=tuple(tasks),
+            systems=tuple(systems),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -96,23 +107,36 @@ class Report:
         plan = asdict(self.plan) | {"directions": [str(each) for each in self.plan.directions]}
         tasks = [asdict(task) | {"direction": str(task.direction)} for task in self.tasks]
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        whole = {"format": FORMAT, **fields, **_source(self.corpus), "plan": plan, "tasks": tasks}
+        systems = [asdict(system) for system in self.systems]
+        whole = {"format": FORMAT, **fields, **_source(self.corpus), "plan": plan, "tasks": tasks, "systems": systems}
         return dict(json.loads(json.dumps(whole)))
 
 
 def tables(report: Report) -> list[Table]:
-    """One table a kind of query, for the terminal."""
+    """One table a kind of query, for the terminal, and one beside it where systems were measured."""
     found = []
     for query_kind, tasks in _by_kind(report.tasks):
-        table = Table(title=f"{query_kind}: {_KINDS[query_kind]}", title_justify="left", header_style="bold")
-        for n, name in enumerate(_columns(report.plan)):
-            table.add_column(name, justify="left" if n < 2 else "right")
-        for task in tasks:
-            for row in _rows(task, report.plan):
-                table.add_row(*row)
-            table.add_section()
-        found.append(table)
+        title = f"{query_kind}: {_KINDS[query_kind]}"
+        found.append(_table(title, _columns(report.plan), [_rows(task, report.plan) for task in tasks]))
+        if report.systems:
+            found.append(_table(f"{query_kind}: all documents ranked, CPU time", side_by_side.COLUMNS, _grouped(tasks)))
     return found
+
+
+def _table(title: str, columns: Sequence[str], sections: Iterable[Sequence[Sequence[str]]]) -> Table:
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for n, name in enumerate(columns):
+        table.add_column(name, justify="left" if n < 2 else "right")
+    for rows in sections:
+        for row in rows:
+            table.add_row(*row)
+        table.add_section()
+    return table
+
+
+def _grouped(tasks: Sequence[TaskResult]) -> list[list[list[str]]]:
+    """The rows side by side, parted by direction."""
+    return [list(rows) for _, rows in groupby(side_by_side.rows(tasks), key=lambda row: row[0])]
 
 
 def markdown(report: Report) -> str:
@@ -139,12 +163,12 @@ def markdown(report: Report) -> str:
         f"- R@{plan.depth} is that of the first stage: no re-ranking of its candidates can come above it. "
         "With one relevant document a query, P@10 is at most 0.1.",
     ]
+    lines += _about_systems(report.systems)
     for query_kind, tasks in _by_kind(report.tasks):
         lines += ["", f"## {query_kind}", "", f"{_KINDS[query_kind][0].upper()}{_KINDS[query_kind][1:]}.", ""]
-        columns = _columns(plan)
-        lines += [_line(columns), _line(["---", "---", *["---:"] * (len(columns) - 2)])]
-        for task in tasks:
-            lines += [_line(row) for row in _rows(task, plan)]
+        lines += _lines(_columns(plan), [row for task in tasks for row in _rows(task, plan)])
+        if report.systems:
+            lines += ["", side_by_side.READING, "", *_lines(side_by_side.COLUMNS, side_by_side.rows(tasks))]
         lines += ["", f"Words left without an embedding, queries and documents: {_unknown_shares(tasks)}."]
         lines += [note for task in tasks for note in _notes(task)]
     return "\n".join(lines) + "\n"
@@ -157,6 +181,16 @@ def write(report: Report, folder: Path) -> tuple[Path, Path]:
     _write_whole(as_json, json.dumps(report.as_json(), indent=2, ensure_ascii=False) + "\n")
     _write_whole(as_markdown, markdown(report))
     return as_json, as_markdown
+
+
+def _about_systems(systems: Sequence[FittedSystem]) -> list[str]:
+    if not systems:
+        return []
+    lines = ["- Measured beside the methods, with the CPU time that each took to fit:"]
+    for each in systems:
+        lines.append(f"    - {each.name} ({each.fit_s:.1f} s): {each.description}")
+        lines += [f"      - with {each.data}"] if each.data else []
+    return lines
 
 
 def _columns(plan: Plan) -> list[str]:
@@ -222,6 +256,11 @@ def _count(pages: Iterable[Any]) -> dict[str, int]:
 
 def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n}" for name, n in counts.items())
+
+
+def _lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table in Markdown; the first two columns hold words, the others figures."""
+    return [_line(columns), _line(["---", "---", *["---:"] * (len(columns) - 2)]), *(_line(row) for row in rows)]
 
 
 def _line(cells: Iterable[str]) -> str:

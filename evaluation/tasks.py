@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from types import MappingProxyType
 
+import regex
 from ir_measures import Qrel
 
 from evaluation.corpora.pages import Corpus, Page, by_language
 from reranker.errors import BadInput
 from reranker.languages import language_code
-from reranker.tokens import tokenize
+from reranker.tokens import is_stop_word, normalize_term, tokenize
 
 N_FIRST_TOKENS: Mapping[str, int] = MappingProxyType({"first3": 3, "first8": 8, "first20": 20, "first60": 60})
 QUERY_KINDS = (*N_FIRST_TOKENS, "pages", "halves")
@@ -30,6 +31,9 @@ DEFAULT_QUERY_KINDS = ("first20", "pages", "halves")
 # Balikas et al. 2018 keep documents of more than five words; here it holds for queries too, counted in tokens, but for
 # those that are cut shorter.
 MIN_TOKENS = 6
+
+# Where the tokenizer finds a token, before it leaves out the stop words.
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 
 SAMPLE_SEED = 2018
 DEFAULT_LIMIT = 400
@@ -75,6 +79,7 @@ class Task:
         query_side: what the documents are in the queries' language, by page id: nothing is searched there,
             but the idf of the query's words is counted over it, as in an index that holds both languages.
         qrels: for each query its one relevant document.
+        written: every query and document as it is written, by query or document id, for what reads no tokens.
         left_out: page ids that both languages have but that make no fair query or document, by reason.
     """
 
@@ -84,6 +89,7 @@ class Task:
     documents: Texts
     query_side: Texts
     qrels: tuple[Qrel, ...]
+    written: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -123,6 +129,7 @@ def make_task(
     queries: dict[str, tuple[str, ...]] = {}
     documents: dict[str, tuple[str, ...]] = {}
     query_side: dict[str, tuple[str, ...]] = {}
+    written: dict[str, str] = {}
     qrels: list[Qrel] = []
     n_short = 0
     for page_id in _shuffled(corpus.test_pages, seed):
@@ -130,20 +137,24 @@ def make_task(
             break
         if page_id not in asking or page_id not in searched:
             continue
-        query, document, counted = _texts(asking[page_id], searched[page_id], query_kind)
+        query_text, document_text, counted_text = _texts(asking[page_id], searched[page_id], query_kind)
+        query = _tokens(query_text, direction.query_language)
+        document = _tokens(document_text, direction.document_language)
         if len(document) < MIN_TOKENS or len(query) < min(MIN_TOKENS, N_FIRST_TOKENS.get(query_kind, MIN_TOKENS)):
             n_short += 1
             continue
         query_id = f"{direction.query_language}/{page_id}"
         doc_id = f"{direction.document_language}/{page_id}"
-        queries[query_id], documents[doc_id], query_side[page_id] = query, document, counted
+        queries[query_id], documents[doc_id] = query, document
+        written[query_id], written[doc_id] = query_text, document_text
+        query_side[page_id] = _tokens(counted_text, direction.query_language)
         qrels.append(Qrel(query_id, doc_id, 1))
     if not queries:
         raise BadInput(
             f"the corpus {corpus.name} has no test page for {direction} {query_kind}; take another direction"
         )
     left_out = {"fewer than 6 words in the query or the document": n_short} if n_short else {}
-    return Task(direction, query_kind, queries, documents, query_side, tuple(qrels), left_out)
+    return Task(direction, query_kind, queries, documents, query_side, tuple(qrels), written, left_out)
 
 
 def halves(asking: Page, searched: Page) -> tuple[str, str, str]:
@@ -167,17 +178,26 @@ def halves(asking: Page, searched: Page) -> tuple[str, str, str]:
     )
 
 
-def _texts(asking: Page, searched: Page, query_kind: str) -> tuple[tuple[str, ...], ...]:
-    """The tokens of query, document, and document in the query's language."""
+def first_tokens(text: str, language: str, n: int) -> str:
+    """The text up to and with its nth token, as it is written; all of it where it has fewer.
+
+    >>> first_tokens("The cat, the DOG and a mouse.", "en", 2)
+    'The cat, the DOG'
+    """
+    for match in _WORD.finditer(text):
+        n -= not is_stop_word(normalize_term(match.group()), language)
+        if n == 0:
+            return text[: match.end()]
+    return text
+
+
+def _texts(asking: Page, searched: Page, query_kind: str) -> tuple[str, str, str]:
+    """Query, document, and the document in the query's language."""
     if query_kind == "halves":
-        first, second, second_asking = halves(asking, searched)
-        return (
-            _tokens(first, asking.language),
-            _tokens(second, searched.language),
-            _tokens(second_asking, asking.language),
-        )
-    whole = _tokens(asking.text, asking.language)
-    return whole[: N_FIRST_TOKENS.get(query_kind)], _tokens(searched.text, searched.language), whole
+        return halves(asking, searched)
+    n_tokens = N_FIRST_TOKENS.get(query_kind)
+    query = asking.text if n_tokens is None else first_tokens(asking.text, asking.language, n_tokens)
+    return query, searched.text, asking.text
 
 
 def _tokens(text: str, language: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Parallel corpora: the same pages in several languages, for training, ingest and evaluation."""
 
+from evaluation.corpora.debian import CorpusUnavailable
 from evaluation.corpora.libreoffice import load_libreoffice
-from evaluation.corpora.libreoffice_packages import CorpusUnavailable
 from evaluation.corpora.pages import Corpus, Page, Paragraph
 from evaluation.corpora.shipped import load_parallel_texts
 

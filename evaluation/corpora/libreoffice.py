@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from evaluation.corpora.debian import CorpusUnavailable
 from evaluation.corpora.libreoffice_html import PARSER_VERSION, parse_page
 from evaluation.corpora.libreoffice_packages import (
     PACKAGES,
-    CorpusUnavailable,
     fetch,
     folder_name,
     package_of,

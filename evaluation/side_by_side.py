@@ -1,0 +1,60 @@
+"""Turns the results of systems into the rows of one table: quality beside cost, with the mean of the directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evaluation.experiment import SystemResult, TaskResult
+from evaluation.measures import MEASURES
+
+COLUMNS = ("direction", "system", "queries", *MEASURES, "ms a query", "ms a document")
+
+READING = (
+    "Every system ranks all documents. Times are CPU time of all threads: *a query* is its preparation and the "
+    "distances to all documents, *a document* what it takes once, before any query."
+)
+
+
+def rows(tasks: Sequence[TaskResult]) -> list[list[str]]:
+    """One row a direction and system, of tasks of one kind of query; then the mean of the directions, if several."""
+    found = [_row(str(task.direction), task.n_queries, result) for task in tasks for result in task.systems]
+    if len(tasks) > 1:
+        n_queries = sum(task.n_queries for task in tasks)
+        found += [_row("mean", n_queries, mean) for mean in means(tasks)]
+    return found
+
+
+def means(tasks: Sequence[TaskResult]) -> list[SystemResult]:
+    """Each system's mean over the tasks, every direction counted once."""
+    by_system = zip(*(task.systems for task in tasks), strict=True)
+    return [
+        SystemResult(
+            results[0].system,
+            {name: float(np.mean([result.measures[name] for result in results])) for name in MEASURES},
+            float(np.mean([result.document_ms for result in results])),
+            float(np.mean([result.query_ms for result in results])),
+        )
+        for results in by_system
+    ]
+
+
+def _row(direction: str, n_queries: int, result: SystemResult) -> list[str]:
+    return [
+        direction,
+        result.system,
+        str(n_queries),
+        *(f"{result.measures[name]:.3f}" for name in MEASURES),
+        _milliseconds(result.query_ms),
+        _milliseconds(result.document_ms),
+    ]
+
+
+def _milliseconds(value: float) -> str:
+    """Three digits are all that a time can be trusted for.
+
+    >>> _milliseconds(0.0421), _milliseconds(3.14159), _milliseconds(415.4)
+    ('0.042', '3.14', '415')
+    """
+    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"

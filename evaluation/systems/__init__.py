@@ -1,0 +1,6 @@
+"""The systems that our methods are measured beside, each asked in the same way (`protocol.System`)."""
+
+from evaluation.systems.catalogue import SYSTEM_NAMES, make_systems, parse_systems
+from evaluation.systems.protocol import Distances, System
+
+__all__ = ["SYSTEM_NAMES", "Distances", "System", "make_systems", "parse_systems"]

