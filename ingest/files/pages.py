@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from lxml import etree, html
 
 from ingest.files.lines import MAX_ROW_BYTES, open_file
 from ingest.files.row import Row, not_utf8
-from ingest.files.sources import PAGE_FORMATS, Source, format_of_name
+from ingest.files.sources import Source, format_of_name, pages_of
 from reranker.errors import BadInput
 
 
@@ -26,13 +25,6 @@ def read_folder(source: Source) -> Iterator[Row]:
     for path in pages_of(source.path):
         name = path.relative_to(source.path).as_posix()
         yield _row(path, f"{source.name.rstrip('/')}/{name}", name, format_of_name(path) or "text")
-
-
-def pages_of(folder: Path) -> Iterator[Path]:
-    """The HTML and text files of a folder and of those below it, in the order of their paths."""
-    for parent, folders, names in os.walk(folder):
-        folders.sort()
-        yield from (Path(parent, name) for name in sorted(names) if format_of_name(Path(name)) in PAGE_FORMATS)
 
 
 def parse_text(row: Row) -> Row:

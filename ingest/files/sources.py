@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import shutil
 import sys
 import tempfile
@@ -56,11 +57,7 @@ class Source:
         """What tells it from what it was at another time: path, size and time of change, or its contents."""
         if self.digest is not None:
             return [self.name, self.format, self.columns, self.digest]
-        files = [self.path]
-        if self.format == "folder":
-            from ingest.files.pages import pages_of
-
-            files = list(pages_of(self.path))
+        files = list(pages_of(self.path)) if self.format == "folder" else [self.path]
         hasher = blake2b(digest_size=16)
         for file in files:
             status = file.stat()
@@ -104,6 +101,13 @@ def format_of_name(path: Path) -> str | None:
     return _FORMAT_OF_SUFFIX.get(suffixes[-1] if suffixes else "")
 
 
+def pages_of(folder: Path) -> Iterator[Path]:
+    """The HTML and text files of a folder and of those below it, in the order of their paths."""
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        yield from (Path(parent, name) for name in sorted(names) if format_of_name(Path(name)) in PAGE_FORMATS)
+
+
 def _sources(name: str, file_format: str | None, columns: tuple[str, ...] | None, folder: Path) -> Iterator[Source]:
     if name == STDIN:
         path = folder / "stdin"
@@ -123,8 +127,6 @@ def _sources(name: str, file_format: str | None, columns: tuple[str, ...] | None
 
 
 def _folder(path: Path, name: str) -> Source:
-    from ingest.files.pages import pages_of
-
     if next(pages_of(path), None) is None:
         raise BadInput(
             f"{name!r} is a folder without HTML or text files; name the files in it, such as {name.rstrip('/')}/*.jsonl"
