@@ -124,12 +124,13 @@ def _others(options: argparse.Namespace) -> dict[str, Any]:
     print("\ngrowth", *results["growth"].items(), sep="\n")
     results["memory"] = {n: growth.peak_memory(n, options.threads, options.seed) for n in options.query_words}
     print("\nmemory of 1,000 candidates of 300 words, by query words:", results["memory"])
+    works = [synthetic(n, embeddings, options.seed, 1000) for n in options.query_words]
     if options.embeddings and options.pages:
-        pages = list(real(options.embeddings, options.pages, 6, 1000, tuple(options.languages)))
-    else:
-        pages = [synthetic(n, embeddings, options.seed, 1000) for n in options.query_words]
-    results["nearest"] = nearest.compare(pages, options.threads, options.rounds)
+        works += real(options.embeddings, options.pages, 6, 1000, tuple(options.languages))
+    results["nearest"] = nearest.compare_exact(works, options.threads, options.rounds)
     print("\nthe 10 nearest by exact transport, pruned, against POT emd2 on all", *results["nearest"], sep="\n")
+    results["nearest_iterated"] = nearest.compare_iterated(works, options.threads, options.rounds)
+    print("\nthe 10 nearest, pruned and by a race, against solving all", *results["nearest_iterated"], sep="\n")
     return results
 
 

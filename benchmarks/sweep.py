@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.peers import EPSILON
 from benchmarks.timing import in_turn
-from reranker.transport import kernels
+from reranker.transport import blocks, scaling
 from reranker.transport.tables import width
 
 SIZES = [(n, m) for n in (30, 100, 300) for m in (30, 100, 300)]
@@ -53,8 +53,10 @@ def _compare_one(n: int, m: int, iterate: Callable[..., None], rounds: int, rand
     a, b = (x / x.sum() for x in (random.random(n) + 0.1, random.random(m) + 0.1))
     kernel = np.exp(random.uniform(-1.45, -0.8, (m, n)) / EPSILON)
     n_rows, n_columns = -(-m // 16) * 16, width(n)
-    tile = _filled((n_rows, n_columns), kernel)
-    tile[m:] = tile[0]
+    rows = _filled((n_rows, n_columns), kernel)
+    rows[m:] = rows[0]
+    registers = rows.reshape(-1, blocks.GROUP, n_columns // 16, 16)
+    tile = _filled(rows.size, registers.transpose(0, 2, 1, 3).ravel())
     ours = [_filled(n_columns, np.empty(0)), _filled(n_rows, b * 0), _filled(n_columns, a * 0)]  # w, z, sums
     weights = _filled(n_columns, a), _filled(n_rows, b), _filled(n_columns, np.empty(0))
     weights[2][n:] = 1
@@ -65,7 +67,7 @@ def _compare_one(n: int, m: int, iterate: Callable[..., None], rounds: int, rand
 
     def run_ours() -> None:
         ours[0][:n] = 1 / n
-        kernels._scale(tile, m, *ours, *weights, 1.0, False, ITERATIONS, 0.0, np.float32(1e-31))  # type: ignore[call-arg]
+        scaling._scale(tile, m, *ours, *weights, 1.0, False, ITERATIONS, 0.0, np.float32(1e-31))  # type: ignore[call-arg]
 
     def run_c() -> None:
         in_c[1][:n] = 1 / n

@@ -8,103 +8,25 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation.corpora import Corpus, load_libreoffice
-from evaluation.corpora.pages import by_language, development
-from evaluation.runs import EncodedTask, encode, method_distances
-from evaluation.tasks import Direction, make_task
+from evaluation.corpora.pages import development
+from evaluation.study_trial import EPSILON, Matrix, Sample, Trial, trials
 from evaluation.trained import train_on
-from reranker.bags import WeightedBag
 from reranker.embeddings import Embeddings
-from reranker.tokens import tokenize
-from reranker.transport import Parameters, distances
-
-Matrix = NDArray[np.float64]
 
 DIRECTIONS = ("en-fr", "fi-en", "en-el", "sv-en")
 KINDS = ("first3", "first8", "first20", "first60", "halves", "pages")
 N_QUERIES = 100
 
-# The hubness of a document is measured by the nearest 10 (as in CSLS: Lample et al. 2018) of a sample of queries: the
-# first 20 words of pages in the query's language.
-N_NEAREST = 10
-N_SAMPLE, N_SAMPLE_WORDS = 200, 20
-
-EPSILON = 0.1
-# Farther than any document with a known word (at most 2).
-_FARTHEST = 2.0
-
-
-@dataclass(eq=False)
-class Trial:
-    """One task and the distances that the attempts share, each computed once; all are (n_queries, n_documents)."""
-
-    encoded: EncodedTask
-    sample: tuple[WeightedBag, ...]
-    n_threads: int = 1
-    _kept: dict[tuple[float, float], Matrix] = field(default_factory=dict)
-
-    @property
-    def nbow(self) -> Matrix:
-        return np.minimum(1.0 - self.encoded.cosines.astype(np.float64), _FARTHEST)
-
-    @property
-    def n_query_words(self) -> Matrix:
-        """(n_queries, 1)."""
-        return np.array([[float(len(query))] for query in self.encoded.queries])
-
-    def relaxed(self, share: float, epsilon: float = EPSILON) -> Matrix:
-        """The distance whose document marginal is held with share = tau / (tau + epsilon): 0 lets it go, 1 is
-        `sinkhorn`."""
-        if (share, epsilon) not in self._kept:
-            method, parameters = _parameters(share, epsilon)
-            found = method_distances(self.encoded, method, parameters, n_threads=self.n_threads)
-            self._kept[share, epsilon] = np.minimum(found, _FARTHEST)
-        return self._kept[share, epsilon]
-
-    def method(self, name: str) -> Matrix:
-        return np.minimum(method_distances(self.encoded, name, n_threads=self.n_threads), _FARTHEST)
-
-    def mixed(self, weight: float | Matrix, low: float = 0.0, epsilon: float = EPSILON) -> Matrix:
-        """Between a relaxed distance and `sinkhorn`, which has the weight."""
-        return (1 - weight) * self.relaxed(low, epsilon) + weight * self.relaxed(1.0, epsilon)
-
-    def nbow_hubness(self) -> Matrix:
-        """The mean cosine of each document to the nearest of the sample, (n_documents,)."""
-        embeddings = self.encoded.embeddings
-        rows = [vector for bag in self.sample if (vector := embeddings.nbow(bag)) is not None]
-        documents = [embeddings.nbow(self.encoded.documents[place]) for place in range(len(self.encoded.documents))]
-        vectors = np.array([np.zeros(embeddings.dim) if vector is None else vector for vector in documents])
-        return np.asarray(np.sort(vectors @ np.array(rows).T, axis=1)[:, -N_NEAREST:].mean(axis=1))
-
-    def hubness(self, weight: float) -> Matrix:
-        """The mean `mixed` distance of each document to the nearest of the sample, (n_documents,)."""
-        found = []
-        for share, part in ((0.0, 1 - weight), (1.0, weight)):
-            method, parameters = _parameters(share, EPSILON)
-            solve = partial(distances, method=method, parameters=parameters, n_threads=self.n_threads)
-            rows = [
-                solve(bag, self.encoded.documents, self.encoded.embeddings.vectors).values
-                for bag in self.sample
-                if len(bag)
-            ]
-            found.append(part * np.minimum(rows, _FARTHEST))
-        return np.asarray(np.sort(found[0] + found[1], axis=0)[:N_NEAREST].mean(axis=0))
-
-
-def _parameters(share: float, epsilon: float) -> tuple[str, Parameters]:
-    if share >= 1:
-        return "sinkhorn", Parameters(epsilon)
-    if share <= 0:  # settled after one iteration
-        return "relaxed", Parameters(epsilon, 1, 0.0)
-    return "relaxed", Parameters(epsilon, tau=epsilon * share / (1 - share))
+# What was proposed for `auto`, and is its rule now (docs/evaluation.md).
+SHARES = (0.45, 0.35, 0.2)
+HUBNESS_WEIGHT = 0.2
 
 
 def _share_by_length(trial: Trial) -> Matrix:
@@ -116,6 +38,11 @@ def _share_by_length(trial: Trial) -> Matrix:
     return np.stack([trial.relaxed(steps[step])[row] for row, step in enumerate(nearest)])
 
 
+def _former_auto(trial: Trial) -> Matrix:
+    """`relaxed` up to 8 distinct words, 40% nearest and 60% `sinkhorn` beyond, under the Euclidean cost."""
+    return np.where(trial.n_query_words <= 8, trial.relaxed(0.5), trial.mixed(0.6))
+
+
 def _reciprocal_ranks(*found: Matrix) -> Matrix:
     """Reciprocal rank fusion (k = 60) of several distances, as a distance."""
     fused = np.zeros_like(found[0])
@@ -124,20 +51,57 @@ def _reciprocal_ranks(*found: Matrix) -> Matrix:
     return fused
 
 
-def _without_hubness(trial: Trial, weight: float, part: float) -> Matrix:
-    return trial.mixed(weight) - part * trial.hubness(weight)
+def _three_parts(
+    trial: Trial,
+    shares: tuple[float, float, float] = SHARES,
+    epsilon: float = EPSILON,
+    euclidean: bool = False,
+    root: bool = False,
+) -> Matrix:
+    """The nearest words, `sinkhorn` and `nbow`, by their shares; the first two under the cosine cost.
+
+    Args:
+        root: sqrt(2 d) in the place of the first, which brings a mean of squared distances back to a distance.
+    """
+    parts = (trial.relaxed(0.0, epsilon), trial.relaxed(1.0, epsilon)) if euclidean else trial.cosine_cost(epsilon)
+    nearest, balanced = parts
+    return shares[0] * (np.sqrt(2 * nearest) if root else nearest) + shares[1] * balanced + shares[2] * trial.nbow
+
+
+def _with_unknown_words(trial: Trial, found: Matrix) -> Matrix:
+    """A query word without an embedding costs 0 where the document holds it and 1 where not."""
+    shares, lacking = trial.unknown_words()
+    return (1 - shares) * found + shares * lacking
+
+
+def _auto(
+    trial: Trial,
+    shares: tuple[float, float, float] = SHARES,
+    epsilon: float = EPSILON,
+    euclidean: bool = False,
+    root: bool = False,
+    weight: float = HUBNESS_WEIGHT,
+    sample: Sample = Sample(),
+) -> Matrix:
+    found = _with_unknown_words(trial, _three_parts(trial, shares, epsilon, euclidean, root))
+    return found + weight * trial.hubness(sample) if weight else found
+
+
+def _less_transport_hubness(trial: Trial, weight: float, part: float) -> Matrix:
+    return trial.mixed(weight) - part * trial.transport_hubness(weight, Sample("index", 20, 200))
 
 
 Attempt = Callable[[Trial], Matrix]
 
 ATTEMPTS: Mapping[str, Attempt] = {
     "nbow (first stage)": lambda trial: trial.nbow,
-    "nbow, hubness off": lambda trial: trial.nbow + 0.5 * trial.nbow_hubness(),
+    "nbow, hubness off": lambda trial: trial.nbow + 0.5 * trial.hubness(),
     "rwmd": lambda trial: trial.method("rwmd"),
     "sinkhorn": lambda trial: trial.relaxed(1.0),
     **{f"relaxed, share {share}": partial(Trial.relaxed, share=share) for share in (0.9, 0.8, 0.7, 0.6)},
     "relaxed, share 0.5 (tau = epsilon)": lambda trial: trial.relaxed(0.5),
     "nearest (share 0)": lambda trial: trial.relaxed(0.0),
+    "the former auto": _former_auto,
     "relaxed, share by query length": _share_by_length,
     **{f"mixed, {weight:.0%} sinkhorn": partial(Trial.mixed, weight=weight) for weight in (0.4, 0.5, 0.6, 0.7, 0.8)},
     "mixed, by query length": lambda trial: trial.mixed(0.5 + 0.4 * trial.n_query_words / (trial.n_query_words + 40)),
@@ -149,10 +113,30 @@ ATTEMPTS: Mapping[str, Attempt] = {
     "mixed 60% and nbow, ranks fused": lambda trial: _reciprocal_ranks(trial.mixed(0.6), trial.nbow),
     "relaxed and sinkhorn, ranks fused": lambda trial: _reciprocal_ranks(trial.relaxed(0.5), trial.relaxed(1.0)),
     **{
-        f"mixed {weight:.0%}, hubness off by {part}": partial(_without_hubness, weight=weight, part=part)
+        f"mixed {weight:.0%}, transport hubness off by {part}": partial(
+            _less_transport_hubness, weight=weight, part=part
+        )
         for weight in (0.5, 0.6)
         for part in (0.25, 0.5)
     },
+    **{
+        f"mixed {weight:.0%}, cosine cost": partial(_three_parts, shares=(1 - weight, weight, 0.0))
+        for weight in (0.45, 0.5, 0.6)
+    },
+    "three parts: 45% nearest, 35% sinkhorn, 20% nbow": _three_parts,
+    "the same, and unknown words": partial(_auto, weight=0.0),
+    "the same, and hubness: proposed": _auto,
+    "proposed, shares 40, 40, 20": partial(_auto, shares=(0.4, 0.4, 0.2)),
+    "proposed, shares 50, 35, 15": partial(_auto, shares=(0.5, 0.35, 0.15)),
+    "proposed, square root of the nearest": partial(_auto, shares=(0.45, 0.4, 0.15), root=True),
+    "proposed, Euclidean cost": partial(_auto, euclidean=True),
+    "proposed, Euclidean cost, shares 40, 35, 25": partial(_auto, shares=(0.4, 0.35, 0.25), euclidean=True),
+    **{f"proposed, epsilon {epsilon}": partial(_auto, epsilon=epsilon) for epsilon in (0.07, 0.14)},
+    **{f"proposed, hubness by {weight}": partial(_auto, weight=weight) for weight in (0.1, 0.3, 0.5)},
+    **{f"proposed, sample of {n} pages": partial(_auto, sample=Sample(n_pages=n)) for n in (100, 200)},
+    **{f"proposed, sample of {n} words": partial(_auto, sample=Sample(n_words=n)) for n in (3, 20, 10_000)},
+    "proposed, sample from the pages that ask": partial(_auto, sample=Sample("index")),
+    "proposed, sample of all other languages": partial(_auto, sample=Sample(n_pages=100, languages="others")),
 }
 """By name in the table; a smaller value is a better place."""
 
@@ -167,27 +151,6 @@ def reciprocal_rank(trial: Trial, found: Matrix) -> float:
     ranks = 1 + ((found < answer) | ((found == answer) & earlier)).sum(axis=1)
     known = np.array([len(query) > 0 for query in trial.encoded.queries])
     return float(np.where(known, 1 / ranks, 0.0).mean())
-
-
-def trials(
-    corpus: Corpus, embeddings: Embeddings, kind: str, directions: Sequence[str], n_queries: int, n_threads: int
-) -> Iterator[Trial]:
-    """The tasks of one kind of query: every page is a document, the first `n_queries` ask."""
-    for name in directions:
-        direction = Direction.parse(name)
-        whole = encode(make_task(corpus, direction, kind, None), embeddings)
-        asked = replace(
-            whole,
-            query_ids=whole.query_ids[:n_queries],
-            queries=whole.queries[:n_queries],
-            cosines=whole.cosines[:n_queries],
-            order=whole.order[:n_queries],
-        )
-        language = direction.query_language
-        pages = [page for _, page in sorted(by_language(corpus.test_pages, language).items())][:N_SAMPLE]
-        tokens = [tokenize(page.text, language)[:N_SAMPLE_WORDS] for page in pages]
-        sample = tuple(embeddings.idf.weigh(embeddings.bag_of_tokens(each, language), language) for each in tokens)
-        yield Trial(asked, sample, n_threads)
 
 
 def study(

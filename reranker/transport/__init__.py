@@ -1,20 +1,14 @@
 """Distances between bags of words by optimal transport: arithmetic only, without files, HTTP or search engines."""
 
-from reranker.transport.methods import (
-    AUTO_MAX_RELAXED_WORDS,
-    AUTO_SINKHORN_SHARE,
-    METHODS,
-    check_method,
-    distances,
-    warm_up,
-)
-from reranker.transport.nearest import Nearest, nearest_by_emd
+from reranker.transport.methods import AUTO_SHARES, METHODS, check_method, distances
+from reranker.transport.nbow import mean_embeddings
+from reranker.transport.nearest import Nearest, nearest_documents
 from reranker.transport.plan import transport
 from reranker.transport.problem import Distances, Parameters, Transport
+from reranker.transport.warming import warm_up
 
 __all__ = [
-    "AUTO_MAX_RELAXED_WORDS",
-    "AUTO_SINKHORN_SHARE",
+    "AUTO_SHARES",
     "METHODS",
     "Distances",
     "Nearest",
@@ -22,7 +16,8 @@ __all__ = [
     "Transport",
     "check_method",
     "distances",
-    "nearest_by_emd",
+    "mean_embeddings",
+    "nearest_documents",
     "transport",
     "warm_up",
 ]

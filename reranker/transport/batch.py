@@ -1,65 +1,281 @@
 """Turns checked bags into distances, all candidates of a query together: the compiled implementation.
 
-The distinct terms of the candidates are found, their costs to the query computed once by blocks of one matrix
-product each, and every candidate is then solved from the rows of that table. So many candidates go together as the
-work memory allows.
+The distinct terms of the candidates are found, their costs to the query computed once, and every candidate is then
+solved from the rows of that table. So many candidates go together as the work memory allows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.bags import WeightedBag, WeightedBags
-from reranker.transport import kernels, reference
-from reranker.transport.cost import ground_cost
-from reranker.transport.problem import (
-    Distances,
-    Parameters,
-    check_rows,
-    scaling_precision,
-)
-from reranker.transport.tables import cost_table, kernel_table
+from reranker.transport import exact, kernels, log_scaling, nbow, scaling
+from reranker.transport.cost_cache import CostCache
+from reranker.transport.problem import FLOAT64_FROM_EPSILON, Distances, Parameters, scaling_precision
+from reranker.transport.tables import cost_and_kernel_tables, cost_table, kernel_table
 from reranker.transport.tables import width as _width
-from reranker.transport.threads import one_blas_thread, run
+from reranker.transport.threads import run, together
 
 # Of 64 MB for a call, this much is for the two tables; the rest is for embeddings and tiles in work.
 TABLE_BYTES = 48 * 2**20
 # Pieces of work per thread: the last to finish is then late by an eighth at most.
 PIECES_PER_THREAD = 8
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Job:
-    """What all candidates of a call have in common."""
-
-    query: WeightedBag
-    embeddings: NDArray[np.float32]
-    method: str
-    parameters: Parameters
-    precision: str
-    n_threads: int
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """The type of the tables; the log domain is in float64."""
-        return np.dtype(np.float32 if self.precision == "float32" else np.float64)
+Places = NDArray[np.int64]
+_Found = tuple[NDArray[np.float64], NDArray[np.float64]]  # distances and marginal errors, one for each candidate
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Chunk:
-    """Some candidates in a row, the (k,) distinct terms of their words, and each word's place among these."""
+    """Candidates `first` to `last`, and what was computed for them and fits the work memory.
 
+    Attributes:
+        terms: (k,) the distinct terms of their words; `index`: each word's place among these.
+        cost, kernel: (k, width) tables, of `ground_cost`; the kernel's also of `epsilon`. None: to be computed.
+    """
+
+    first: int
+    last: int
     bags: WeightedBags
     terms: NDArray[np.int32]
     index: NDArray[np.int32]
+    cost: NDArray[np.floating] | None = None
+    kernel: NDArray[np.floating] | None = None
+    ground_cost: str = ""
+    epsilon: float = 0.0
 
 
-_Found = tuple[NDArray[np.float64], NDArray[np.float64]]  # distances and marginal errors, one for each candidate
+@dataclass(frozen=True, slots=True, eq=False)
+class NearestWords:
+    """What transport costs when one side alone keeps its weights: two lower bounds of `emd` (Kusner et al. 2015, 4).
+
+    Attributes:
+        from_query: (k,) sum_i a_i min_j C_ij; +inf for a candidate without a word.
+        to_document: (k,) sum_j b_j min_i C_ij; the same.
+    """
+
+    from_query: NDArray[np.float64]
+    to_document: NDArray[np.float64]
+
+
+class GroundCosts:
+    """The costs between the words of a query and of many candidates, computed once for all that is solved from them.
+
+    They are computed when they are first needed, and kept for one ground cost (`Parameters.cost`) and one epsilon at a
+    time. Where the tables of all candidates together are larger than `TABLE_BYTES`, candidates are parted, and only the
+    tables of the last part are kept. Not to be shared by threads.
+    """
+
+    def __init__(
+        self,
+        query: WeightedBag,
+        candidates: WeightedBags,
+        embeddings: NDArray[np.float32],
+        precision: str = "float32",
+        n_threads: int = 1,
+        cost_cache: CostCache | None = None,
+    ) -> None:
+        """Takes checked bags.
+
+        Args:
+            precision: of the tables: "float32", good for an epsilon of `problem.FLOAT32_FROM_EPSILON` or more, or
+                "float64".
+            n_threads: the most threads that may work; they give the same values bit for bit.
+            cost_cache: where costs are looked for first, and kept where those of all candidates are in one table.
+        """
+        self.query = query
+        self.candidates = candidates
+        self.embeddings = embeddings
+        self.n_threads = n_threads
+        self.precision = precision
+        self.cost_cache = cost_cache
+        self._dtype: np.dtype[np.floating] = np.dtype(precision)
+        bytes_per_term = 2 * _width(len(query)) * self._dtype.itemsize
+        self._chunks = list(_chunks(candidates, len(embeddings), bytes_per_term))
+
+    def solve(self, method: str, parameters: Parameters, places: Places | None = None) -> Distances:
+        """The distances of the candidates at some places, in their order; of all where `places` is None.
+
+        Args:
+            method: `rwmd`, `sinkhorn`, `relaxed`, or `nbow`, which needs no costs.
+        """
+        return self.solve_all([(method, parameters)], places)[0]
+
+    def solve_all(self, wanted: Sequence[tuple[str, Parameters]], places: Places | None = None) -> list[Distances]:
+        """`solve` by several methods, one part of the candidates after the other: no cost is computed twice."""
+        places = np.arange(len(self.candidates)) if places is None else np.asarray(places, dtype=np.int64)
+        found = [(np.full(len(places), np.inf), np.zeros(len(places))) for _ in wanted]
+        by_cost = [each for each in zip(wanted, found, strict=True) if each[0][0] != "nbow"]
+        for chunk, own, where in self._parted(places) if by_cost else ():
+            for (method, parameters), (values, errors) in by_cost:
+                values[where], errors[where] = self._solve_chunk(chunk, own, method, parameters)
+        return [
+            nbow.distances(self.query, self.candidates, self.embeddings, self.n_threads, places)
+            if method == "nbow"
+            else self._distances(method, parameters, places, *each)
+            for (method, parameters), each in zip(wanted, found, strict=True)
+        ]
+
+    def nearest_words(self, places: Places | None = None, ground_cost: str = "euclidean") -> NearestWords:
+        """Both one-sided bounds of the candidates at some places, in their order."""
+        places = np.arange(len(self.candidates)) if places is None else np.asarray(places, dtype=np.int64)
+        from_query, to_document = np.full(len(places), np.inf), np.full(len(places), np.inf)
+        for chunk, own, where in self._parted(places):
+            from_query[where], to_document[where] = self._one_sided(chunk, own, ground_cost)
+        return NearestWords(from_query, to_document)
+
+    def _parted(self, places: Places) -> Iterator[tuple[_Chunk, Places, Places]]:
+        """Chunks that hold any of the candidates: (chunk, their places in it, their places among `places`)."""
+        for chunk in self._chunks:
+            where = np.flatnonzero((places >= chunk.first) & (places < chunk.last))
+            if not len(where):
+                continue
+            yield chunk, places[where] - chunk.first, where
+            if len(self._chunks) > 1:
+                chunk.cost = chunk.kernel = None
+
+    def _cost(self, chunk: _Chunk, ground_cost: str) -> NDArray[np.floating]:
+        found = self._found(chunk, ground_cost)
+        if found is None:
+            found = chunk.cost = cost_table(
+                self.query, chunk.terms, self.embeddings, self._dtype, self.n_threads, ground_cost
+            )
+            self._keep(chunk, found)
+        return found
+
+    def _found(self, chunk: _Chunk, ground_cost: str) -> NDArray[np.floating] | None:
+        """The table of costs, where it is at hand; forgets the tables of another ground cost: never two of them."""
+        if chunk.ground_cost != ground_cost:
+            chunk.cost = chunk.kernel = None
+            chunk.ground_cost = ground_cost
+        if chunk.cost is None and self.cost_cache is not None and len(self._chunks) == 1:
+            chunk.cost = self.cost_cache.get(
+                self.embeddings, self.query.term_ids, chunk.terms, f"{ground_cost} {self.precision}"
+            )
+        return chunk.cost
+
+    def _keep(self, chunk: _Chunk, cost: NDArray[np.floating]) -> None:
+        if self.cost_cache is not None and len(self._chunks) == 1:
+            kind = f"{chunk.ground_cost} {self.precision}"
+            self.cost_cache.put(self.embeddings, self.query.term_ids, chunk.terms, kind, cost)
+
+    def _kernel(self, chunk: _Chunk, ground_cost: str, epsilon: float) -> NDArray[np.floating]:
+        cost = self._found(chunk, ground_cost)
+        if chunk.kernel is not None and chunk.epsilon == epsilon:
+            return chunk.kernel
+        chunk.kernel, chunk.epsilon = None, epsilon  # never two of them
+        if cost is None:
+            chunk.cost, chunk.kernel = cost_and_kernel_tables(
+                self.query, chunk.terms, self.embeddings, self._dtype, self.n_threads, epsilon, ground_cost
+            )
+            self._keep(chunk, chunk.cost)
+        else:
+            chunk.kernel = kernel_table(cost, len(self.query), epsilon, self.n_threads)
+        return chunk.kernel
+
+    def _solve_chunk(self, chunk: _Chunk, places: Places, method: str, parameters: Parameters) -> _Found:
+        if method == "rwmd":
+            return np.maximum(*self._one_sided(chunk, places, parameters.ground_cost)), np.zeros(len(places))
+        if self._arithmetic(method, parameters) == "log":
+            return self._solve_log(chunk, places, method, parameters)
+        return self._solve_scaled(chunk, places, method, parameters)
+
+    def _arithmetic(self, method: str, parameters: Parameters) -> str:
+        if method == "rwmd" or self.precision == "float32":
+            return self.precision
+        return "float64" if parameters.epsilon >= FLOAT64_FROM_EPSILON else "log"
+
+    def _one_sided(
+        self, chunk: _Chunk, places: Places, ground_cost: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        from_query, to_document = np.full(len(places), np.inf), np.full(len(places), np.inf)
+        cost, bags = self._cost(chunk, ground_cost), chunk.bags
+
+        def work(first: int, last: int) -> None:
+            kernels.nearest_words(
+                cost, chunk.index, bags.offsets, places[first:last], self.query.weights, bags.weights,
+                from_query[first:last], to_document[first:last],
+            )  # fmt: skip
+
+        run(work, pieces(bags.offsets, places, self.n_threads), self.n_threads)
+        return from_query, to_document
+
+    def _solve_scaled(self, chunk: _Chunk, places: Places, method: str, parameters: Parameters) -> _Found:
+        values, errors = np.full(len(places), np.inf), np.zeros(len(places))
+        kernel = self._kernel(chunk, parameters.ground_cost, parameters.epsilon)
+        cost, bags = self._cost(chunk, parameters.ground_cost), chunk.bags
+        a, b, start = (x.astype(self._dtype) for x in (self.query.weights, bags.weights, self._start(method)))
+        settings = (
+            parameters.power(method),
+            parameters.over_relaxed,
+            int(parameters.n_iterations),
+            parameters.stop_below(self.precision),
+            scaling.SMALLEST[self.precision],
+        )
+
+        longest_first = np.argsort(-np.diff(bags.offsets)[places], kind="stable")  # so that threads end together
+        work = partial(
+            scaling.scale_many, np.zeros(1, np.int64), longest_first, kernel, cost, chunk.index, bags.offsets, places,
+            a, b, start, *settings, values, errors,
+        )  # fmt: skip
+        together(work, min(self.n_threads, len(places)))
+        return values, errors
+
+    def _solve_log(self, chunk: _Chunk, places: Places, method: str, parameters: Parameters) -> _Found:
+        values, errors = np.full(len(places), np.inf), np.zeros(len(places))
+        cost, bags = self._cost(chunk, parameters.ground_cost), chunk.bags
+        log_a, log_b, log_start = (np.log(x) for x in (self.query.weights, bags.weights, self._start(method)))
+        settings = (
+            float(parameters.epsilon),
+            parameters.power(method),
+            parameters.over_relaxed,
+            int(parameters.n_iterations),
+            parameters.stop_below("log"),
+        )
+
+        def work(first: int, last: int) -> None:
+            log_scaling.scale_many_log(
+                cost, chunk.index, bags.offsets, places[first:last], log_a, log_b, log_start, *settings,
+                values[first:last], errors[first:last],
+            )  # fmt: skip
+
+        run(work, pieces(bags.offsets, places, self.n_threads), self.n_threads)
+        return values, errors
+
+    def _start(self, method: str) -> NDArray[np.float64]:
+        """The scaling of the query to begin with, times a (`reference.scaled_plan`)."""
+        n = len(self.query)
+        return np.full(n, 1 / n) if method == "sinkhorn" else self.query.weights
+
+    def _distances(
+        self,
+        method: str,
+        parameters: Parameters,
+        places: Places,
+        values: NDArray[np.float64],
+        errors: NDArray[np.float64],
+    ) -> Distances:
+        lost = np.flatnonzero(np.isnan(values))
+        if len(lost):  # what float32 or float64 could not hold
+            bags = WeightedBags.join([self.candidates[int(place)] for place in places[lost]])
+            again = _LogCosts(self.query, bags, self.embeddings, "float64", self.n_threads).solve(method, parameters)
+            values[lost], errors[lost] = again.values, again.marginal_error
+        np.maximum(values, 0, out=values)  # rounding can leave -1e-17
+        precision = self._arithmetic(method, parameters)
+        return Distances(values, method, errors < parameters.converged_below(), errors, precision)
+
+
+class _LogCosts(GroundCosts):
+    """Solves in the log domain at any epsilon."""
+
+    def _arithmetic(self, method: str, parameters: Parameters) -> str:
+        return "log"
 
 
 def distances(
@@ -75,133 +291,35 @@ def distances(
     """Distances of all candidates; takes checked bags and a resolved method.
 
     Args:
-        precision: "float32" or "float64", or for `sinkhorn` and `relaxed` "log", where it is not to be chosen here.
+        precision: "float32" or "float64" of the tables, where it is not to be chosen here.
     """
-    precision = precision or _precision(method, parameters)
-    job = _Job(query, embeddings, method, parameters, precision, n_threads)
-    with one_blas_thread():
-        values, errors = (_one_by_one if method in ("nbow", "emd") else _together)(job, candidates)
-        lost = np.flatnonzero(np.isnan(values))
-        if len(lost):  # what float32 or float64 could not hold
-            again = WeightedBags.join([candidates[int(place)] for place in lost])
-            values[lost], errors[lost] = _together(replace(job, precision="log"), again)
-    np.maximum(values, 0, out=values)  # rounding can leave -1e-17
-    return Distances(values, method, errors < parameters.converged_below(), errors, precision)
+    if method == "nbow":
+        return nbow.distances(query, candidates, embeddings, n_threads)
+    if method == "emd":
+        return exact.distances(query, candidates, embeddings, parameters, n_threads)
+    precision = precision or table_precision(method, parameters)
+    return GroundCosts(query, candidates, embeddings, precision, n_threads).solve(method, parameters)
 
 
-def _precision(method: str, parameters: Parameters) -> str:
-    if method in ("sinkhorn", "relaxed"):
-        return scaling_precision(parameters.epsilon)
-    return "float64" if method == "emd" else "float32"
+def distances_together(
+    query: WeightedBag,
+    candidates: WeightedBags,
+    embeddings: NDArray[np.float32],
+    wanted: Sequence[tuple[str, Parameters]],
+    n_threads: int = 1,
+    cost_cache: CostCache | None = None,
+) -> list[Distances]:
+    """`distances` by the parts of a method (`methods.parts`): of one ground cost and epsilon, from the same tables."""
+    if len(wanted) == 1 and wanted[0][0] in ("nbow", "emd"):
+        return [distances(query, candidates, embeddings, *wanted[0], n_threads)]
+    precision = table_precision(*wanted[-1])
+    return GroundCosts(query, candidates, embeddings, precision, n_threads, cost_cache).solve_all(wanted)
 
 
-def _one_by_one(job: _Job, candidates: WeightedBags) -> _Found:
-    """The methods in which candidates share nothing but the query."""
-    values, errors = np.full(len(candidates), np.inf), np.zeros(len(candidates))
-    query_mean = _mean_embedding(job.query, job.embeddings)
-
-    def work(first: int, last: int) -> None:
-        for place in range(first, last):
-            document = candidates[place]
-            if len(document) and job.method == "nbow":
-                values[place] = 1 - _cosine(query_mean, _mean_embedding(document, job.embeddings))
-            elif len(document):
-                cost = ground_cost(job.query.term_ids, document.term_ids, job.embeddings)
-                plan, errors[place] = reference.emd_plan(job.query.weights, document.weights, cost)
-                values[place] = (plan * cost).sum()
-
-    run(work, _pieces(candidates.offsets, job.n_threads), job.n_threads)
-    return values, errors
-
-
-def _mean_embedding(bag: WeightedBag, embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The weighted mean of a bag's embeddings, (dim,)."""
-    rows = np.take(embeddings, bag.term_ids, axis=0)
-    mean = np.asarray(bag.weights.astype(np.float32) @ rows, dtype=np.float32)
-    if not np.isfinite(mean).all():
-        check_rows(bag.term_ids, rows)
-    return mean
-
-
-def _cosine(x: NDArray[np.float32], y: NDArray[np.float32]) -> float:
-    """The cosine of two vectors; 0 where one is 0 and has no angle."""
-    norms = float(np.linalg.norm(x)) * float(np.linalg.norm(y))
-    return float(x @ y) / norms if norms > 0 else 0.0
-
-
-def _together(job: _Job, candidates: WeightedBags) -> _Found:
-    """The methods that work on the cost alone, from tables of it."""
-    n_tables = 1 if job.method == "rwmd" or job.precision == "log" else 2
-    found = []
-    for chunk in _chunks(candidates, len(job.embeddings), n_tables * _width(len(job.query)) * job.dtype.itemsize):
-        cost = cost_table(job.query, chunk.terms, job.embeddings, job.dtype, job.n_threads)
-        if job.method == "rwmd":
-            found.append(_solve_rwmd(job, chunk, cost))
-        elif job.precision == "log":
-            found.append(_solve_log(job, chunk, cost))
-        else:
-            found.append(_solve_scaled(job, chunk, cost))
-    if not found:
-        return np.empty(0), np.empty(0)
-    return np.concatenate([values for values, _ in found]), np.concatenate([errors for _, errors in found])
-
-
-def _solve_rwmd(job: _Job, chunk: _Chunk, cost: NDArray[np.floating]) -> _Found:
-    values, errors = np.full(len(chunk.bags), np.inf), np.zeros(len(chunk.bags))
-    bags, a = chunk.bags, job.query.weights
-
-    def work(first: int, last: int) -> None:
-        kernels.relaxed_wmd(cost, chunk.index, bags.offsets, first, last, a, bags.weights, values)
-
-    run(work, _pieces(bags.offsets, job.n_threads), job.n_threads)
-    return values, errors
-
-
-def _solve_scaled(job: _Job, chunk: _Chunk, cost: NDArray[np.floating]) -> _Found:
-    values, errors = np.full(len(chunk.bags), np.inf), np.zeros(len(chunk.bags))
-    kernel = kernel_table(cost, len(job.query), job.parameters.epsilon, job.n_threads)
-    a, b, start = (x.astype(job.dtype) for x in (job.query.weights, chunk.bags.weights, _start(job)))
-    settings = (
-        job.parameters.power(job.method),
-        job.parameters.over_relaxed,
-        int(job.parameters.n_iterations),
-        job.parameters.stop_below(job.precision),
-        kernels.SMALLEST[job.precision],
-    )
-
-    def work(first: int, last: int) -> None:
-        kernels.scale_many(
-            kernel, cost, chunk.index, chunk.bags.offsets, first, last, a, b, start, *settings, values, errors
-        )
-
-    run(work, _pieces(chunk.bags.offsets, job.n_threads), job.n_threads)
-    return values, errors
-
-
-def _solve_log(job: _Job, chunk: _Chunk, cost: NDArray[np.floating]) -> _Found:
-    values, errors = np.full(len(chunk.bags), np.inf), np.zeros(len(chunk.bags))
-    log_a, log_b, log_start = (np.log(x) for x in (job.query.weights, chunk.bags.weights, _start(job)))
-    settings = (
-        float(job.parameters.epsilon),
-        job.parameters.power(job.method),
-        job.parameters.over_relaxed,
-        int(job.parameters.n_iterations),
-        job.parameters.stop_below("log"),
-    )
-
-    def work(first: int, last: int) -> None:
-        kernels.scale_many_log(
-            cost, chunk.index, chunk.bags.offsets, first, last, log_a, log_b, log_start, *settings, values, errors
-        )
-
-    run(work, _pieces(chunk.bags.offsets, job.n_threads), job.n_threads)
-    return values, errors
-
-
-def _start(job: _Job) -> NDArray[np.float64]:
-    """The scaling of the query to begin with, times a (`reference.scaled_plan`)."""
-    n = len(job.query)
-    return np.full(n, 1 / n) if job.method == "sinkhorn" else job.query.weights
+def table_precision(method: str, parameters: Parameters) -> str:
+    """The type of tables from which a method is solved best: "float32" or "float64"."""
+    scaled = method in ("sinkhorn", "relaxed")
+    return "float64" if scaled and scaling_precision(parameters.epsilon) != "float32" else "float32"
 
 
 def _chunks(candidates: WeightedBags, n_terms: int, bytes_per_term: int) -> Iterator[_Chunk]:
@@ -211,7 +329,7 @@ def _chunks(candidates: WeightedBags, n_terms: int, bytes_per_term: int) -> Iter
     first = 0
     while first < len(candidates):
         last, terms, index = kernels.deduplicate(candidates.term_ids, candidates.offsets, first, max_terms, place)
-        yield _Chunk(_part(candidates, first, last), terms, index)
+        yield _Chunk(first, last, _part(candidates, first, last), terms, index)
         first = last
 
 
@@ -220,9 +338,9 @@ def _part(bags: WeightedBags, first: int, last: int) -> WeightedBags:
     return WeightedBags(bags.term_ids[start:end], bags.weights[start:end], bags.offsets[first : last + 1] - start)
 
 
-def _pieces(offsets: NDArray[np.int64], n_threads: int) -> list[tuple[int, int]]:
-    """Parts candidates into pieces of about the same number of words."""
-    n_bags = len(offsets) - 1
-    words = np.linspace(0, offsets[-1], n_threads * PIECES_PER_THREAD + 1)[1:-1]
-    cuts = np.unique(np.concatenate([[0], np.searchsorted(offsets, words).clip(0, n_bags), [n_bags]]))
+def pieces(offsets: NDArray[np.int64], places: Places, n_threads: int) -> list[tuple[int, int]]:
+    """Parts the candidates at some places into pieces of about the same number of words."""
+    words = np.concatenate([[0], np.cumsum(np.diff(offsets)[places])])
+    wanted = np.linspace(0, words[-1], n_threads * PIECES_PER_THREAD + 1)[1:-1]
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(words, wanted).clip(0, len(places)), [len(places)]]))
     return [(int(start), int(end)) for start, end in pairwise(cuts)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from rapidfuzz import process
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.errors import BadInput, WrongParameter
 from reranker.transport import reference
+from reranker.transport.cost_cache import CostCache
 from reranker.transport.problem import (
     Distances,
     Parameters,
@@ -22,15 +24,14 @@ from reranker.transport.problem import (
 from reranker.transport.reference import Implementation
 
 METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
+# Those that scale a kernel again and again.
+ITERATED = ("sinkhorn", "relaxed", "auto")
 
-# What `sinkhorn` has of `auto`; the rest is the cost of each query word's soft nearest words. Chosen on the development
-# half of the LibreOffice pages (docs/evaluation.md): from 0.5 to 0.65 no length of query loses to the better of
-# `relaxed` and `sinkhorn`, and below 0.6 half pages in search of the other half lose to the first stage.
-AUTO_SINKHORN_SHARE = 0.6
-
-# Up to so many distinct words `auto` is `relaxed` alone: titles as queries, which are what people type, have a mean MRR
-# of 0.64 by it and of 0.63 by the mixture (docs/evaluation.md).
-AUTO_MAX_RELAXED_WORDS = 8
+# What each part has of `auto`. Chosen on the development half of the LibreOffice pages (docs/evaluation.md): more of
+# `sinkhorn` serves half pages in search of the other half and costs on short queries, less the other way round.
+AUTO_SHARES = {"nbow": 0.20, "nearest": 0.45, "sinkhorn": 0.35}
+# Half the squared Euclidean cost: ahead of the Euclidean one up to 20 words, equal beyond (docs/evaluation.md).
+AUTO_COST = "cosine"
 
 _DEFAULTS = Parameters()
 _log = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ def distances(
     n_threads: int = 1,
     *,
     implementation: str = "compiled",
+    cost_cache: CostCache | None = None,
 ) -> Distances:
     """Distances of one query to many documents, by optimal transport between their words.
 
@@ -57,6 +59,7 @@ def distances(
         n_threads: the most threads that may work; they give the same values bit for bit.
         implementation: "compiled", or "reference" (slow; what the former is tested against, and used where Numba
         is not).
+        cost_cache: where the costs of the same query and candidates are kept for the next call.
 
     Raises:
         BadInput: the query is empty, the method unknown, or weights, term ids or embeddings break their contract.
@@ -73,30 +76,38 @@ def distances(
     checked = checked_query(query, embeddings)
     documents = checked_candidates(candidates, len(embeddings))
     check_method(method)
-    solved = [
-        (share, solve(checked, documents, embeddings, part, settings, n_threads))
-        for share, part, settings in parts(method, parameters, len(checked))
-    ]
-    last = solved[-1][1]
+    shares, *wanted = zip(*parts(method, parameters), strict=True)
+    solved = solve(checked, documents, embeddings, list(zip(*wanted, strict=True)), n_threads, cost_cache)
+    return mixed(method, shares, solved)
+
+
+def mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) -> Distances:
+    """The distances of a method from those of its `parts`."""
     if len(solved) == 1:
-        return last
-    return replace(last, values=np.sum([share * found.values for share, found in solved], axis=0), method=method)
+        return solved[0]
+    values = np.zeros(len(solved[-1].values))
+    for share, found in zip(shares, solved, strict=True):
+        values += share * found.values
+    return replace(solved[-1], values=values, method=method)
 
 
-def parts(method: str, parameters: Parameters, n_query_words: int) -> list[tuple[float, str, Parameters]]:
+def parts(method: str, parameters: Parameters) -> list[tuple[float, str, Parameters]]:
     """What a method is the weighted sum of: (share, method, parameters), the shares summing to 1.
 
-    `auto` is `relaxed` for a query of at most `AUTO_MAX_RELAXED_WORDS` distinct words. For a longer one it is 1 -
-    `AUTO_SINKHORN_SHARE` of `relaxed` at tau = 0, which is settled after one iteration (each query word goes to its
-    nearest words: are the words of the query there?), and the rest of `sinkhorn` (is the document about nothing else?).
-    Both keep the query's weights, so their plans mix as their distances do.
+    `auto` is 0.20 of `nbow`, 0.45 of `relaxed` at tau = 0, which is settled after one iteration (each query word goes
+    to its soft nearest words: are the words of the query there?), and 0.35 of `sinkhorn` (is the document about nothing
+    else?), the last two by the cosine cost unless another is asked for. The plan of each has the query's weights, so
+    their plans mix as their distances do.
     """
     if method != "auto":
         return [(1.0, method, parameters)]
-    if n_query_words <= AUTO_MAX_RELAXED_WORDS:
-        return [(1.0, "relaxed", parameters)]
+    parameters = replace(parameters, cost=parameters.cost or AUTO_COST)
     nearest = replace(parameters, n_iterations=1, tau=0.0)
-    return [(1 - AUTO_SINKHORN_SHARE, "relaxed", nearest), (AUTO_SINKHORN_SHARE, "sinkhorn", parameters)]
+    return [
+        (AUTO_SHARES["nbow"], "nbow", parameters),
+        (AUTO_SHARES["nearest"], "relaxed", nearest),
+        (AUTO_SHARES["sinkhorn"], "sinkhorn", parameters),
+    ]
 
 
 def check_method(method: str) -> str:
@@ -112,26 +123,14 @@ def check_method(method: str) -> str:
     return method
 
 
-def warm_up() -> None:
-    """Compiles every kernel by tiny solves (a minute at the first time, then read from disk); call it before
-    forking."""
-    table = np.eye(2, dtype=np.float32)
-    bag = WeightedBag(np.arange(2, dtype=np.int32), np.full(2, 0.5))
-    bags = WeightedBags.join([bag])
-    for method in METHODS:
-        distances(bag, bags, table, method)
-    for epsilon in (0.02, 0.001):  # float64, log
-        distances(bag, bags, table, "sinkhorn", Parameters(epsilon=epsilon))
-
-
 def _implementation(name: str) -> Implementation:
     if name == "reference":
-        return reference.distances
+        return reference.distances_together
     if name != "compiled":
         raise BadInput(f"implementation is '{name}'; give 'compiled' or 'reference'")
     try:
         from reranker.transport import batch
     except ImportError:
         _log.warning("Numba cannot be imported: distances are computed by the slow reference; install numba")
-        return reference.distances
-    return batch.distances
+        return reference.distances_together
+    return batch.distances_together

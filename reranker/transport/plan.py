@@ -27,7 +27,9 @@ def transport(
     """The plan of one pair; its distance is that of `distances` up to rounding (double precision here).
 
     `rwmd` gives the dearer of the two one-sided plans. `nbow` has no plan of its own: its plan is a b' and its cost is
-    1 - <x_i, y_j> / (‖x̄‖ ‖ȳ‖), which sum to 1 - cosine. Words of weight 0 keep their rows and columns, without mass.
+    1 - <x_i, y_j> / (‖x̄‖ ‖ȳ‖), which sum to 1 - cosine. The plan of `auto` is the weighted sum of its parts' plans, and
+    a pair's cost what all parts pay for it, divided by its mass. Words of weight 0 keep their rows and columns, without
+    mass.
 
     Raises:
         BadInput: as `distances`.
@@ -41,8 +43,20 @@ def transport(
         return Transport(np.zeros((n, 0)), np.zeros((n, 0)), np.inf, method)
     used = np.ix_(np.asarray(query.weights) > 0, np.asarray(document.weights) > 0)
     plan, cost = np.zeros((n, m)), np.zeros((n, m))
-    mixed = parts(method, parameters or Parameters(), len(checked))
-    for share, part, settings in mixed:
-        found, cost[used], _ = reference.plan_and_cost(checked, checked_document, embeddings, part, settings)
-        plan[used] += share * found
-    return Transport(plan, cost, float((plan * cost).sum()), method if len(mixed) > 1 else mixed[0][1])
+    plan[used], cost[used] = _plan_and_cost(checked, checked_document, embeddings, method, parameters or Parameters())
+    return Transport(plan, cost, float((plan * cost).sum()), method)
+
+
+def _plan_and_cost(
+    query: WeightedBag, document: WeightedBag, embeddings: NDArray[np.float32], method: str, parameters: Parameters
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The plan of all parts of a method together, and what it pays for a unit of mass."""
+    ways = parts(method, parameters)
+    found = [reference.plan_and_cost(query, document, embeddings, part, settings) for _, part, settings in ways]
+    if len(ways) == 1:
+        return found[0][0], found[0][1]
+    plan, paid = np.zeros((len(query), len(document))), np.zeros((len(query), len(document)))
+    for (share, _, _), (part_plan, part_cost, _) in zip(ways, found, strict=True):
+        plan += share * part_plan
+        paid += share * part_plan * part_cost
+    return plan, np.divide(paid, plan, out=np.zeros_like(paid), where=plan > 0)

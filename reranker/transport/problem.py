@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ CONVERGED_BELOW = 1e-4
 # Iterating stops early here. Rounding in float32 leaves some 2e-7 in the L1 norm; 1e-9 is POT's `stopThr`.
 STOP_BELOW = {"float32": 1e-6, "float64": 1e-9, "log": 1e-9}
 
+# What moving mass between two embeddings costs: ‖x - y‖, or 1 - <x, y>, which is half its square.
+COSTS = ("euclidean", "cosine")
+
 WEIGHT_TOLERANCE = 1e-6
 # Rows kept in half precision have norms off by 1e-3; rows that nobody normalised are off by far more.
 NORM_TOLERANCE = 1e-2
@@ -34,7 +37,7 @@ NORM_TOLERANCE = 1e-2
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Parameters of `sinkhorn` and `relaxed`; the other methods have none.
+    """Parameters of `sinkhorn`, `relaxed` and `auto`; of the others, `rwmd` and `emd` have the ground cost.
 
     Attributes:
         epsilon: entropic regularisation in the unit of the cost (0 to 2), 1e-4 to 100.
@@ -44,6 +47,8 @@ class Parameters:
             leaves nothing to gain (`STOP_BELOW`).
         over_relaxed: each update goes 1.5 times as far (in logarithms) as the plain one: the same limit in fewer
             iterations, but not the same values before it (Thibault et al. 2021).
+        cost: the ground cost, "euclidean" or "cosine" (`COSTS`), both 0 to 2; None: the method's own, which is
+            "cosine" for `auto` and "euclidean" for the others, as in the papers.
 
     Raises:
         WrongParameter: a parameter out of its range.
@@ -54,6 +59,7 @@ class Parameters:
     tau: float | None = None
     stop_at: float | None = None
     over_relaxed: bool = False
+    cost: str | None = None
 
     def __post_init__(self) -> None:
         if not MIN_EPSILON <= self.epsilon <= MAX_EPSILON:  # false for NaN too
@@ -75,6 +81,15 @@ class Parameters:
                 f"stop_at is {self.stop_at}; give a marginal error from 0 (never) to 1 (0.001 orders as well as less), "
                 "or leave it out to stop where nothing more is to be gained"
             )
+        if self.cost is not None and self.cost not in COSTS:
+            raise WrongParameter(
+                f"cost is {self.cost!r}; give {' or '.join(map(repr, COSTS))}, or leave it out for the method's own"
+            )
+
+    @property
+    def ground_cost(self) -> str:
+        """The ground cost of every method but `auto`: one of `COSTS`."""
+        return self.cost or "euclidean"
 
     def power(self, method: str) -> float:
         """The exponent of the document's scaling: 1 for `sinkhorn`, tau / (tau + epsilon) for `relaxed`."""
@@ -99,7 +114,7 @@ class Distances:
 
     Attributes:
         values: (n_candidates,) float64, 0 or more; never NaN; +inf for a candidate with no known word.
-        method: the method that was used; for `auto` with a short query that is `relaxed`.
+        method: the method that was used.
         converged: (n_candidates,) bool, `marginal_error` below 1e-4, or below `Parameters.stop_at` where that is
             larger; True for the closed forms and for +inf.
         marginal_error: (n_candidates,) float64. `sinkhorn`: L1 distance between the weights of the document and the
@@ -116,15 +131,26 @@ class Distances:
     precision: str
 
 
+def at_places(found: Distances, places: NDArray[np.int64]) -> Distances:
+    """The distances at some places, in their order."""
+    return replace(
+        found,
+        values=found.values[places],
+        converged=found.converged[places],
+        marginal_error=found.marginal_error[places],
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Transport:
     """The transport of one pair, to explain its distance.
 
     Attributes:
         plan: (n, m) float64, the mass that goes from each query word to each document word.
-        cost: (n, m) float64, what a unit of mass pays for that way.
+        cost: (n, m) float64, what a unit of mass pays for that way. Of `auto`, whose plan is a mixture, it is what the
+            pair pays divided by its mass; `nbow`, alone or in `auto`, makes it less than 0 for near words.
         distance: sum of plan * cost; +inf for a document with no known word.
-        method: the method that was used; for `auto` with a short query that is `relaxed`.
+        method: the method that was used.
     """
 
     plan: NDArray[np.float64]

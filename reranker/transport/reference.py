@@ -3,7 +3,7 @@ code, and its stand-in where Numba cannot be had."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.transport.cost import gathered, ground_cost
+from reranker.transport.cost_cache import CostCache
 from reranker.transport.problem import (
     CONVERGED_BELOW,
     FLOAT64_FROM_EPSILON,
@@ -40,6 +41,18 @@ def distances(
     return Distances(values, method, errors < parameters.converged_below(), errors, precision(method, parameters))
 
 
+def distances_together(
+    query: WeightedBag,
+    candidates: WeightedBags,
+    embeddings: NDArray[np.float32],
+    wanted: Sequence[tuple[str, Parameters]],
+    n_threads: int = 1,
+    cost_cache: CostCache | None = None,
+) -> list[Distances]:
+    """`distances` by several methods, one after the other; `cost_cache` has no effect."""
+    return [distances(query, candidates, embeddings, method, parameters, n_threads) for method, parameters in wanted]
+
+
 def precision(method: str, parameters: Parameters) -> str:
     """The arithmetic that `distances` of this module uses."""
     scaled = method in ("sinkhorn", "relaxed")
@@ -53,7 +66,7 @@ def plan_and_cost(
     a, b = query.weights, document.weights
     if method == "nbow":
         return np.outer(a, b), nbow_cost(query, document, embeddings), 0.0
-    cost = ground_cost(query.term_ids, document.term_ids, embeddings)
+    cost = ground_cost(query.term_ids, document.term_ids, embeddings, parameters.ground_cost)
     if method == "rwmd":
         return rwmd_plan(a, b, cost), cost, 0.0
     if method == "emd":
@@ -73,6 +86,20 @@ def nbow_cost(query: WeightedBag, document: WeightedBag, embeddings: NDArray[np.
     x, y = gathered(query.term_ids, embeddings), gathered(document.term_ids, embeddings)
     norms = float(np.linalg.norm(query.weights @ x) * np.linalg.norm(document.weights @ y))
     return 1 - (x @ y.T) / norms if norms > 0 else np.ones((len(query), len(document)))
+
+
+def mean_embeddings(
+    bags: WeightedBags, embeddings: NDArray[np.float32], places: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """The weighted mean embeddings of the bags at some places, (k, dim), of length 1, or 0 where the mean is 0."""
+    means = np.zeros((len(places), embeddings.shape[1]))
+    for row, place in enumerate(places):
+        bag = bags[int(place)]
+        if not len(bag):
+            continue
+        mean = bag.weights @ gathered(bag.term_ids, embeddings)
+        means[row] = mean / (np.linalg.norm(mean) or 1.0)
+    return means.astype(np.float32)
 
 
 def rwmd_plan(a: Vector, b: Vector, cost: Matrix) -> Matrix:
@@ -184,4 +211,7 @@ def _distance(
     return max(float((plan * cost).sum()), 0.0), error
 
 
-Implementation = Callable[[WeightedBag, WeightedBags, NDArray[np.float32], str, Parameters, int], Distances]
+Implementation = Callable[
+    [WeightedBag, WeightedBags, NDArray[np.float32], Sequence[tuple[str, Parameters]], int, CostCache | None],
+    list[Distances],
+]

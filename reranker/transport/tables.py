@@ -1,31 +1,30 @@
-"""Turns the distinct terms of many documents into tables of costs and kernels to the query's words, by blocks of
-one matrix product each."""
+"""Turns the distinct terms of many documents into tables of costs and kernels to the query's words."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.bags import WeightedBag
-from reranker.transport import kernels
+from reranker.transport import kernels, products, rooms
 from reranker.transport.cost import CLOSE_COST
+from reranker.transport.lanes import REGISTER_BYTES
 from reranker.transport.problem import check_rows
-from reranker.transport.threads import run
+from reranker.transport.threads import together
 
-# Terms of one matrix product: its embeddings (of 300 dimensions, 0.6 MB) stay in the second-level cache.
-BLOCK_TERMS = 512
-# Columns are filled up to a multiple of this: a vector register of 512 bits, two of 256.
+Table = NDArray[np.floating]
+
+# Columns are filled up to a multiple of this: a register of float32, two of float64.
 WIDTH_STEP = 16
+# Terms whose embeddings are copied together, where they cannot be read as they are.
+COPIED_TERMS = 16 * kernels.TERMS_AT_ONCE
 
 
 def width(n: int) -> int:
     """Columns of a table for n query words."""
     return -(-n // WIDTH_STEP) * WIDTH_STEP
-
-
-def _blocks(n_terms: int) -> list[tuple[int, int]]:
-    """Always the same, so that a product does not depend on the number of threads."""
-    return [(start, min(start + BLOCK_TERMS, n_terms)) for start in range(0, n_terms, BLOCK_TERMS)]
 
 
 def cost_table(
@@ -34,43 +33,84 @@ def cost_table(
     embeddings: NDArray[np.float32],
     dtype: np.dtype[np.floating],
     n_threads: int,
-) -> NDArray[np.floating]:
-    """Ground costs (k, width) of k document terms to n query words; columns from n on are without meaning.
+    ground_cost: str = "euclidean",
+) -> Table:
+    """Ground costs (k, width) of k document terms to n query words (`problem.COSTS`); columns from n on are without
+    meaning.
 
     In float32 the rows are taken to be of norm 1; in float64 their norms are computed, since float32 rows have
     them to 1e-7 only, and exp(-cost / 0.003) would show it.
+
+    Raises:
+        BadEmbeddings: an embedding is not finite.
     """
-    n, single = len(query), dtype == np.float32
-    query_rows = np.zeros((width(n), embeddings.shape[1]), dtype)
-    query_rows[:n] = np.asarray(embeddings[query.term_ids])
-    query_norms = np.ones(len(query_rows), dtype) if single else _squared_norms(query_rows)
-    cost = np.empty((len(terms), len(query_rows)), dtype)
-
-    def work(start: int, end: int) -> None:
-        ids, block = terms[start:end], cost[start:end]
-        rows = np.ascontiguousarray(np.take(embeddings, ids, axis=0), dtype=dtype)
-        np.matmul(rows, query_rows.T, out=block)
-        check_rows(ids, block[:, :1])  # NaN and inf in a row show in each of its products
-        row_norms = np.ones(len(rows), dtype) if single else _squared_norms(rows)
-        kernels.costs_from_products(block, n, query_norms, row_norms, query.term_ids, ids, query_rows, rows, CLOSE_COST)
-
-    run(work, _blocks(len(terms)), n_threads)
-    return cost
+    return _tables(query, terms, embeddings, dtype, n_threads, None, ground_cost)[0]
 
 
-def kernel_table(cost: NDArray[np.floating], n: int, epsilon: float, n_threads: int) -> NDArray[np.floating]:
+def cost_and_kernel_tables(
+    query: WeightedBag,
+    terms: NDArray[np.int32],
+    embeddings: NDArray[np.float32],
+    dtype: np.dtype[np.floating],
+    n_threads: int,
+    epsilon: float,
+    ground_cost: str = "euclidean",
+) -> tuple[Table, Table]:
+    """`cost_table` and `kernel_table` in one pass."""
+    return _tables(query, terms, embeddings, dtype, n_threads, epsilon, ground_cost)
+
+
+def kernel_table(cost: Table, n: int, epsilon: float, n_threads: int) -> Table:
     """exp(-cost / epsilon), (k, width), 0 from column n on."""
-    kernel = np.empty_like(cost)
-
-    def work(start: int, end: int) -> None:
-        block = kernel[start:end]
-        np.multiply(cost[start:end], cost.dtype.type(-1 / epsilon), out=block)
-        np.exp(block, out=block)
-        block[:, n:] = 0
-
-    run(work, _blocks(len(cost)), n_threads)
+    kernel = _aligned(len(cost), cost.shape[1], cost.dtype)
+    together(partial(kernels.fill_kernel, np.zeros(1, np.int64), cost, n, -1 / epsilon, kernel), n_threads)
     return kernel
 
 
-def _squared_norms(rows: NDArray[np.floating]) -> NDArray[np.floating]:
-    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+def _tables(
+    query: WeightedBag,
+    terms: NDArray[np.int32],
+    embeddings: NDArray[np.float32],
+    dtype: np.dtype[np.floating],
+    n_threads: int,
+    epsilon: float | None,
+    ground_cost: str,
+) -> tuple[Table, Table]:
+    """Both tables; the kernel's is without a row where there is no epsilon."""
+    n, n_terms = len(query), len(terms)
+    query_rows = np.zeros((width(n), embeddings.shape[1]), dtype)
+    query_rows[:n] = np.asarray(embeddings[query.term_ids])
+    norms = np.ones(len(query_rows), dtype) if dtype == np.float32 else np.einsum("ij,ij->i", query_rows, query_rows)
+    words = products.panel(query_rows)
+    cost = _aligned(n_terms + products.N_TERMS, len(query_rows), dtype)
+    kernel = _aligned(n_terms if epsilon else 0, len(query_rows), dtype)
+    scale = -1 / epsilon if epsilon else 0.0
+    unsound = np.full(1, -1)
+    in_place = embeddings.dtype == np.float32 and embeddings.flags.c_contiguous
+    step = max(n_terms, 1) if in_place else COPIED_TERMS
+    for first in range(0, n_terms, step):
+        ids = terms[first : first + step]
+        padded = np.concatenate([ids, np.full(2 * products.N_TERMS, ids[-1], np.int32)])
+        if in_place:
+            rows, row_ids = np.asarray(embeddings), padded
+        else:
+            rows = np.ascontiguousarray(np.take(embeddings, ids, axis=0), dtype=np.float32)
+            row_ids = np.arange(len(padded), dtype=np.int32).clip(max=len(ids) - 1)
+        rows = rows.view()
+        rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
+        work = partial(
+            kernels.fill_tables, np.zeros(1, np.int64), rows, row_ids, padded, len(ids), words, query_rows[:n],
+            query.term_ids, norms, CLOSE_COST, ground_cost == "euclidean", scale, cost[first:], kernel[first:], unsound,
+        )  # fmt: skip
+        together(work, n_threads)
+        if unsound[0] >= 0:
+            check_rows(ids[unsound], np.full((1, 1), np.nan))
+    return cost[:n_terms], kernel
+
+
+def _aligned(n_rows: int, n_columns: int, dtype: np.dtype[np.floating]) -> Table:
+    """A table without values that begins with a cache line: a register that lies across two takes twice as long."""
+    n_bytes = n_rows * n_columns * dtype.itemsize
+    room = rooms.room(n_bytes + REGISTER_BYTES)
+    start = -room.ctypes.data % REGISTER_BYTES
+    return room[start : start + n_bytes].view(dtype).reshape(n_rows, n_columns)

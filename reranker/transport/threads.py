@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
 from threadpoolctl import ThreadpoolController
@@ -65,14 +65,57 @@ def one_blas_thread() -> Iterator[None]:
         _blas_limit.leave()
 
 
+class _Helpers:
+    """Threads that wait for work, shared by all callers: to start one takes longer than many a call."""
+
+    # More callers at once than this find no helper, and work alone.
+    MOST = 64
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Also after a fork: the threads of the parent are not in the child."""
+        self._pool = ThreadPoolExecutor(self.MOST, thread_name_prefix="transport")
+
+    def submit(self, work: Callable[[], None]) -> Future[None]:
+        return self._pool.submit(work)
+
+
+_helpers = _Helpers()
+os.register_at_fork(after_in_child=_helpers.reset)
+
+
+def together(work: Callable[[], None], n_threads: int) -> None:
+    """Calls `work()` on at most `n_threads` threads at once, the caller's among them; the first error is raised.
+
+    The calls share out the work among themselves, and what is left when one begins may be nothing: a helper that has
+    not begun when the caller is done is not waited for.
+    """
+    helpers = [_helpers.submit(work) for _ in range(n_threads - 1)]
+    try:
+        work()
+    finally:
+        begun = [helper for helper in helpers if not helper.cancel()]
+        wait(begun)
+    for helper in begun:
+        helper.result()
+
+
 def run(work: Callable[[int, int], None], pieces: Iterable[tuple[int, int]], n_threads: int) -> None:
     """Calls `work(start, end)` for every piece, on at most `n_threads` threads; the first error is raised."""
-    pieces = list(pieces)
-    if n_threads == 1 or len(pieces) < 2:
-        for start, end in pieces:
-            work(start, end)
-        return
-    # A pool of its own for each call (0.1 ms): a shared one would not survive a fork.
-    with ThreadPoolExecutor(min(n_threads, len(pieces))) as pool:
-        for future in [pool.submit(work, start, end) for start, end in pieces]:
-            future.result()
+    left = list(pieces)[::-1]
+
+    def take() -> None:
+        while left:
+            try:
+                piece = left.pop()
+            except IndexError:  # another thread took the last
+                return
+            try:
+                work(*piece)
+            except BaseException:
+                left.clear()
+                raise
+
+    together(take, min(n_threads, len(left)))

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import peers, rerank, sweep
+from benchmarks import nearest, peers, rerank, sweep
 from benchmarks.timing import in_turn
 from benchmarks.workload import clustered_embeddings, synthetic
 
@@ -66,6 +66,24 @@ def test_sides_run_in_turn():
 def test_the_sweep_in_c_and_ours_agree():
     """`compare` refuses to time two sides that differ."""
     assert len(sweep.compare(rounds=1)) == len(sweep.SIZES)
+
+
+def test_the_nearest_are_compared_with_solving_all(work):
+    (exact,) = nearest.compare_exact([work], 1, rounds=1)
+    assert exact["same_top"]
+    assert 0.5 <= exact["share_solved"] <= 1  # ten of the twenty at least
+    assert exact["speed_up"] == pytest.approx(
+        exact["times"]["all"]["median_ms"] / exact["times"]["pruned"]["median_ms"], abs=0.01
+    )
+    iterated = nearest.compare_iterated([work], 1, rounds=1)
+    assert [one["method"] for one in iterated] == ["sinkhorn", "relaxed", "auto"]
+    assert all(one["same_top"] and one["same_top_after_race"] for one in iterated)
+
+
+def test_another_top_is_seen():
+    every = np.array([0.3, 0.1, 0.2])
+    assert nearest._equally_near(every, np.array([1, 2]), 0)
+    assert not nearest._equally_near(every, np.array([1, 0]), 0.05)
 
 
 def test_a_run_prints_a_table_and_writes_its_results(tmp_path, capsys):

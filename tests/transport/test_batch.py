@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.transport import METHODS, Parameters, batch, distances, methods, threads
-from reranker.transport.threads import one_blas_thread, run
+from reranker.transport.threads import one_blas_thread, run, together
 from tests.transport.conftest import bag
 
 EVERY_KERNEL = [
@@ -76,7 +76,7 @@ def test_chunks_hold_no_more_terms_than_allowed_and_every_word_once(documents, m
 
 def test_pieces_hold_every_candidate_once_and_about_the_same_number_of_words(random_bag):
     bags = WeightedBags.join([random_bag(1 + 13 * (k % 9)) for k in range(200)])
-    pieces = batch._pieces(bags.offsets, 2)
+    pieces = batch.pieces(bags.offsets, np.arange(200), 2)
     assert [start for start, _ in pieces[1:]] == [end for _, end in pieces[:-1]]
     assert (pieces[0][0], pieces[-1][1]) == (0, 200)
     words = [bags.offsets[end] - bags.offsets[start] for start, end in pieces]
@@ -108,6 +108,24 @@ def test_an_error_in_a_thread_reaches_the_caller():
 
     with pytest.raises(ZeroDivisionError):
         run(work, [(0, 1), (1, 2)], 2)
+
+
+def test_the_caller_works_too_and_does_not_wait_for_helpers_that_have_nothing_to_do():
+    seen, begun = set(), threading.Event()
+
+    def blocked():
+        begun.wait(30)
+
+    with ThreadPoolExecutor(1) as one:
+        helpers, threads._helpers = threads._helpers, threads._Helpers()
+        threads._helpers._pool = one
+        try:
+            one.submit(blocked)  # the only helper is busy with another's work
+            together(lambda: seen.add(threading.get_ident()), 2)
+        finally:
+            begun.set()
+            threads._helpers = helpers
+    assert seen == {threading.get_ident()}
 
 
 def n_blas_threads():
@@ -189,11 +207,15 @@ def test_what_comes_in_is_not_changed(table, documents):
 def test_after_the_warm_up_no_kernel_is_compiled():
     """In a process of its own, where no other test has compiled anything."""
     program = """
+import sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from reranker.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, Parameters, distances, kernels, warm_up
-every = [kernel for kernel in vars(kernels).values() if isinstance(kernel, Dispatcher)]
+from reranker.transport import METHODS, Parameters, batch, distances, mean_embeddings, nbow_kernels
+from reranker.transport import nearest_documents, warm_up
+from reranker.transport.cost_cache import CostCache
+modules = [module for name, module in sys.modules.items() if name.startswith("reranker.transport.")]
+every = {value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
 warm_up()
 before = [len(kernel.signatures) for kernel in every]
 table = np.eye(40, dtype=np.float32)
@@ -201,7 +223,12 @@ bag = WeightedBag(np.arange(40, dtype=np.int32), np.full(40, 1 / 40))
 for method in METHODS:
     for epsilon in (0.1, 0.02, 0.001):
         for tau in (None, 0.0, 0.3):
-            distances(bag, WeightedBags.join([bag] * 3), table, method, Parameters(epsilon, 3, tau), n_threads=2)
+            bags, parameters, cache = WeightedBags.join([bag] * 3), Parameters(epsilon, 3, tau), CostCache()
+            distances(bag, bags, table, method, parameters, n_threads=2, cost_cache=cache)
+            distances(bag, bags, table, method, parameters, n_threads=2, cost_cache=cache)
+            nearest_documents(bag, bags, table, 1, method, parameters, offsets=np.zeros(3))
+            nearest_documents(bag, bags, table, 1, method, Parameters(epsilon, cost="cosine"))
+mean_embeddings(bags, table)
 assert sum(before) >= 7
 assert [len(kernel.signatures) for kernel in every] == before
 """

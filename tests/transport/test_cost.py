@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from reranker.bags import WeightedBags
-from reranker.transport import distances
+from reranker.errors import BadEmbeddings
+from reranker.transport import Parameters, distances, tables
 from reranker.transport.cost import ground_cost
 from reranker.transport.tables import cost_table
 from tests.transport.conftest import bag, exact_cost
@@ -13,9 +14,55 @@ def test_the_cost_is_the_chord_between_two_vectors(circle):
     np.testing.assert_allclose(cost, [[0, 1, 2**0.5, 2], [2**0.5, 2 * np.sin(np.radians(15)), 0, 2**0.5]], atol=1e-6)
 
 
+def test_the_cosine_cost_is_one_less_the_cosine(circle, implementation):
+    expected = [[0, 0.5, 1, 2], [1, 1 - np.cos(np.radians(30)), 0, 1]]
+    cost = ground_cost(np.array([0, 2]), np.array([0, 1, 2, 3]), circle, "cosine")
+    np.testing.assert_allclose(cost, expected, atol=1e-6)
+    found = distances(
+        bag([0], [1.0]),
+        WeightedBags.join([bag([k], [1.0]) for k in range(4)]),
+        circle,
+        "emd",
+        Parameters(cost="cosine"),
+        implementation=implementation,
+    )
+    np.testing.assert_allclose(found.values, expected[0], atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_table_of_costs_is_the_cost_by_definition(table, random_bag, dtype):
-    query, document = random_bag(37), random_bag(300)
+@pytest.mark.parametrize("n", [1, 17, 100])
+def test_the_table_of_cosine_costs_is_the_cost_by_definition(table, random_bag, dtype, n):
+    query, document = random_bag(n), random_bag(300)
+    cost = cost_table(query, document.term_ids, table, np.dtype(dtype), 2, "cosine")[:, : len(query)].T
+    tolerance = 1e-6 if dtype == np.float32 else 1e-14
+    np.testing.assert_allclose(cost, exact_cost(query, document, table) ** 2 / 2, atol=tolerance)
+    assert (cost[query.term_ids[:, None] == document.term_ids] == 0).all()
+
+
+def test_near_vectors_have_a_cosine_cost_as_exact_as_far_ones(implementation):
+    """1 - g in float32 is a multiple of 6e-8; of two vectors 3e-4 apart it is 4.5e-8."""
+    random = np.random.default_rng(3)
+    x = random.standard_normal(300)
+    rows = np.array([x, x + 3e-4 * random.standard_normal(300) * np.linalg.norm(x) / 300**0.5])
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    expected = np.sum((rows[0].astype(np.float64) - rows[1].astype(np.float64)) ** 2) / 2
+    for method in ("rwmd", "sinkhorn"):
+        found = distances(
+            bag([0], [1.0]),
+            WeightedBags.join([bag([1], [1.0])]),
+            rows,
+            method,
+            Parameters(cost="cosine"),
+            implementation=implementation,
+        )
+        np.testing.assert_allclose(found.values, [expected], rtol=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 16, 17, 37, 64, 100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_table_of_costs_is_the_cost_by_definition(table, random_bag, dtype, n):
+    """Query words fill one register, several, or a part of one."""
+    query, document = random_bag(n), random_bag(300)
     cost = cost_table(query, document.term_ids, table, np.dtype(dtype), 1)[:, : len(query)].T
     tolerance = 2e-6 if dtype == np.float32 else 1e-14
     np.testing.assert_allclose(cost, exact_cost(query, document, table), atol=tolerance)
@@ -48,3 +95,33 @@ def test_equal_vectors_under_two_ids_cost_nothing(circle, implementation):
         bag([5], [1.0]), WeightedBags.join([bag([6], [1.0])]), circle, "rwmd", implementation=implementation
     )
     assert found.values[0] == 0.0
+
+
+@pytest.mark.parametrize("kind", ["half precision", "every second row", "columns first"])
+def test_embeddings_that_cannot_be_read_in_place_are_copied(table, random_bag, kind, monkeypatch):
+    monkeypatch.setattr(tables, "COPIED_TERMS", 100)
+    query, document = random_bag(9), random_bag(250)
+    twice = np.repeat(table, 2, axis=0)
+    given = {"half precision": table.astype(np.float16), "every second row": twice[::2]}.get(
+        kind, np.asfortranarray(table)
+    )
+    cost = cost_table(query, document.term_ids, given, np.dtype(np.float64), 2)[:, : len(query)].T
+    tolerance = 2e-3 if kind == "half precision" else 1e-14
+    np.testing.assert_allclose(cost, exact_cost(query, document, table), atol=tolerance)
+
+
+def test_the_kernel_made_with_the_cost_is_that_made_from_it(table, random_bag):
+    query, document = random_bag(37), random_bag(300)
+    cost, kernel = tables.cost_and_kernel_tables(query, document.term_ids, table, np.dtype(np.float32), 2, 0.05)
+    np.testing.assert_array_equal(kernel, tables.kernel_table(cost, len(query), 0.05, 1))
+    np.testing.assert_allclose(kernel[:, :37], np.exp(-exact_cost(query, document, table).T / 0.05), rtol=5e-5)
+    assert not kernel[:, 37:].any()
+
+
+def test_an_embedding_that_is_not_finite_is_found_wherever_it_is(table, random_bag):
+    for place in (0, 5, 299):
+        document = bag(list(range(100, 400)), [1 / 300] * 300)
+        broken = table.copy()
+        broken[100 + place, 7] = np.inf
+        with pytest.raises(BadEmbeddings, match=f"term {100 + place} "):
+            cost_table(bag([0, 1], [0.5, 0.5]), document.term_ids, broken, np.dtype(np.float32), 2)

@@ -1,18 +1,11 @@
 import numpy as np
+import ot
 import pytest
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.errors import BadEmbeddings, BadInput, EmptyQuery
-from reranker.transport import (
-    AUTO_MAX_RELAXED_WORDS,
-    AUTO_SINKHORN_SHARE,
-    METHODS,
-    Parameters,
-    check_method,
-    distances,
-    transport,
-)
-from tests.transport.conftest import bag
+from reranker.transport import METHODS, Parameters, check_method, distances, transport
+from tests.transport.conftest import bag, exact_cost
 
 
 @pytest.fixture
@@ -20,37 +13,48 @@ def pair():
     return bag([0, 1], [0.5, 0.5]), WeightedBags.join([bag([2, 3], [0.5, 0.5]), bag([1], [1.0])])
 
 
-def test_auto_is_the_stated_mean_of_the_nearest_words_and_sinkhorn(table, random_bag, implementation):
-    query, documents = random_bag(9), WeightedBags.join([random_bag(12), random_bag(40), bag([], [])])
-    found = distances(query, documents, table, "auto", implementation=implementation)
-    nearest = distances(query, documents, table, "relaxed", Parameters(tau=0.0), implementation=implementation)
-    sinkhorn = distances(query, documents, table, "sinkhorn", implementation=implementation)
-    expected = (1 - AUTO_SINKHORN_SHARE) * nearest.values + AUTO_SINKHORN_SHARE * sinkhorn.values
-    np.testing.assert_allclose(found.values, expected, rtol=1e-6)
+def rule(query, document, table, cost):
+    """The rule of docs/methods.md by its formula, the balanced plan from POT."""
+    a, b, kernel = query.weights, document.weights, np.exp(-cost / 0.1)
+    nearest = a @ ((kernel * cost) @ b / (kernel @ b))
+    plan = ot.sinkhorn(a, b, cost, 0.1, numItermax=50, stopThr=0, warn=False)
+    x, y = a @ table[query.term_ids].astype(np.float64), b @ table[document.term_ids].astype(np.float64)
+    nbow = 1 - x @ y / np.linalg.norm(x) / np.linalg.norm(y)
+    return 0.45 * nearest + 0.35 * (plan * cost).sum() + 0.20 * nbow
+
+
+@pytest.mark.parametrize("n_words", [1, 3, 8, 9, 40])
+def test_auto_is_the_stated_rule_at_every_length(table, random_bag, implementation, n_words):
+    query, documents = random_bag(n_words), [random_bag(12), random_bag(40)]
+    found = distances(query, WeightedBags.join([*documents, bag([], [])]), table, "auto", implementation=implementation)
+    expected = [rule(query, document, table, exact_cost(query, document, table) ** 2 / 2) for document in documents]
+    np.testing.assert_allclose(found.values, [*expected, np.inf], atol=1e-6)
     assert found.method == "auto"
-    np.testing.assert_array_equal(found.converged, sinkhorn.converged)
+    sinkhorn = distances(
+        query, WeightedBags.join(documents), table, "sinkhorn", Parameters(cost="cosine"), implementation=implementation
+    )
+    np.testing.assert_allclose(found.marginal_error[:2], sinkhorn.marginal_error)
 
 
-def test_auto_is_relaxed_alone_for_a_short_query(table, random_bag):
-    documents = WeightedBags.join([random_bag(12), random_bag(40)])
-    short, longer = random_bag(AUTO_MAX_RELAXED_WORDS), random_bag(AUTO_MAX_RELAXED_WORDS + 1)
-    found = distances(short, documents, table, "auto")
-    np.testing.assert_array_equal(found.values, distances(short, documents, table, "relaxed").values)
-    assert found.method == transport(short, documents[0], table, "auto").method == "relaxed"
-    assert distances(longer, documents, table, "auto").method == "auto"
-    assert transport(longer, documents[0], table, "auto").method == "auto"
+def test_auto_takes_another_cost_where_it_is_asked_for(table, random_bag, implementation):
+    query, document = random_bag(9), random_bag(40)
+    found = distances(
+        query, WeightedBags.join([document]), table, "auto", Parameters(cost="euclidean"), implementation=implementation
+    )
+    expected = rule(query, document, table, exact_cost(query, document, table))
+    np.testing.assert_allclose(found.values, [expected], atol=1e-6)
 
 
-def test_words_without_weight_do_not_make_a_query_long(table, random_bag):
-    ids = list(range(AUTO_MAX_RELAXED_WORDS + 3))
-    weights = [1 / AUTO_MAX_RELAXED_WORDS] * AUTO_MAX_RELAXED_WORDS + [0.0] * 3
-    assert distances(bag(ids, weights), WeightedBags.join([random_bag(5)]), table, "auto").method == "relaxed"
-
-
-def test_auto_of_single_words_is_their_cost(circle):
-    # One word each: both parts have but one plan. 0° to 60° is a chord of 1.
+def test_auto_of_single_words_is_their_cosine_cost(circle):
+    # One word each: both plans are the only one, and the means are the words. 1 - cos 60° = 0.5.
     found = distances(bag([0], [1.0]), WeightedBags.join([bag([1], [1.0])]), circle, "auto")
-    assert found.values == pytest.approx([1.0], abs=1e-6)
+    assert found.values == pytest.approx([0.5], abs=1e-6)
+
+
+@pytest.mark.parametrize("wrong", ["Cosine", "", "manhattan"])
+def test_an_unknown_ground_cost_is_refused(wrong):
+    with pytest.raises(BadInput, match="give 'euclidean' or 'cosine', or leave it out"):
+        Parameters(cost=wrong)
 
 
 @pytest.mark.parametrize("method", METHODS)

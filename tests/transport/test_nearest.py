@@ -1,126 +1,248 @@
-"""Prefetch and prune finds what solving all of them finds."""
+"""The nearest k are those of solving all, and few others are solved."""
 
 import sys
 
 import numpy as np
+import ot
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reranker.bags import WeightedBag, WeightedBags
-from reranker.errors import BadInput, EmptyQuery
-from reranker.transport import distances, nearest_by_emd
-from tests.transport.conftest import bag
+from reranker.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
+from reranker.transport import METHODS, Parameters, batch, distances, exact, nearest_documents
+from tests.transport.conftest import bag, exact_cost
+
+PRUNED = ("emd", "sinkhorn", "relaxed", "auto")
+NOTHING = WeightedBag(np.empty(0, np.int32), np.empty(0))
 
 
-def best_of_all(query, documents, table, k):
-    values = distances(query, documents, table, "emd").values
+def best_of_all(query, documents, table, k, method="emd", parameters=Parameters()):
+    values = distances(query, documents, table, method, parameters).values
     order = np.argsort(values, kind="stable")[:k]
     return order, values[order]
 
 
 @pytest.fixture
 def documents(random_bag):
-    nothing = WeightedBag(np.empty(0, np.int32), np.empty(0))
-    return WeightedBags.join([random_bag(1 + 7 * (k % 13)) for k in range(60)] + [nothing] + [random_bag(90)])
+    return WeightedBags.join([random_bag(1 + 7 * (k % 13)) for k in range(240)] + [NOTHING] + [random_bag(90)])
+
+
+@pytest.fixture
+def solved(monkeypatch):
+    """How many exact transports were solved, counted where they are."""
+    counted = []
+    solve = exact.distances
+
+    def count(query, candidates, *arguments, **keywords):
+        counted.extend(range(len(candidates)))
+        return solve(query, candidates, *arguments, **keywords)
+
+    monkeypatch.setattr(exact, "distances", count)
+    return counted
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize(("k", "prefetch"), [(1, None), (5, None), (5, 1), (5, 40), (62, None), (1000, None)])
-def test_the_nearest_are_those_of_solving_all(table, random_bag, documents, k, prefetch, n_threads):
+@pytest.mark.parametrize("k", [1, 5, 240, 241, 242, 1000])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_nearest_are_those_of_solving_all(table, random_bag, documents, k, method, n_threads):
     query = random_bag(19)
-    order, values = best_of_all(query, documents, table, k)
-    found = nearest_by_emd(query, documents, table, k, prefetch, n_threads)
+    order, values = best_of_all(query, documents, table, k, method)
+    found = nearest_documents(query, documents, table, k, method, n_threads=n_threads)
     np.testing.assert_array_equal(found.order, order)
-    np.testing.assert_array_equal(found.values, values)
+    np.testing.assert_array_equal(found.distances.values, values)
+    assert found.raced is False
 
 
-def test_what_cannot_be_among_the_nearest_is_not_solved(circle):
-    """One word against one word: bound and distance are the same, so the nearest takes one solve of seven."""
-    documents = WeightedBags.join([bag([k], [1.0]) for k in (3, 4, 2, 1, 3, 4)])
-    found = nearest_by_emd(bag([0], [1.0]), documents, circle, k=1)
-    assert found.order.tolist() == [3]  # the chord of 60° is 1
-    np.testing.assert_allclose(found.values, [1.0], rtol=1e-6)
-    assert found.n_solved == 1
+@pytest.mark.parametrize("method", ["sinkhorn", "relaxed", "auto"])
+@pytest.mark.parametrize("parameters", [Parameters(0.02), Parameters(0.001, 5), Parameters(1.0, 1), Parameters(tau=0)])
+def test_they_are_at_every_precision_and_after_one_iteration(table, random_bag, documents, method, parameters):
+    query = random_bag(19)
+    everything = distances(query, documents, table, method, parameters)
+    order = np.argsort(everything.values, kind="stable")[:4]
+    found = nearest_documents(query, documents, table, 4, method, parameters)
+    np.testing.assert_array_equal(found.order, order)
+    np.testing.assert_array_equal(found.distances.values, everything.values[order])
+    np.testing.assert_array_equal(found.distances.marginal_error, everything.marginal_error[order])
+    np.testing.assert_array_equal(found.distances.converged, everything.converged[order])
+    assert (found.distances.precision, found.distances.method) == (everything.precision, everything.method)
 
 
-def test_few_of_many_are_solved_where_topics_differ(random_bag):
-    """300 documents, of which 12 are of the query's half of the circle of words."""
+@pytest.mark.parametrize("method", PRUNED)
+def test_they_are_where_tables_do_not_fit_together(table, random_bag, documents, method, monkeypatch):
+    monkeypatch.setattr(batch, "TABLE_BYTES", 60_000)
+    query = random_bag(19)
+    order, values = best_of_all(query, documents, table, 5, method)
+    found = nearest_documents(query, documents, table, 5, method)
+    np.testing.assert_array_equal(found.order, order)
+    np.testing.assert_array_equal(found.distances.values, values)
+
+
+def test_exact_distances_are_those_of_pot(table, random_bag, documents):
+    query = random_bag(19)
+    every = [ot.emd2(query.weights, documents[k].weights, exact_cost(query, documents[k], table)) for k in range(240)]
+    found = nearest_documents(query, documents, table, 7, "emd")
+    np.testing.assert_allclose(found.distances.values, np.sort(every)[:7], atol=1e-9)
+
+
+@pytest.mark.parametrize("cost", ["euclidean", "cosine"])
+@pytest.mark.parametrize("method", PRUNED)
+@pytest.mark.parametrize("size", [1e-3, 0.1, 100.0])
+def test_offsets_are_added_before_the_nearest_are_chosen(table, random_bag, documents, method, cost, size):
+    query, parameters = random_bag(19), Parameters(n_iterations=5, cost=cost)
+    offsets = size * np.random.default_rng(2).standard_normal(len(documents))
+    values = distances(query, documents, table, method, parameters).values
+    order = np.argsort(values + offsets, kind="stable")[:9]
+    found = nearest_documents(query, documents, table, 9, method, parameters, offsets=offsets)
+    np.testing.assert_array_equal(found.order, order)
+    np.testing.assert_array_equal(found.distances.values, values[order])
+
+
+@pytest.mark.parametrize("method", ["sinkhorn", "relaxed", "auto"])
+def test_a_race_orders_with_offsets(table, random_bag, documents, method):
+    """One candidate that is far away but for its offset wins, and those that lose stand behind it."""
+    query, offsets = random_bag(19), np.zeros(len(documents))
+    offsets[77] = -3.0
+    offsets[5] = 3.0
+    found = nearest_documents(query, documents, table, len(documents), method, offsets=offsets, race=True)
+    assert found.raced
+    assert found.order[0] == 77
+    known = found.order[np.isfinite(found.distances.values)]
+    assert known[-1] == 5
+    ranked = found.distances.values + offsets[found.order]
+    assert (np.diff(ranked[: len(known)]) >= 0).all()
+
+
+def test_an_offset_that_all_have_changes_no_race(table, random_bag, documents):
+    """Those that lose stand behind the finalists with their few iterations too, some of which left them nearer."""
+    query = random_bag(19)
+    plain = nearest_documents(query, documents, table, len(documents), "sinkhorn", race=True)
+    moved = np.full(len(documents), -4.0)
+    found = nearest_documents(query, documents, table, len(documents), "sinkhorn", offsets=moved, race=True)
+    np.testing.assert_array_equal(found.order, plain.order)
+    np.testing.assert_allclose(found.distances.values, plain.distances.values, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "message"),
+    [(np.zeros(3), "offsets are of shape"), (np.full(242, np.nan), "an offset is nan"), (np.full(242, np.inf), "inf")],
+)
+def test_offsets_that_cannot_be_added_are_refused(table, random_bag, documents, offsets, message):
+    with pytest.raises(BadInput, match=message):
+        nearest_documents(random_bag(3), documents, table, 2, offsets=offsets)
+
+
+@pytest.mark.parametrize("method", PRUNED)
+def test_what_cannot_be_among_the_nearest_is_not_solved(circle, method):
+    """One word against one word: bound and distance are the same, so beyond the first look nothing is solved but
+    the nearest: of 700 documents the 100 at 60° are the nearest, and the rest at 90° or more."""
+    documents = WeightedBags.join([bag([k], [1.0]) for k in (3, 4, 2, 1, 3, 4, 2)] * 100)
+    found = nearest_documents(bag([0], [1.0]), documents, circle, 1, method)
+    assert found.order.tolist() == [3]
+    expected = 0.5 if method == "auto" else 1.0  # 1 - cos 60°; the chord of 60°
+    np.testing.assert_allclose(found.distances.values, [expected], rtol=1e-6)
+    assert found.n_solved <= 192
+
+
+def test_the_solves_that_are_said_are_those_that_were_done(table, random_bag, documents, solved):
+    found = nearest_documents(random_bag(19), documents, table, 5, "emd")
+    assert found.n_solved == len(solved) < 40
+
+
+def test_few_exact_transports_are_solved_where_the_nearest_words_tell_little():
+    """Texts of the same topics: most have an `rwmd` under the tenth `emd`, and a dual bound above it."""
     random = np.random.default_rng(4)
-    rows = random.standard_normal((400, 30)) + 3 * np.where(np.arange(400)[:, None] < 200, 1, -1)
+    rows = random.standard_normal((500, 30)) + 1.5 * random.standard_normal((10, 30))[np.arange(500) % 10]
     table = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-    near = [bag(random.choice(200, 9, replace=False).tolist(), [1 / 9] * 9) for _ in range(12)]
-    far = [bag((200 + random.choice(200, 9, replace=False)).tolist(), [1 / 9] * 9) for _ in range(288)]
-    documents = WeightedBags.join(far + near)
-    found = nearest_by_emd(near[0], documents, table, k=10)
-    assert found.n_solved <= 20
-    np.testing.assert_array_equal(found.order, best_of_all(near[0], documents, table, 10)[0])
+    bags = [bag(random.choice(500, 40, replace=False).tolist(), random.dirichlet(np.ones(40))) for _ in range(300)]
+    query, documents = bags[0], WeightedBags.join(bags[1:])
+    order, values = best_of_all(query, documents, table, 10)
+    by_nearest_words = distances(query, documents, table, "rwmd", implementation="reference").values <= values[-1]
+    found = nearest_documents(query, documents, table, 10, "emd")
+    np.testing.assert_array_equal(found.order, order)
+    assert found.n_solved < by_nearest_words.sum() / 3
 
 
 def test_ties_stand_in_the_order_of_the_candidates(circle):
     """Terms 5 and 6 are one vector; the third of the three equal ones is left out."""
     documents = WeightedBags.join([bag([3], [1.0]), bag([6], [1.0]), bag([5], [1.0]), bag([6], [1.0])])
-    found = nearest_by_emd(bag([0], [1.0]), documents, circle, k=2)
+    found = nearest_documents(bag([0], [1.0]), documents, circle, 2, "emd")
     assert found.order.tolist() == [1, 2]
-    assert found.values[0] == found.values[1]
+    assert found.distances.values[0] == found.distances.values[1]
 
 
 _numbers = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
 
 
-@settings(max_examples=80, deadline=None)
-@given(_numbers, st.lists(_numbers, min_size=1, max_size=12), st.integers(1, 6))
-def test_the_nearest_are_those_of_solving_all_however_many_are_equal(query, documents, k):
+@settings(max_examples=120, deadline=None)
+@given(_numbers, st.lists(_numbers, min_size=1, max_size=12), st.integers(1, 6), st.sampled_from(PRUNED))
+def test_the_nearest_are_those_of_solving_all_however_many_are_equal(query, documents, k, method):
     """On a circle of seven terms, two of them equal, most distances come several times."""
     angles = np.radians((0, 60, 90, 180, 240, 300, 300))
     circle = np.column_stack([np.cos(angles), np.sin(angles)]).astype(np.float32)
     bags = WeightedBags.join([bag(terms, [1 / len(terms)] * len(terms)) for terms in documents])
     asked = bag(query, [1 / len(query)] * len(query))
-    order, values = best_of_all(asked, bags, circle, k)
-    found = nearest_by_emd(asked, bags, circle, k)
+    order, values = best_of_all(asked, bags, circle, k, method)
+    found = nearest_documents(asked, bags, circle, k, method)
     np.testing.assert_array_equal(found.order, order)
-    np.testing.assert_array_equal(found.values, values)
+    np.testing.assert_array_equal(found.distances.values, values)
 
 
-def test_rows_that_are_not_quite_of_norm_one_do_not_spoil_the_bound(random_bag, table):
+@pytest.mark.parametrize("method", PRUNED)
+def test_rows_that_are_not_quite_of_norm_one_do_not_spoil_the_bound(random_bag, table, method):
     """Half precision: float32 costs, which take norms to be 1, would be off by some 1e-3."""
     coarse = table.astype(np.float16).astype(np.float32) * np.float32(1.004)
-    query, documents = random_bag(9), WeightedBags.join([random_bag(9) for _ in range(80)])
-    order, values = best_of_all(query, documents, coarse, 5)
-    found = nearest_by_emd(query, documents, coarse, 5)
+    query, documents = random_bag(9), WeightedBags.join([random_bag(9) for _ in range(200)])
+    order, values = best_of_all(query, documents, coarse, 5, method)
+    found = nearest_documents(query, documents, coarse, 5, method)
     np.testing.assert_array_equal(found.order, order)
-    np.testing.assert_array_equal(found.values, values)
+    np.testing.assert_array_equal(found.distances.values, values)
 
 
-def test_candidates_without_a_known_word_come_last(table, random_bag):
-    nothing = WeightedBag(np.empty(0, np.int32), np.empty(0))
-    found = nearest_by_emd(random_bag(3), WeightedBags.join([nothing, random_bag(4), nothing]), table, k=3)
+@pytest.mark.parametrize("method", METHODS)
+def test_candidates_without_a_known_word_come_last(table, random_bag, method):
+    documents = WeightedBags.join([NOTHING, random_bag(4), NOTHING])
+    found = nearest_documents(random_bag(3), documents, table, 3, method)
     assert found.order.tolist() == [1, 0, 2]
-    assert found.values[1:].tolist() == [np.inf, np.inf]
+    assert found.distances.values[1:].tolist() == [np.inf, np.inf]
+    assert found.distances.converged.all()
     assert found.n_solved == 1
 
 
-def test_no_candidates_give_nothing(table, random_bag):
-    found = nearest_by_emd(random_bag(3), WeightedBags.join([]), table)
-    assert found.order.shape == found.values.shape == (0,)
+@pytest.mark.parametrize("method", METHODS)
+def test_no_candidates_give_nothing(table, random_bag, method):
+    found = nearest_documents(random_bag(3), WeightedBags.join([]), table, 10, method)
+    assert found.order.shape == found.distances.values.shape == (0,)
 
 
-def test_without_numba_the_nearest_are_the_same(table, random_bag, documents, monkeypatch):
+@pytest.mark.parametrize("method", ["emd", "sinkhorn"])
+def test_without_numba_the_nearest_are_the_same(table, random_bag, documents, method, monkeypatch):
     query = random_bag(9)
-    expected = nearest_by_emd(query, documents, table, 4)
-    monkeypatch.delattr("reranker.transport.batch")
+    expected = nearest_documents(query, documents, table, 4, method)
+    for name in ("batch", "pruning", "races", "bounded_costs"):
+        monkeypatch.delattr(f"reranker.transport.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"reranker.transport.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "reranker.transport.batch", None)
-    found = nearest_by_emd(query, documents, table, 4)
+    found = nearest_documents(query, documents, table, 4, method, race=True)
     np.testing.assert_array_equal(found.order, expected.order)
-    np.testing.assert_array_equal(found.values, expected.values)
+    np.testing.assert_allclose(found.distances.values, expected.distances.values, atol=1e-5)
+    assert (found.n_solved, found.raced) == (241, False)
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"prefetch": 0}, {"n_threads": 0}])
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"n_threads": 0}])
 def test_numbers_below_one_are_refused(table, random_bag, documents, wrong):
-    with pytest.raises(BadInput, match="is 0; give 1 or more"):
-        nearest_by_emd(random_bag(3), documents, table, **wrong)
+    with pytest.raises(WrongParameter, match="is 0; give 1 or more"):
+        nearest_documents(random_bag(3), documents, table, **wrong)
 
 
-def test_an_empty_query_is_refused(table, documents):
+@pytest.mark.parametrize("method", PRUNED)
+def test_what_distances_refuse_is_refused(table, random_bag, documents, method):
     with pytest.raises(EmptyQuery):
-        nearest_by_emd(WeightedBag(np.empty(0, np.int32), np.empty(0)), documents, table)
+        nearest_documents(NOTHING, documents, table, 3, method)
+    with pytest.raises(BadInput, match="did you mean"):
+        nearest_documents(random_bag(3), documents, table, 3, method + "x")
+    broken = table.copy()
+    broken[int(documents.term_ids[-1])] = np.nan
+    query = bag([int(next(k for k in range(400) if k != documents.term_ids[-1]))], [1.0])
+    with pytest.raises(BadEmbeddings, match="not finite"):
+        nearest_documents(query, documents, broken, 3, method)

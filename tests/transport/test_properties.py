@@ -1,13 +1,15 @@
 """What must hold for any bags: POT and a log-domain loop agree, bounds hold, however odd the weights."""
 
 import numpy as np
+import ot
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from reranker.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, distances, nearest_by_emd
+from reranker.transport import Parameters, distances, nearest_documents
+from reranker.transport.bounded_costs import BoundedCosts
 from tests.transport.conftest import bag, exact_cost
 from tests.transport.test_sinkhorn import pot_distance
 
@@ -88,12 +90,38 @@ def test_rwmd_is_below_emd_and_emd_below_converged_sinkhorn(query, documents):
 
 
 @settings(max_examples=50, deadline=None)
-@given(_bags(), st.lists(_bags(), min_size=1, max_size=8), st.integers(1, 5))
-def test_the_nearest_by_emd_are_those_of_solving_all(query, documents, k):
+@given(
+    _bags(),
+    st.lists(_bags(), min_size=1, max_size=8),
+    st.integers(1, 5),
+    st.sampled_from(["emd", "sinkhorn", "relaxed", "auto"]),
+    st.sampled_from([0.001, 0.02, 0.1, 1.0]),
+    st.sampled_from([None, "euclidean", "cosine"]),
+    st.lists(st.floats(-2, 2) | st.just(0.0), min_size=8, max_size=8),
+)
+def test_the_nearest_are_those_of_solving_all(query, documents, k, method, epsilon, cost, offsets):
+    joined, parameters = WeightedBags.join(documents), Parameters(epsilon, 10, cost=cost)
+    values = distances(query, joined, TABLE, method, parameters).values
+    added = np.array(offsets[: len(documents)])
+    order = np.argsort(values + added, kind="stable")[:k]
+    found = nearest_documents(query, joined, TABLE, k, method, parameters, offsets=added)
+    np.testing.assert_array_equal(found.order, order)
+    np.testing.assert_array_equal(found.distances.values, values[order])
+
+
+@settings(max_examples=60, deadline=None)
+@given(_bags(), st.lists(_bags(), min_size=1, max_size=6))
+def test_the_dual_bound_is_below_emd_and_emd_below_converged_sinkhorn(query, documents):
+    """Sinkhorn by POT, in double, run until its plan has the weights to 1e-9."""
     joined = WeightedBags.join(documents)
-    values = distances(query, joined, TABLE, "emd").values
-    order = np.argsort(values, kind="stable")[:k]
-    np.testing.assert_array_equal(nearest_by_emd(query, joined, TABLE, k).order, order)
+    bounds = BoundedCosts(query, joined, TABLE, "float64").dual_bounds(np.arange(len(documents)))
+    for document, bound in zip(documents, bounds, strict=True):
+        cost = exact_cost(query, document, TABLE)
+        emd = ot.emd2(query.weights, document.weights, cost)
+        plan = ot.sinkhorn(query.weights, document.weights, cost, 0.2, numItermax=20_000, stopThr=1e-10, warn=False)
+        error = np.abs(plan.sum(axis=0) - document.weights).sum()
+        assert bound <= emd + 1e-12
+        assert emd <= (plan * cost).sum() + error + 1e-12
 
 
 @settings(max_examples=50, deadline=None)

@@ -1,0 +1,62 @@
+"""How the loops of this package are compiled: by Numba on first use, kept on disk, without the global interpreter lock.
+
+None is `parallel`: the threading layers of Numba break when several Python threads call them, and after a fork.
+Threads are in `threads.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+# Sums may be taken in any order, which vector registers need. Not "nnan" and "ninf": rows out of range must be noticed.
+_FASTMATH = {"reassoc", "contract", "nsz"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
+
+
+def _digest_of_sources() -> str:
+    """Tells the sources of this package from any others; empty where they are not files."""
+    digest = hashlib.sha256()
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    for source in sources:
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()[:16] if sources else ""
+
+
+_SOURCES = _digest_of_sources()
+
+
+def compiled(function: Function) -> Function:
+    """Compiles on first call; keeps the code on disk where some folder can be written."""
+    return cast(Function, _kept_on_disk(function) or numba.njit(function, **_OPTIONS))
+
+
+def _kept_on_disk(function: Callable[..., object]) -> object | None:
+    """The function with code that is kept on disk, or None where there is no place for it.
+
+    Numba takes kept code for its own as long as the file of the function is the same, whatever the functions that it
+    calls have become: after an update it would run code of the last version. So the name that it keeps code under is
+    made to tell all sources of the package. A Numba that keeps it under another keeps nothing.
+    """
+    name = function.__qualname__
+    function.__qualname__ = f"{name}_{_SOURCES}"
+    try:
+        dispatcher: Any = numba.njit(function, cache=True, **_OPTIONS)
+    except RuntimeError:  # no folder for the cache: a read-only container without a home
+        return None
+    finally:
+        function.__qualname__ = name
+    kept_as = getattr(getattr(getattr(dispatcher, "_cache", None), "_impl", None), "filename_base", "")
+    return dispatcher if _SOURCES and _SOURCES in kept_as else None
+
+
+def inlined(function: Function) -> Function:
+    """Becomes a part of the compiled function that calls it, and its arrays are not handed on: half the time of the
+    iteration at 30 query words."""
+    return cast(Function, numba.njit(function, inline="always", **_OPTIONS))

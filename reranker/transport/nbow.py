@@ -1,0 +1,118 @@
+"""Turns bags of words into mean embeddings, all in one compiled pass, and these into the distances of `nbow`."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.errors import WrongParameter
+from reranker.transport import reference
+from reranker.transport.problem import Distances, check_embeddings, check_rows, checked_candidates
+from reranker.transport.threads import together
+
+# Words whose embeddings are copied together, where they cannot be read as they are: 2 MB at 300 dimensions.
+COPIED_WORDS = 2048
+
+Places = NDArray[np.int64]
+
+
+def mean_embeddings(bags: WeightedBags, embeddings: NDArray[np.float32], n_threads: int = 1) -> NDArray[np.float32]:
+    """The weighted mean embedding of each bag, of length 1: (n_bags, dim) float32.
+
+    Row k is sum_j b_j y_j / ‖sum_j b_j y_j‖; 0 for a bag without a word and where the mean is 0. The product of two
+    rows is 1 - their distance by `nbow`.
+
+    Args:
+        bags: words of weight 0 are left out.
+        embeddings: (n_terms, dim) float32; may be a memory map.
+        n_threads: the most threads that may work; they give the same values bit for bit.
+
+    Raises:
+        BadInput: weights, term ids or embeddings break their contract.
+        WrongParameter: n_threads is below 1.
+
+    >>> table = np.array([[1, 0], [0, 1]], dtype=np.float32)
+    >>> both = WeightedBag(np.arange(2, dtype=np.int32), np.array([0.6, 0.4]))
+    >>> mean_embeddings(WeightedBags.join([both]), table).round(4)
+    array([[0.8321, 0.5547]], dtype=float32)
+    """
+    if n_threads < 1:
+        raise WrongParameter(f"n_threads is {n_threads}; give 1 or more")
+    check_embeddings(embeddings)
+    checked = checked_candidates(bags, len(embeddings))
+    return _means(checked, embeddings, np.arange(len(checked)), n_threads)
+
+
+def distances(
+    query: WeightedBag,
+    candidates: WeightedBags,
+    embeddings: NDArray[np.float32],
+    n_threads: int = 1,
+    places: Places | None = None,
+) -> Distances:
+    """1 - cosine of the mean embeddings, of the candidates at some places or all; takes checked bags."""
+    from reranker.transport import nbow_kernels
+
+    places = np.arange(len(candidates)) if places is None else places
+    values = np.full(len(places), np.inf)
+    one = WeightedBags.join([query])
+    query_mean = _means(one, embeddings, np.zeros(1, np.int64), 1)[0].astype(np.float64)
+    means = _means(candidates, embeddings, places, n_threads)
+    nbow_kernels.one_less_products(means, query_mean, candidates.offsets, places, values)
+    return Distances(values, "nbow", np.ones(len(places), np.bool_), np.zeros(len(places)), "float32")
+
+
+def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, n_threads: int) -> NDArray[np.float32]:
+    kernels = _kernels()
+    if kernels is None:
+        return reference.mean_embeddings(bags, embeddings, places)
+    means = np.empty((len(places), embeddings.shape[1]), np.float32)
+    offsets = bags.offsets.astype(np.int64, copy=False)
+    in_place = embeddings.dtype == np.float32 and embeddings.flags.c_contiguous
+    for part in [slice(0, len(places))] if in_place else _copied_together(offsets, places):
+        own, unsound = places[part], np.full(1, -1)
+        if in_place:
+            rows, row_ids = np.asarray(embeddings).view(), bags.term_ids.astype(np.int32, copy=False)
+        else:
+            rows, row_ids = _copied(bags, embeddings, own)
+        rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
+        work = partial(
+            kernels.fill_means, np.zeros(1, np.int64), rows, row_ids, bags.weights, offsets, own, means[part], unsound
+        )
+        together(work, min(n_threads, max(len(own), 1)))
+        if unsound[0] >= 0:
+            bag = bags[int(own[unsound[0]])]
+            check_rows(bag.term_ids, np.take(embeddings, bag.term_ids, axis=0))
+    return means
+
+
+def _copied_together(offsets: NDArray[np.int64], places: Places) -> list[slice]:
+    """Parts the places so that each part has about `COPIED_WORDS` words, or one bag."""
+    words = np.cumsum(np.diff(offsets)[places])
+    starts = np.flatnonzero(np.diff(words // COPIED_WORDS, prepend=-1)) if len(words) else np.zeros(0, np.int64)
+    ends = [*starts[1:].tolist(), len(places)]
+    return [slice(start, end) for start, end in zip(starts.tolist(), ends, strict=False)]
+
+
+def _copied(
+    bags: WeightedBags, embeddings: NDArray[np.float32], places: Places
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """The embeddings of the bags at some places, and which row each word of all bags has among them."""
+    of_words = np.concatenate([np.arange(bags.offsets[k], bags.offsets[k + 1]) for k in places]).astype(np.int64)
+    terms, row = np.unique(bags.term_ids[of_words], return_inverse=True)
+    row_ids = np.zeros(len(bags.term_ids), np.int32)
+    row_ids[of_words] = row
+    return np.ascontiguousarray(np.take(embeddings, terms, axis=0), dtype=np.float32), row_ids
+
+
+def _kernels() -> ModuleType | None:
+    """The compiled loops; None without Numba."""
+    try:
+        from reranker.transport import nbow_kernels
+    except ImportError:
+        return None
+    return nbow_kernels

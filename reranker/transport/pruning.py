@@ -1,0 +1,153 @@
+"""Finds the candidates of the k least distances, and solves few others: lower bounds tell which need no solving.
+
+A candidate is left out only where its bound is above the k-th least distance found. So all that are not solved are
+farther than the k nearest, and those that tie with the k-th are solved. Offsets (n_candidates,) are added to distances
+and bounds wherever these are compared; rounding keeps the order of sums with the same offset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.transport import exact
+from reranker.transport.batch import table_precision
+from reranker.transport.bounded_costs import BoundedCosts, Places
+from reranker.transport.cost_cache import CostCache
+from reranker.transport.methods import mixed, parts
+from reranker.transport.problem import FLOAT64_FROM_EPSILON, Distances, Parameters, at_places
+
+# Bounds of `emd` and the distances are computed in double from the same embeddings: sums that are off by some 1e-14.
+# Next to the gaps between candidates, some 1e-4, a margin that is far larger costs nothing.
+EXACT_MARGIN = 1e-7
+# Bound and distance come from the same costs. In float32 the rows of a plan sum to a to some 1e-6.
+MARGIN = {"float32": 1e-5, "float64": 1e-9}
+# Candidates whose dual bound is taken before the first exact solve, for each of the k.
+TIGHTENED_FIRST = 8
+# Candidates solved before the first look at the k-th least distance; twice as many before each of the next, since a
+# call costs as much as some ten solves, and bounds that leave most candidates in leave the next ones in as well.
+BLOCK = 64
+
+Vector = NDArray[np.float64]
+
+
+class _Least:
+    """The distances found so far, and the k-th least of them with their offsets."""
+
+    def __init__(self, offsets: Vector, k: int) -> None:
+        self._k, self._offsets = k, offsets
+        n_candidates = len(offsets)
+        nothing = np.full(n_candidates, np.inf), np.ones(n_candidates, dtype=np.bool_), np.zeros(n_candidates)
+        self.distances = Distances(nothing[0], "", nothing[1], nothing[2], "")
+        self.solved = np.zeros(n_candidates, dtype=np.bool_)
+
+    def add(self, places: Places, found: Distances) -> None:
+        """Takes the distances of the candidates at some places."""
+        everything = self.distances
+        everything.values[places] = found.values
+        everything.converged[places] = found.converged
+        everything.marginal_error[places] = found.marginal_error
+        self.distances = replace(everything, method=found.method, precision=found.precision)
+        self.solved[places] = True
+
+    @property
+    def limit(self) -> float:
+        """The k-th least distance with its offset; +inf while fewer are found."""
+        return float(np.partition(self.distances.values + self._offsets, self._k - 1)[self._k - 1])
+
+
+def by_exact_transport(
+    query: WeightedBag,
+    candidates: WeightedBags,
+    embeddings: NDArray[np.float32],
+    parameters: Parameters,
+    k: int,
+    offsets: Vector,
+    n_threads: int = 1,
+    cost_cache: CostCache | None = None,
+) -> tuple[Distances, NDArray[np.bool_]]:
+    """Distances by `emd` (+inf where not solved) and which candidates were solved; takes checked bags, of which more
+    than k have words.
+
+    `rwmd` bounds all candidates (Kusner et al. 2015, 4), the dual those that it does not leave out, and in the order of
+    that bound they are solved, one by one: POT holds the interpreter's lock, so threads would wait for each other.
+    """
+    least = _Least(offsets, k)
+    costs = BoundedCosts(query, candidates, embeddings, "float64", n_threads, cost_cache)
+    bounds = np.full(len(candidates), np.inf)
+
+    def tighten(places: Places) -> None:
+        left = places[_within(bounds[places], least.limit)]
+        dual = costs.dual_bounds(left, parameters.ground_cost)
+        bounds[left] = np.maximum(bounds[left], dual - EXACT_MARGIN + offsets[left])
+
+    def solve(places: Places, n_most: int) -> None:
+        left = places[_within(bounds[places], least.limit) & ~least.solved[places]]
+        for place in left[np.argsort(bounds[left], kind="stable")][:n_most]:
+            if bounds[place] > least.limit:
+                break
+            one = WeightedBags.join([candidates[int(place)]])
+            least.add(np.array([place]), exact.distances(query, one, embeddings, parameters, n_threads=1))
+
+    for places in costs.parts():
+        bounds[places] = costs.solve("rwmd", parameters, places).values - EXACT_MARGIN + offsets[places]
+        first, rest = np.split(places[np.argsort(bounds[places], kind="stable")], [TIGHTENED_FIRST * k])
+        tighten(first)
+        solve(first, k)  # they give a limit
+        tighten(rest)
+    solve(np.arange(len(candidates)), len(candidates))
+    return least.distances, least.solved
+
+
+def by_scaling(
+    query: WeightedBag,
+    candidates: WeightedBags,
+    embeddings: NDArray[np.float32],
+    method: str,
+    parameters: Parameters,
+    k: int,
+    offsets: Vector,
+    n_threads: int = 1,
+    cost_cache: CostCache | None = None,
+) -> tuple[Distances, NDArray[np.bool_]]:
+    """Distances by `sinkhorn`, `relaxed` or `auto` (+inf where not solved) and which candidates were solved; takes
+    checked bags, of which more than k have words.
+
+    The last update of every solve is the query's, w = a / (K z), after which the rows of the plan P sum to a whatever
+    z is. So <P, C> = sum_ij P_ij C_ij >= sum_i (sum_j P_ij) min_j C_ij = sum_i a_i min_j C_ij after any number of
+    iterations, at any epsilon and tau. A mixture of such plans keeps the mixture of their bounds; of `auto`, `nbow` and
+    the part of one iteration are computed for all, and stand in its bound themselves.
+    """
+    shares, *wanted = zip(*parts(method, parameters), strict=True)
+    *quick, (last, its_parameters) = zip(*wanted, strict=True)
+    least = _Least(offsets, k)
+    precision = table_precision(last, its_parameters)
+    costs = BoundedCosts(query, candidates, embeddings, precision, n_threads, cost_cache)
+    epsilon = its_parameters.epsilon if its_parameters.epsilon >= FLOAT64_FROM_EPSILON else None
+    for places in costs.parts():
+        known = costs.solve_all(quick, places)
+        bounds = shares[-1] * costs.from_query(places, its_parameters.ground_cost, epsilon) - MARGIN[costs.precision]
+        for share, part in zip(shares, known, strict=False):
+            bounds += share * part.values
+        bounds += offsets[places]
+        nearest_first = np.argsort(bounds, kind="stable")
+        for block in np.split(nearest_first, _cuts(len(places))):
+            left = block[_within(bounds[block], least.limit)]
+            if not len(left):
+                break
+            solved = [at_places(part, left) for part in known] + [costs.solve(last, its_parameters, places[left])]
+            least.add(places[left], mixed(method, shares, solved))
+    return least.distances, least.solved
+
+
+def _cuts(n: int) -> list[int]:
+    """Where to part n candidates: 64, 192, 448, …"""
+    return [BLOCK * (2**step - 1) for step in range(1, n.bit_length()) if BLOCK * (2**step - 1) < n]
+
+
+def _within(bounds: Vector, limit: float) -> NDArray[np.bool_]:
+    """Which candidates have words (the bound of one without is +inf) and may be among the nearest."""
+    return np.isfinite(bounds) & (bounds <= limit)

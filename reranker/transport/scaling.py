@@ -1,0 +1,273 @@
+"""Tables of costs and kernels in, distances out: Sinkhorn iterations on the scalings themselves.
+
+A table holds one row per distinct document term and one column per query word, filled with empty columns up to a whole
+number of vector registers. A document's rows are copied into a tile of its own, in the order in which they are read
+(`blocks.py`), and one sweep over it, block of rows by block of rows, does both scalings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.transport import blocks, lanes
+from reranker.transport.compiling import compiled, inlined
+from reranker.transport.lanes import REGISTER_BYTES
+
+Float = NDArray[Any]  # float32 or float64: Numba compiles for each
+Ints = NDArray[np.int64]
+
+# A sum under these has lost digits to denormal numbers: 2^23 (2^52) times the smallest normal float32 (float64).
+SMALLEST = {"float32": 1e-31, "float64": 1e-292}
+# The rows of a document lie scattered over a table: while one is read, the one so many places on is fetched.
+_AHEAD = 4
+# Sweeps over tiles up to this size, some three times the first-level cache, go forwards and backwards in turn (3 to
+# 15 % faster); over larger ones forwards only (4 % faster: caches fetch ahead in this direction).
+_ALTERNATING_BYTES = 160 * 1024
+
+
+@compiled
+def scale_many(
+    counter: Ints,
+    order: Ints,
+    kernel: Float,
+    cost: Float,
+    index: NDArray[np.int32],
+    offsets: Ints,
+    places: Ints,
+    a: Float,
+    b: Float,
+    start_w: Float,
+    power: float,
+    over_relaxed: bool,
+    n_iterations: int,
+    stop_below: float,
+    smallest: float,
+    values: Float,
+    errors: Float,
+) -> None:
+    """Writes the distances and marginal errors of the candidates at some places; NaN where the range did not suffice.
+
+    Args:
+        counter: (1,) how many candidates threads have taken; order: in which they are taken, (len(places),).
+        kernel, cost: (k, width) tables of exp(-cost / epsilon), 0 beyond column n, and of the cost.
+        index: (n_words,) rows of the tables; b: (n_words,) weights, of the tables' type like a (n,) and start_w (n,).
+        smallest: a sum under it has lost digits.
+    """
+    longest = 0
+    for candidate in places:
+        longest = max(longest, offsets[candidate + 1] - offsets[candidate])
+    longest, width = _rounded_up(longest, lanes.n_lanes(kernel)), kernel.shape[1]
+    tile = _floats(longest * width, kernel)
+    w, sums, z, weights = _floats(width, tile), _floats(width, tile), _floats(longest, tile), _floats(longest, tile)
+    reached = _floats(longest, tile)
+    wanted, empty_columns = _floats(width, tile), _floats(width, tile)
+    wanted[: len(a)] = a
+    empty_columns[len(a) :] = 1
+    while True:
+        claimed = lanes.claim(counter, 1)
+        if claimed >= len(order):
+            break
+        k = order[claimed]
+        start, end = offsets[places[k]], offsets[places[k] + 1]
+        if start == end:
+            continue
+        m = end - start
+        _fill(tile, kernel, index, start, m)
+        weights[:m] = b[start:end]
+        weights[m:] = 0
+        w[: len(a)] = start_w
+        good = _scale(
+            tile, m, w, z, sums, wanted, weights, empty_columns, power, over_relaxed, n_iterations, stop_below,
+            kernel.dtype.type(smallest),
+        )  # fmt: skip
+        if good:
+            values[k], errors[k] = _pay(tile, cost, index, start, w, z, weights, m, power, reached)
+        else:
+            values[k] = errors[k] = np.nan
+
+
+@compiled
+def _fill(tile: Float, kernel: Float, index: NDArray[np.int32], start: int, m: int) -> None:
+    """Copies the kernel's rows of a document's m words into groups (`blocks`); copies of the first, as words of no
+    weight, fill the last group."""
+    width, n_lanes, n_group = kernel.shape[1], lanes.n_lanes(tile), blocks.group(tile)
+    for j in range(_rounded_up(m, n_group)):
+        row = index[start + j if j < m else start] * width
+        ahead = index[start + min(j + _AHEAD, m - 1)] * width
+        place = j // n_group * n_group * width + j % n_group * n_lanes
+        for i in range(0, width, n_lanes):
+            lanes.prefetch(kernel, ahead + i)
+            lanes.store(tile, place + i * n_group, lanes.load(kernel, row + i))
+
+
+@compiled
+def _rounded_up(m: int, step: int) -> int:
+    return (m + step - 1) // step * step
+
+
+@compiled
+def _floats(n: int, like: Float) -> Float:
+    """n zeros that begin with a cache line: a register that lies across two takes twice as long to load."""
+    itemsize = like.itemsize
+    room = np.zeros(n + REGISTER_BYTES // itemsize, like.dtype)
+    skipped = (-room.ctypes.data % REGISTER_BYTES) // itemsize
+    return room[skipped : skipped + n]
+
+
+@compiled
+def _scale(
+    tile: Float,
+    m: int,
+    w: Float,
+    z: Float,
+    sums: Float,
+    a: Float,
+    b: Float,
+    empty_columns: Float,
+    power: float,
+    over_relaxed: bool,
+    n_iterations: int,
+    stop_below: float,
+    smallest: float,
+) -> bool:
+    """Iterates z = b (1 / K'w)^power, w = a / (K z) in place (`reference.scaled_plan`).
+
+    Args:
+        tile: m rows of `width`, in groups (`blocks`), the last filled up with any row of the kernel.
+        z, b: m values, filled up to whole blocks; b with zeros.
+        w, sums, a, empty_columns: (width,); in the columns beyond the query's words w and a are 0, and
+            `empty_columns`, which is 0 elsewhere, is 1.
+
+    Returns:
+        False where a sum has lost digits. What left the range altogether is NaN in all of w and z.
+    """
+    step = lanes.n_lanes(tile)
+    small = m * len(w) * tile.itemsize <= _ALTERNATING_BYTES
+    z[:] = 0
+    change = before = np.inf
+    exact = True  # whether the rows of the plan sum to a, so that a change is its marginal error
+    for iteration in range(n_iterations):
+        middle = 1 < iteration < n_iterations - 1
+        further = over_relaxed and middle and stop_below <= change < before  # `reference.over_relaxes`
+        before = change
+        for i in range(0, len(w), step):
+            lanes.store(sums, i, lanes.load(empty_columns, i))
+        change, low = _sweep(tile, m, w, z, sums, b, power, further, smallest, small and iteration % 2 == 1)
+        least = lanes.spread(tile, low)
+        settled = iteration > 0 and change < stop_below
+        last = iteration == n_iterations - 1 or (settled and exact and not further)
+        exact = settled or not further
+        for i in range(0, len(w), step):
+            total = lanes.load(sums, i)
+            least = lanes.smaller(total, least)
+            target = lanes.divide(lanes.load(a, i), total)
+            if not exact:
+                target = _further(target, lanes.load(w, i), smallest, tile)
+            lanes.store(w, i, target)
+        if not lanes.least_of(least) > smallest:
+            return False
+        if last:
+            break
+    return True
+
+
+@inlined
+def _further(target: Any, before: Any, smallest: float, like: Float) -> Any:
+    """target^1.5 / before^0.5: half a step more in logarithms (Thibault et al. 2021)."""
+    ratio = lanes.divide(target, lanes.larger(lanes.spread(like, smallest), before))
+    return lanes.multiply(target, lanes.root(ratio))
+
+
+@inlined
+def _sweep(
+    tile: Float,
+    m: int,
+    w: Float,
+    z: Float,
+    sums: Float,
+    b: Float,
+    power: float,
+    further: bool,
+    smallest: float,
+    backwards: bool,
+) -> tuple[float, float]:
+    """One pass over the rows of a tile: z_j = b_j (1 / <K_j, w>)^power, and adds z_j K_j to `sums`.
+
+    Block by block: a block is still in the first-level cache when it is read for the second time. Forwards and
+    `backwards` in turn: so are the last blocks of one sweep when the next begins with them.
+
+    Returns:
+        How far the column sums of the plan were from where they should be (L1), and the smallest <K_j, w>.
+    """
+    width, n_lanes, n_group = len(w), lanes.n_lanes(tile), blocks.group(tile)
+    change = lanes.spread(tile, tile.dtype.type(0))
+    least = lanes.spread(tile, tile.dtype.type(np.inf))
+    last = (m - 1) // n_lanes * n_lanes
+    for k in range(0, m, n_lanes):
+        start = last - k if backwards else k
+        reached = blocks.reached(tile, start * width, w, m - start)
+        least = lanes.smaller(reached, least)
+        # In this order a NaN stays a NaN.
+        in_range = lanes.larger(lanes.spread(tile, smallest), reached)
+        before, plain = lanes.load(z, start), _plain(b, start, in_range, power)
+        change = lanes.multiply_add(lanes.size(lanes.subtract(plain, before)), reached, change)
+        lanes.store(z, start, _further(plain, before, smallest, tile) if further else plain)
+        for j in range(start, min(start + n_lanes, m), n_group):
+            blocks.add_group(tile, j * width, z, j, sums)
+    return float(lanes.total(change)), lanes.least_of(least)
+
+
+@inlined
+def _plain(b: Float, place: int, total: Any, power: float) -> Any:
+    """b (1 / total)^power; quickly for `sinkhorn` (1), and for `relaxed` at tau = epsilon (1/2) and at tau = 0."""
+    weights = lanes.load(b, place)
+    if power == 1.0:
+        return lanes.divide(weights, total)
+    if power == 0.5:
+        return lanes.divide(weights, lanes.root(total))
+    if power == 0.0:
+        return weights
+    return lanes.multiply(weights, lanes.inverse_power(total, power))
+
+
+@compiled
+def _pay(
+    tile: Float,
+    cost: Float,
+    index: NDArray[np.int32],
+    start: int,
+    w: Float,
+    z: Float,
+    b: Float,
+    m: int,
+    power: float,
+    reached: Float,
+) -> tuple[float, float]:
+    """<plan, cost> and the marginal error of the plan diag(w) K diag(z).
+
+    Args:
+        reached: as long as z, to work in.
+    """
+    width, n_lanes, n_group = len(w), lanes.n_lanes(tile), blocks.group(tile)
+    distance = 0.0
+    for j in range(m):
+        row, ahead = index[start + j] * width, index[start + min(j + _AHEAD, m - 1)] * width
+        place = j // n_group * n_group * width + j % n_group * n_lanes
+        masses = payments = lanes.spread(tile, tile.dtype.type(0))
+        for i in range(0, width, n_lanes):
+            lanes.prefetch(cost, ahead + i)
+            mass = lanes.multiply(lanes.load(w, i), lanes.load(tile, place + i * n_group))
+            masses = lanes.add(masses, mass)
+            payments = lanes.multiply_add(mass, lanes.load(cost, row + i), payments)
+        reached[j] = lanes.total(masses)
+        distance += z[j] * lanes.total(payments)
+    reached[m : _rounded_up(m, n_lanes)] = 1
+    error = lanes.spread(tile, tile.dtype.type(0))
+    for j in range(0, m, n_lanes):
+        sums = lanes.load(reached, j)
+        off = lanes.size(lanes.subtract(_plain(b, j, sums, power), lanes.load(z, j)))
+        error = lanes.multiply_add(off, sums, error)
+    return distance, float(lanes.total(error))

@@ -1,0 +1,139 @@
+"""Bounds from the dual are below exact transport, whatever they are made from, and close to it."""
+
+import numpy as np
+import ot
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.transport import Parameters, batch, distances
+from reranker.transport.bounded_costs import BoundedCosts
+from reranker.transport.bounds import dual_value
+from tests.transport.conftest import bag, exact_cost
+
+NOTHING = WeightedBag(np.empty(0, np.int32), np.empty(0))
+
+
+def emd(query, document, table):
+    return ot.emd2(query.weights, document.weights, exact_cost(query, document, table))
+
+
+def bounds_of(query, documents, table, n_threads=1):
+    costs = BoundedCosts(query, WeightedBags.join(documents), table, "float64", n_threads)
+    return costs.dual_bounds(np.arange(len(documents)))
+
+
+def test_between_single_words_the_bound_is_the_cost(circle):
+    """Chords: 60° is 1, 90° is sqrt 2, 180° is 2."""
+    found = bounds_of(bag([0], [1.0]), [bag([k], [1.0]) for k in (0, 1, 2, 3)], circle)
+    np.testing.assert_allclose(found, [0, 1, 2**0.5, 2], atol=1e-6)
+
+
+def test_the_bound_sees_weights_that_nearest_words_do_not(circle):
+    """Both sides have both words, so `rwmd` is 0; half the mass must go from 0° to 90°, at sqrt 2."""
+    query, document = bag([0, 2], [0.75, 0.25]), bag([0, 2], [0.25, 0.75])
+    costs = BoundedCosts(query, WeightedBags.join([document]), circle, "float64")
+    assert costs.solve("rwmd", Parameters()).values == [0]
+    np.testing.assert_allclose(costs.dual_bounds(np.array([0])), [0.5 * 2**0.5], atol=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_plan_that_keeps_the_query_s_weights_costs_what_the_nearest_words_cost_at_least(table, random_bag, precision):
+    """At any epsilon and tau, after any number of iterations: the last update is the query's."""
+    query, documents = random_bag(25), WeightedBags.join([random_bag(1 + 5 * k) for k in range(12)] + [NOTHING])
+    found = BoundedCosts(query, documents, table, precision).from_query(np.arange(13))
+    for place in range(12):
+        cost = exact_cost(query, documents[place], table)
+        assert found[place] == pytest.approx(query.weights @ cost.min(axis=1), abs=2e-6)
+    assert found[12] == np.inf
+    for parameters in (Parameters(e, n, tau) for e in (0.03, 0.1, 3.0) for n in (1, 2, 50) for tau in (None, 0.0, 9.0)):
+        for method in ("sinkhorn", "relaxed"):
+            assert (distances(query, documents, table, method, parameters).values >= found - 1e-5).all()
+
+
+def test_the_bounds_hold_under_the_cosine_cost_too(table, random_bag):
+    query, documents = random_bag(25), [random_bag(1 + 5 * k) for k in range(12)]
+    costs = BoundedCosts(query, WeightedBags.join(documents), table, "float64")
+    every = np.arange(12)
+    cosine = [exact_cost(query, document, table) ** 2 / 2 for document in documents]
+    nearest = [query.weights @ cost.min(axis=1) for cost in cosine]
+    exact = [ot.emd2(query.weights, document.weights, cost) for document, cost in zip(documents, cosine, strict=True)]
+    np.testing.assert_allclose(costs.from_query(every, "cosine"), nearest, atol=1e-12)
+    assert (costs.dual_bounds(every, "cosine") <= np.array(exact) + 1e-12).all()
+    assert (costs.dual_bounds(every, "cosine") >= 0.95 * np.array(exact)).all()
+    np.testing.assert_allclose(  # and the tables of the other cost are not taken for these
+        costs.from_query(every),
+        [query.weights @ exact_cost(query, document, table).min(axis=1) for document in documents],
+        atol=1e-12,
+    )
+
+
+def test_the_bound_is_within_two_hundredths_of_emd(table, random_bag):
+    query, documents = random_bag(40), [random_bag(5 + 9 * k) for k in range(20)]
+    exact = np.array([emd(query, document, table) for document in documents])
+    found = bounds_of(query, documents, table)
+    assert (found <= exact + 1e-12).all()
+    assert (found >= 0.98 * exact).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(st.sampled_from([-np.inf, np.inf, np.nan, -9.0, -2.2, -0.2, 0.0, 0.4, 2.2]), min_size=3, max_size=8),
+)
+def test_no_potential_makes_the_bound_too_high(seed, potential):
+    random = np.random.default_rng(seed)
+    n, m = len(potential), int(random.integers(1, 12))
+    cost, a, b = random.random((m, n)) * 2, random.dirichlet(np.ones(n)), random.dirichlet(np.ones(m))
+    value = dual_value(cost, np.arange(m, dtype=np.int32), a, b, np.array(potential))
+    assert not np.isfinite(value) or value <= ot.emd2(b, a, cost) + 1e-12
+
+
+def test_a_document_that_float32_cannot_hold_has_a_low_bound_or_none():
+    """Opposite words: exp(-2 / 0.025) = 2e-35, times a weight of 1e-6."""
+    table = np.array([[1, 0], [-1, 0], [0, 1]], dtype=np.float32)
+    query = bag([0, 2], [1 - 1e-6, 1e-6])
+    documents = [bag([1], [1.0]), bag([1, 2], [1e-6, 1 - 1e-6]), bag([0, 1], [1e-6, 1 - 1e-6])]
+    exact = np.array([emd(query, document, table) for document in documents])
+    assert (bounds_of(query, documents, table) <= exact + 1e-12).all()
+
+
+def test_the_same_text_and_repeated_words_have_a_bound_of_zero_at_most(table, random_bag):
+    query = random_bag(30)
+    twice = bag([*query.term_ids, *query.term_ids], [*(query.weights / 2), *(query.weights / 2)])
+    found = bounds_of(query, [WeightedBag(query.term_ids, query.weights), twice], table)
+    assert (found <= 1e-12).all()
+    assert (found > -0.01).all()
+
+
+def test_a_document_without_a_word_has_none(table, random_bag):
+    found = bounds_of(random_bag(5), [NOTHING, random_bag(7)], table)
+    assert found[0] == -np.inf
+    assert found[1] > 0
+
+
+def test_a_part_s_tables_are_computed_once_for_all_that_is_asked_of_it(table, random_bag, monkeypatch):
+    made = []
+    compute = batch.cost_table
+    monkeypatch.setattr(batch, "cost_table", lambda *arguments: made.append(1) or compute(*arguments))
+    monkeypatch.setattr(batch, "TABLE_BYTES", 60_000)
+    documents = WeightedBags.join([random_bag(1 + 3 * (k % 11)) for k in range(50)])
+    costs = BoundedCosts(random_bag(19), documents, table, "float64")
+    for places in costs.parts():
+        costs.from_query(places)
+        costs.dual_bounds(places[:2])
+        costs.solve("sinkhorn", Parameters(0.02), places[1:])
+    assert len(made) == len(costs.parts()) > 1
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_any_places_in_any_order_have_their_own_bounds(table, random_bag, n_threads, monkeypatch):
+    query, documents = random_bag(19), [random_bag(1 + 3 * (k % 11)) for k in range(50)]
+    expected = bounds_of(query, documents, table)
+    monkeypatch.setattr(batch, "TABLE_BYTES", 60_000)
+    costs = BoundedCosts(query, WeightedBags.join(documents), table, "float64", n_threads)
+    assert len(costs.parts()) > 1
+    np.testing.assert_array_equal(np.concatenate(costs.parts()), np.arange(50))
+    places = np.random.default_rng(0).permutation(50)[:30]
+    np.testing.assert_allclose(costs.dual_bounds(places), expected[places], atol=1e-12)

@@ -1,0 +1,64 @@
+"""Compiled code is kept on disk, and never outlives the sources that it was made from."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reranker
+from reranker.transport import compiling
+
+RUN = """
+import numpy as np
+from reranker.transport import kernels
+kernel = np.zeros((1, 16), np.float32)
+kernels.fill_kernel(np.zeros(1, np.int64), np.ones((1, 16), np.float32), 16, -1.0, kernel)
+print(kernel[0, 0], sum(kernels.fill_kernel.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the package, which keeps its code beside its sources, and what a process that runs it prints."""
+    source = Path(reranker.__file__).parent
+    (tmp_path / "reranker").mkdir()
+    for name in ("__init__.py", "bags.py", "errors.py"):
+        shutil.copy(source / name, tmp_path / "reranker" / name)
+    transport = tmp_path / "reranker" / "transport"
+    shutil.copytree(source / "transport", transport, ignore=shutil.ignore_patterns("__pycache__", "device"))
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+
+    def run() -> tuple[float, int]:
+        arguments = [sys.executable, "-c", RUN]
+        done = subprocess.run(
+            arguments, cwd=tmp_path, env=environment | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True
+        )
+        assert not done.returncode, done.stderr
+        value, n_hits = done.stdout.split()
+        return float(value), int(n_hits)
+
+    return transport, run
+
+
+def test_an_edit_of_another_module_is_not_answered_by_code_of_before(copy):
+    transport, run = copy
+    assert run() == (pytest.approx(np.exp(-1)), 0)
+    assert run() == (pytest.approx(np.exp(-1)), 1)  # from disk
+    lanes = transport / "lanes.py"
+    written, edited = "return builder.fmul(series, ", "return builder.fadd(series, "
+    assert written in lanes.read_text()
+    lanes.write_text(lanes.read_text().replace(written, edited))
+    value, n_hits = run()
+    assert n_hits == 0
+    assert value != pytest.approx(np.exp(-1), abs=0.01)
+
+
+def test_a_numba_that_keeps_code_under_another_name_keeps_none(monkeypatch):
+    monkeypatch.setattr(compiling, "_SOURCES", "")  # nor where the sources are not files
+    function = compiling.compiled(lambda x: x + 1)
+    assert function(2) == 3
+    assert function.stats.cache_path is None

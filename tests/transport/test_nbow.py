@@ -1,0 +1,81 @@
+"""Mean embeddings of many bags in one pass are those of each bag by its formula."""
+
+import numpy as np
+import pytest
+
+from reranker.bags import WeightedBags
+from reranker.errors import BadEmbeddings, BadInput, WrongParameter
+from reranker.transport import distances, mean_embeddings, nbow
+from tests.transport.conftest import bag
+
+LENGTHS = [*range(1, 12), 40, 399, 0, 7]
+
+
+def by_formula(documents, table):
+    rows = []
+    for place in range(len(documents)):
+        mean = documents[place].weights @ table[documents[place].term_ids].astype(np.float64)
+        rows.append(mean / np.linalg.norm(mean) if len(documents[place]) else mean)
+    return np.array(rows)
+
+
+@pytest.fixture
+def documents(random_bag):
+    return WeightedBags.join([random_bag(k) if k else bag([], []) for k in LENGTHS])
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("dim", [20, 16, 3])
+def test_each_row_is_the_weighted_mean_of_length_1(table, documents, n_threads, dim):
+    rows = np.ascontiguousarray(table[:, :dim])
+    found = mean_embeddings(documents, rows, n_threads)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, by_formula(documents, rows), atol=2e-7)
+    assert not found[LENGTHS.index(0)].any()
+
+
+@pytest.mark.parametrize("kind", ["half precision", "every second row", "columns first"])
+def test_embeddings_that_cannot_be_read_in_place_are_copied(table, documents, kind, monkeypatch):
+    monkeypatch.setattr(nbow, "COPIED_WORDS", 10)
+    twice = np.repeat(table, 2, axis=0)
+    given = {"half precision": table.astype(np.float16), "every second row": twice[::2]}.get(
+        kind, np.asfortranarray(table)
+    )
+    tolerance = 1e-3 if kind == "half precision" else 2e-7
+    np.testing.assert_allclose(mean_embeddings(documents, given, 2), by_formula(documents, table), atol=tolerance)
+
+
+def test_without_numba_the_values_are_the_same(table, documents, monkeypatch):
+    expected = mean_embeddings(documents, table)
+    monkeypatch.setattr(nbow, "_kernels", lambda: None)
+    np.testing.assert_allclose(mean_embeddings(documents, table), expected, atol=2e-7)
+
+
+def test_opposite_words_have_no_mean_and_are_at_distance_1(circle):
+    opposite = WeightedBags.join([bag([0, 3], [0.5, 0.5])])
+    rows = np.round(circle)  # 0° and 180° sum to 0 exactly
+    assert not mean_embeddings(opposite, rows).any()
+    assert distances(bag([0], [1.0]), opposite, rows, "nbow").values == [1.0]
+
+
+def test_the_distances_of_a_thousand_long_bags_are_exact_to_1e_7(table, random_bag):
+    query, documents = random_bag(30), WeightedBags.join([random_bag(300) for _ in range(1000)])
+    mean = query.weights @ table[query.term_ids].astype(np.float64)
+    expected = 1 - by_formula(documents, table) @ (mean / np.linalg.norm(mean))
+    np.testing.assert_allclose(distances(query, documents, table, "nbow", n_threads=2).values, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_an_embedding_that_is_not_finite_is_named(table, documents, value):
+    broken = table.copy()
+    broken[documents.term_ids[3], 19] = value
+    with pytest.raises(BadEmbeddings, match=f"term {documents.term_ids[3]} is not finite"):
+        mean_embeddings(documents, broken)
+
+
+def test_bags_that_break_their_contract_are_refused(table):
+    with pytest.raises(BadInput, match="term id 400"):
+        mean_embeddings(WeightedBags.join([bag([400], [1.0])]), table)
+    with pytest.raises(WrongParameter, match="n_threads is 0"):
+        mean_embeddings(WeightedBags.join([bag([4], [1.0])]), table, 0)
