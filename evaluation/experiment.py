@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evaluation.corpora.pages import Corpus
+from evaluation.corrected import sample_of
 from evaluation.measures import measure, recall
 from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, plain_run
 from evaluation.stopwatch import Stopwatch
@@ -175,10 +176,14 @@ def run_plan(
             " train them on this corpus, or take other directions"
         )
     embeddings = embeddings.with_unknown_words(plan.unknown_words)
+    asking = {each.query_language for each in plan.directions}
+    sample = sample_of(corpus.train_pages, asking, embeddings)
     tasks = [(kind, direction) for kind in plan.query_kinds for direction in plan.directions]
     for place, (query_kind, direction) in enumerate(tasks):
         task = make_task(corpus, direction, query_kind, plan.limit, plan.seed)
-        yield measure_task(encode(task, embeddings), plan, n_threads, _part(progress, place, len(tasks)), systems)
+        yield measure_task(
+            encode(task, embeddings, sample), plan, n_threads, _part(progress, place, len(tasks)), systems
+        )
 
 
 def _part(progress: Progress, place: int, n_tasks: int) -> Progress:

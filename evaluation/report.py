@@ -20,6 +20,7 @@ from evaluation.measures import MEASURES
 from evaluation.tasks import MIN_TOKENS, N_FIRST_TOKENS
 from evaluation.trained import is_trained_on, source_of
 from reranker.embeddings import Embeddings
+from reranker.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS
 
 FORMAT = 1
 JSON_NAME, MARKDOWN_NAME = "evaluation.json", "evaluation.md"
@@ -159,6 +160,9 @@ def markdown(report: Report) -> str:
         f"- idf: per language, over the task's own documents; epsilon {plan.parameters.epsilon:g}, "
         f"{plan.parameters.n_iterations} iterations, tau "
         f"{'epsilon' if plan.parameters.tau is None else format(plan.parameters.tau, 'g')}",
+        f"- Hubness, in `auto`: by the first {SAMPLE_TOKENS} words of at most {SAMPLE_QUERIES} training pages in the "
+        "query's language, which neither ask nor are searched; a query word without an embedding is looked for as it "
+        "is written",
         f"- Words without an embedding: rule `{plan.unknown_words}`",
         f"- R@{plan.depth} is that of the first stage: no re-ranking of its candidates can come above it. "
         "With one relevant document a query, P@10 is at most 0.1.",

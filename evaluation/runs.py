@@ -10,11 +10,14 @@ import numpy as np
 from ir_measures import ScoredDoc
 from numpy.typing import NDArray
 
+from evaluation.corrected import order_distances
 from evaluation.stopwatch import Stopwatch
 from evaluation.tasks import Task, Texts
 from ingest.progress import Progress, no_progress
 from reranker.bags import BagOfWords, WeightedBag, WeightedBags
+from reranker.corrections import CORRECTED_METHOD
 from reranker.embeddings import Embeddings
+from reranker.hubness import Hubness, HubnessSample
 from reranker.idf import DocumentFrequencies, IdfTable
 from reranker.scores import order_by_distance
 from reranker.transport import Parameters, distances
@@ -34,6 +37,7 @@ class EncodedTask:
         order: (n_queries, n_documents) int32, the documents by falling cosine, ties by place: the
             kNN first stage.
         unknown_shares: share (0 to 1) of the tokens that take no embedding, of the queries and of the documents.
+        hubness: (n_documents,) for queries in the task's language; None without a sample.
         document_s, query_s: CPU time (s) that the documents and the queries took to encode, idf and cosines included.
     """
 
@@ -46,15 +50,19 @@ class EncodedTask:
     cosines: NDArray[np.float32]
     order: NDArray[np.int32]
     unknown_shares: tuple[float, float]
+    hubness: NDArray[np.float64] | None = None
     document_s: float = 0.0
     query_s: float = 0.0
 
 
-def encode(task: Task, embeddings: Embeddings) -> EncodedTask:
+def encode(task: Task, embeddings: Embeddings, sample: HubnessSample = HubnessSample()) -> EncodedTask:
     """Weighs every text by tf·idf and embeds it.
 
     The idf is counted per language over the task's own documents: the query's over the same documents in
     its language.
+
+    Args:
+        sample: what the hubness of the documents is measured by, of pages that neither ask nor are searched.
     """
     ours, theirs = task.direction.query_language, task.direction.document_language
     preparing, asking = Stopwatch(), Stopwatch()
@@ -68,6 +76,7 @@ def encode(task: Task, embeddings: Embeddings) -> EncodedTask:
         )
         documents = [idf.weigh(bag, theirs) for bag in document_bags]
         document_nbows = _nbows(documents, embeddings)
+        hubness = Hubness(sample, idf, embeddings).of(ours, document_nbows)
     with asking.running():
         query_bags = _bags(task.queries, ours, embeddings)
         queries = tuple(idf.weigh(bag, ours) for bag in query_bags)
@@ -82,6 +91,7 @@ def encode(task: Task, embeddings: Embeddings) -> EncodedTask:
         cosines,
         np.argsort(-cosines, axis=1, kind="stable").astype(np.int32),
         (_unknown_share(query_bags), _unknown_share(document_bags)),
+        hubness,
         preparing.seconds,
         asking.seconds,
     )
@@ -95,7 +105,8 @@ def method_distances(
     n_threads: int = 1,
     progress: Progress = no_progress,
 ) -> NDArray[np.float64]:
-    """The distances of every query to its first `depth` candidates, or to all documents where it is None.
+    """The distances of every query to its first `depth` candidates, or to all documents where it is None; by `auto`
+    what the order of a search goes by.
 
     Returns:
         (n_queries, n_documents) float64; NaN where nothing was asked for, +inf where one of the two has
@@ -116,6 +127,8 @@ def method_distances(
         else:
             bags = WeightedBags.join([encoded.documents[int(column)] for column in columns])
             found[row, columns] = _solve(query, bags, encoded, method, parameters, n_threads)
+    if method == CORRECTED_METHOD:
+        found = order_distances(encoded.task, encoded.embeddings, encoded.hubness, found)
     progress(len(encoded.queries), len(encoded.queries), f"{encoded.task.name} {method}")
     return found
 

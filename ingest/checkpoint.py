@@ -64,6 +64,7 @@ class Settled:
         n_rows: settled rows, from the beginning of the input.
         reject_bytes: length of the reject file.
         sample: hash and id of the documents of the smallest hashes: the same ones in whatever order they come.
+        hubness_sample: of the documents, as JSON.
     """
 
     n_rows: int = 0
@@ -72,6 +73,7 @@ class Settled:
     reject_bytes: int = 0
     languages: dict[str, int] = field(default_factory=dict)
     sample: list[tuple[int, str]] = field(default_factory=list)
+    hubness_sample: dict[str, Any] = field(default_factory=dict)
 
     @property
     def n_indexed(self) -> int:
@@ -133,7 +135,7 @@ class Checkpoint:
         this run or in one that goes on, the answer is the same.
 
         Args:
-            hashes: of the ids (`id_hash`), 0 for a row without one.
+            hashes: of the ids (`reranker.documents.id_hash`), 0 for a row without one.
             first_row: the number of the first of the rows, from 0.
         """
         asked = [(hashed, row) for row, hashed in enumerate(hashes, start=first_row) if hashed]
@@ -216,11 +218,6 @@ class Checkpoint:
 
     def _put(self, key: str, value: Any) -> None:
         self._connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (key, json.dumps(value)))
-
-
-def id_hash(doc_id: str) -> int:
-    """63 bits of hash, never 0: among ten million ids, two share one with a chance of 5 in a million."""
-    return (int.from_bytes(blake2b(doc_id.encode(), digest_size=8).digest()) >> 1) or 1
 
 
 def unfinished(folder: Path) -> Iterable[Path]:

@@ -8,13 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.checkpoint import id_hash
 from ingest.documents import Layout, record_of
 from ingest.files import Row
-from reranker.documents import EncodedDocument
+from reranker.documents import EncodedDocument, id_hash
 from reranker.embeddings import Embeddings
+from reranker.hubness import SAMPLE_TOKENS, pack_first_words
 from reranker.idf import DenseWeights, IdfTable
 from reranker.stores.writing import PreparedDocument, Preparer
+from reranker.tokens import tokenize
 
 
 class CountedRow(NamedTuple):
@@ -35,6 +36,7 @@ class EncodedRow(NamedTuple):
 
     Attributes:
         row: without its contents where it is a document: whoever asked has them.
+        first_words: what the hubness sample may take of it (`hubness.pack_first_words`); empty without a known one.
         document: None where the row is none, for `reason`.
     """
 
@@ -43,6 +45,7 @@ class EncodedRow(NamedTuple):
     id_hash: int
     language: str
     has_known_words: bool
+    first_words: str
     document: PreparedDocument | None
     reason: str | None
 
@@ -88,12 +91,16 @@ class RowEncoder:
         record = record_of(row, self._layout)
         document = record.document
         if document is None:
-            return EncodedRow(record.row, record.doc_id, 0, "", False, None, record.reason or "not a document")
+            return EncodedRow(record.row, record.doc_id, 0, "", False, "", None, record.reason or "not a document")
         language = document.language
-        bag = embeddings.bag(document.full_text, language)
+        tokens = tokenize(document.full_text, language)
+        bag = embeddings.bag_of_tokens(tokens, language)
+        first = embeddings.bag_of_tokens(tokens[:SAMPLE_TOKENS], language)
         if self._prepare is None:
             prepared = PreparedDocument(document.doc_id, None, 0)
         else:
             nbow = embeddings.nbow(self._weights.get(language, self._without_figures).weigh(bag))
             prepared = self._prepare(EncodedDocument(document, bag, nbow, self._versions.get(language, "")))
-        return EncodedRow(None, document.doc_id, id_hash(document.doc_id), language, len(bag) > 0, prepared, None)
+        first_words = pack_first_words(first) if len(first) else ""
+        hashed = id_hash(document.doc_id)
+        return EncodedRow(None, document.doc_id, hashed, language, len(bag) > 0, first_words, prepared, None)

@@ -23,6 +23,7 @@ from ingest.workers import Workers
 from ingest.writing import Writing
 from reranker.embeddings import Embeddings
 from reranker.errors import NotFound, StoreUnavailable
+from reranker.hubness import HubnessSample
 from reranker.idf import IdfTable
 from reranker.stores.names import check_index_name, unversioned_name
 from reranker.stores.protocol import IndexDescription, Store, check_versions
@@ -155,7 +156,8 @@ class _Run:
             self._store.save_idf(target, known)
         prepare = None if target is None else self._store.preparer(target)
         encoder = RowEncoder(self._layout, known, prepare)
-        writing = Writing(self._store, target, self._checkpoint, rejects, self._progress)
+        version = self._embeddings.version
+        writing = Writing(self._store, target, self._checkpoint, rejects, self._progress, version)
         failure = writing.write(self._rows(resumed_at), encoder, self._workers)
         if failure is None and target is not None:
             failure = self._finish(target, writing)
@@ -174,6 +176,9 @@ class _Run:
             if is_new:
                 description = IndexDescription(self._embeddings.version, self._embeddings.dim)
                 target = self._store.stage(self._index, description)
+                # One of no document yet, to which each run adds its own. An index that was made without has none: a
+                # sample of the documents that come later alone would not be one of its documents.
+                self._store.save_hubness_sample(target, HubnessSample(self._embeddings.version))
             else:
                 target = _serving_version(self._store, self._index) or self._index
             self._checkpoint.choose_target(target)
@@ -185,13 +190,16 @@ class _Run:
         """Makes all visible and lets a new version serve, if it is as it should be; why not, or None."""
         try:
             self._store.refresh(target)
+            sample = self._store.hubness_sample(target)
+            if sample.embeddings_version == self._embeddings.version:
+                self._store.save_hubness_sample(target, sample.merged(writing.hubness_sample))
             if not self._options.rebuild:
                 return None
             before = _serving_version(self._store, self._index)
             if before == target:
                 return None  # there was none before it, or an earlier run was killed just after this
-            sample = [doc_id for _, doc_id in writing.settled.sample]
-            problem = disagreement(self._store, target, writing.settled.n_indexed, sample)
+            confirmed = [doc_id for _, doc_id in writing.settled.sample]
+            problem = disagreement(self._store, target, writing.settled.n_indexed, confirmed)
             if problem is not None:
                 return (
                     f"the new version {target} is not put in place, because {problem}; look at it under its own name; "

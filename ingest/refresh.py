@@ -1,4 +1,4 @@
-"""Counts an index's document frequencies anew and weighs its documents with them, in place.
+"""Counts an index's document frequencies anew, weighs its documents with them and draws its hubness sample, in place.
 
 The index itself says how far that is: each document keeps the version of the figures that its nBOW embedding was
 weighed with. So a refresh that is stopped, however it is, goes on with the documents that still have another.
@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ingest.progress import Progress, no_progress
+from ingest.sampling import SampleIds, draw_sample
 from reranker.embeddings import Embeddings
 from reranker.errors import StoreUnavailable
 from reranker.idf import FrequencyCounter, IdfTable
@@ -44,7 +45,7 @@ class Refreshed:
 
 def refresh(store: Store, index: str, embeddings: Embeddings, progress: Progress = no_progress) -> Refreshed:
     """Counts the bags that the index holds, keeps the figures as its idf, and replaces the nBOW embedding of each
-    document that was weighed with others; searches go on meanwhile.
+    document that was weighed with others; draws its hubness sample. Searches go on meanwhile.
 
     Documents that come while it runs are weighed with the figures of before or after; the next refresh finds them.
 
@@ -55,9 +56,11 @@ def refresh(store: Store, index: str, embeddings: Embeddings, progress: Progress
     check_versions(index, store.describe(index), embeddings, store.address)
     store.refresh(index)
     before = store.idf(index)
-    table, n_by_language = _count(store, index, embeddings, progress)
+    ids = SampleIds()
+    table, n_by_language = _count(store, index, embeddings, ids, progress)
     if table.version != before.version:
         store.save_idf(index, table)
+    store.save_hubness_sample(index, draw_sample(store, index, ids, embeddings))
     versions = {language: table.weights_version(language) for language in table.languages}
     n_reweighed = _reweigh(store, index, embeddings, table, versions, progress)
     store.refresh(index)
@@ -72,8 +75,14 @@ def refresh(store: Store, index: str, embeddings: Embeddings, progress: Progress
     )
 
 
-def _count(store: Store, index: str, embeddings: Embeddings, progress: Progress) -> tuple[IdfTable, dict[str, int]]:
-    """The idf table of the languages that have embeddings, and the documents of every language."""
+def _count(
+    store: Store, index: str, embeddings: Embeddings, ids: SampleIds, progress: Progress
+) -> tuple[IdfTable, dict[str, int]]:
+    """The idf table of the languages that have embeddings, and the documents of every language.
+
+    Args:
+        ids: where those of the hubness sample are kept.
+    """
     n_by_language: dict[str, int] = {}
     counters: dict[str, FrequencyCounter] = {}
     total = store.count(index)
@@ -81,6 +90,7 @@ def _count(store: Store, index: str, embeddings: Embeddings, progress: Progress)
         n_by_language[one.language] = n_by_language.get(one.language, 0) + 1
         if one.language in embeddings.languages:
             counters.setdefault(one.language, FrequencyCounter()).add(one.bag)
+            ids.add(one)
         if done % _DOCUMENTS_A_REPORT == 0:
             progress(done, total, "counting words")
     progress(total, total, "counting words")

@@ -20,6 +20,7 @@ from ingest.rejects import RejectFile
 from ingest.workers import Workers
 from reranker.embeddings import Embeddings
 from reranker.errors import StoreUnavailable
+from reranker.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.stores.protocol import Store
 from reranker.stores.writing import PreparedDocument, Writable, WriteResult
 
@@ -50,11 +51,18 @@ class Writing:
     """
 
     def __init__(
-        self, store: Store, target: str | None, checkpoint: Checkpoint, rejects: RejectFile, progress: Progress
+        self,
+        store: Store,
+        target: str | None,
+        checkpoint: Checkpoint,
+        rejects: RejectFile,
+        progress: Progress,
+        embeddings_version: str,
     ) -> None:
         """
         Args:
             target: the index; None writes nothing and takes every document for written.
+            embeddings_version: of those that encode.
         """
         self._store = store
         self._target = target
@@ -65,6 +73,13 @@ class Writing:
         self._saved_at = time.monotonic()
         self._n_on_their_way = 0
         self.settled: Settled = checkpoint.settled
+        drawn = HubnessSample.from_json(self.settled.hubness_sample)
+        self._sample = HubnessSampleBuilder(embeddings_version, drawn)
+
+    @property
+    def hubness_sample(self) -> HubnessSample:
+        """Of the documents that are in the index for certain."""
+        return self._sample.result()
 
     @property
     def n_unconfirmed(self) -> int:
@@ -87,7 +102,7 @@ class Writing:
             except StoreUnavailable as error:
                 return str(error)
             finally:
-                self._checkpoint.save(self.settled)
+                self._save()
         self._progress(self.settled.n_rows, self.settled.n_rows, self._description())
         return None
 
@@ -128,6 +143,8 @@ class Writing:
             self.settled.languages[encoded.language] = self.settled.languages.get(encoded.language, 0) + 1
             self.settled.n_without_known_words += not encoded.has_known_words
             _add_to_sample(self.settled.sample, encoded)
+            if encoded.first_words:
+                self._sample.add_packed(encoded.language, encoded.id_hash, encoded.first_words)
             self._settled_one()
         self._settle_rejects()
 
@@ -148,8 +165,12 @@ class Writing:
         if self.settled.n_rows % _ROWS_A_REPORT == 0:
             self._progress(self.settled.n_rows, self._checkpoint.n_rows, self._description())
         if time.monotonic() - self._saved_at > _SECONDS_BETWEEN_CHECKPOINTS:
-            self._checkpoint.save(self.settled)
+            self._save()
             self._saved_at = time.monotonic()
+
+    def _save(self) -> None:
+        self.settled.hubness_sample = self.hubness_sample.as_json()
+        self._checkpoint.save(self.settled)
 
     def _description(self) -> str:
         what = "reading" if self._target is None else "indexing"

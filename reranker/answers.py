@@ -40,16 +40,30 @@ def _hit(hit: SearchHit) -> dict[str, Any]:
         "rank": hit.reranked_rank,
         "first_stage_score": hit.first_stage_score,
         "first_stage_rank": hit.first_stage_rank,
+        "without_known_word": hit.without_known_word,
+        "order_distance": hit.order_distance,
+        "hubness": hit.correction.hubness,
+        "lacking_words": list(hit.correction.lacking_words),
     }
 
 
 def explanation(index: str, doc_id: str, explained: Explanation) -> dict[str, Any]:
-    """A distance taken apart; `distance` is finite."""
+    """A distance taken apart; `distance` is finite. The values of `order_parts` sum to `order_distance`."""
+    correction = explained.correction
     return {
         "id": doc_id,
         "index": index,
         "method": explained.method,
         "distance": explained.distance,
-        "score": score(explained.distance),
+        "order_distance": explained.order_distance,
+        "order_parts": {
+            "words": (1.0 - correction.unknown_share) * explained.distance,
+            "lacking_words": correction.added_by_lacking_words,
+            "hubness": correction.added_by_hubness,
+        },
+        "unknown_share": correction.unknown_share,
+        "lacking_words": list(correction.lacking_words),
+        "hubness": correction.hubness,
+        "score": score(explained.order_distance),
         "words": [asdict(word) for word in explained.words],
     }

@@ -1,65 +1,41 @@
-"""Re-ranks for many queries at once: each text is read once, however many queries ask for it."""
+"""Reads queries and documents for re-rankings of many queries at once, each text once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from reranker.bags import BagOfWords
-from reranker.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords
-
-if TYPE_CHECKING:
-    from reranker.reranking import Query, Reranker, Reranking
+from reranker.errors import BadInput, EmptyQuery, UnknownWords
 
 Candidate = tuple[BagOfWords, str]
+Languages = Sequence[str] | str | None
+Query = TypeVar("Query")
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidates:
-    """A query's documents: as they are written, and as they are read."""
-
-    texts: Sequence[str]
-    bags: Sequence[Candidate]
+def read_queries(read: Callable[[str], Query], queries: Sequence[str]) -> list[Query]:
+    """Each query, read; an error names its place, from 0."""
+    return [_read_query(read, place, query) for place, query in enumerate(queries)]
 
 
-def rerank_many(
-    reranker: Reranker,
-    queries: Sequence[str],
+def read_candidates(
+    read: Callable[[Sequence[str], Languages], list[Candidate]],
     documents: Sequence[str] | Sequence[Sequence[str]],
-    *,
-    language: str | None = None,
-    document_languages: Sequence[str] | str | None = None,
-    **options: Any,
-) -> list[Reranking]:
-    """One re-ranking a query; see `Reranker.rerank_many`."""
-    read = [_read_query(reranker, place, query, language) for place, query in enumerate(queries)]
-    candidates = _read_documents(reranker, documents, document_languages, len(queries))
-    return [
-        reranker.rerank_bags(query, of_query.bags, texts=of_query.texts, **options)
-        for query, of_query in zip(read, candidates, strict=True)
-    ]
-
-
-def _read_query(reranker: Reranker, place: int, text: str, language: str | None) -> Query:
-    try:
-        return reranker.query(text, language)
-    except UnknownLanguage:
-        raise  # the same one for all
-    except (EmptyQuery, UnknownWords) as error:
-        raise type(error)(f"query {place}: {error}") from error
-
-
-def _read_documents(
-    reranker: Reranker,
-    documents: Sequence[str] | Sequence[Sequence[str]],
-    languages: Sequence[str] | str | None,
+    languages: Languages,
     n_queries: int,
-) -> list[_Candidates]:
-    """Each query's candidates."""
+) -> list[list[Candidate]]:
+    """Each query's candidates.
+
+    Args:
+        read: turns texts into candidates.
+        documents: texts that all queries share, or one list of texts for each.
+
+    Raises:
+        BadInput: neither of these, or one language each for documents that are not shared.
+    """
     shared = [text for text in documents if isinstance(text, str)]
     if len(shared) == len(documents):
-        return [_Candidates(shared, reranker.read_documents(shared, languages))] * n_queries
+        return [read(shared, languages)] * n_queries
     if shared or len(documents) != n_queries:
         raise BadInput(
             f"documents holds {len(documents)} entries for {n_queries} queries, {len(shared)} of them texts; give "
@@ -70,5 +46,12 @@ def _read_documents(
             "document_languages is a list, but each query has documents of its own; give one language, or none"
         )
     distinct = list(dict.fromkeys(text for texts in documents for text in texts))
-    by_text = dict(zip(distinct, reranker.read_documents(distinct, languages), strict=True))
-    return [_Candidates(texts, [by_text[text] for text in texts]) for texts in documents]
+    by_text = dict(zip(distinct, read(distinct, languages), strict=True))
+    return [[by_text[text] for text in texts] for texts in documents]
+
+
+def _read_query(read: Callable[[str], Query], place: int, text: str) -> Query:
+    try:
+        return read(text)
+    except (EmptyQuery, UnknownWords) as error:
+        raise type(error)(f"query {place}: {error}") from error

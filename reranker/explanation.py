@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reranker.bags import WeightedBag
+from reranker.corrections import NO_CORRECTION, Correction
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
 from reranker.tokens import as_written
@@ -22,7 +23,8 @@ class WordPair:
 
     Attributes:
         mass: of the query's total of 1.
-        cost: of moving one unit of mass between the two, 0 to 2.
+        cost: of moving one unit of mass between the two: 0 to 2; by `auto` and `nbow` it can be less
+            than 0 for near words, and more than 2 for far ones.
         share: of the whole distance, mass · cost / distance.
         saving: mass · (mean cost of the query word over the document's words − cost): how much nearer this pair brings
             the document than a match by chance would.
@@ -56,11 +58,22 @@ class WordTransport:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A distance taken apart; `words` in falling order of their mass."""
+    """A distance taken apart.
+
+    Attributes:
+        words: in falling order of their mass; their parts sum to `distance`.
+        correction: what moves the document besides; with the distance it makes `order_distance`.
+    """
 
     method: str
     distance: float
     words: tuple[WordTransport, ...]
+    correction: Correction = NO_CORRECTION
+
+    @property
+    def order_distance(self) -> float:
+        """What the order goes by: (1 - unknown_share) · distance and what the correction adds."""
+        return self.correction.order_distance(self.distance)
 
     def telling_pairs(self, n: int) -> list[WordPair]:
         """The pairs that brought the document nearest, by saving."""

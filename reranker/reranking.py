@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,14 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.bags import BagOfWords, WeightedBag, WeightedBags
+from reranker.batching import read_candidates, read_queries
+from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
 from reranker.detection import guess_language
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, EmptyQuery, UnknownWords
+from reranker.errors import BadInput, EmptyQuery, UnknownWords, WrongParameter
+from reranker.hubness import Hubness, HubnessSample
 from reranker.idf import IdfTable
 from reranker.languages import language_code
-from reranker.scores import order_by_distance, score
+from reranker.off_loop import run_off_loop
+from reranker.scores import score
 from reranker.tokens import tokenize
-from reranker.transport import Parameters, distances
+from reranker.transport import Parameters, mean_embeddings, nearest_documents
+from reranker.transport.cost_cache import CostCache
+from reranker.unknown_terms import lacking_terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,12 +35,14 @@ class Query:
     Attributes:
         weighted: the known words.
         unknown_words: the tokens that take no embedding, in reading order.
+        unknown_share: of all tokens, 0 to 1.
     """
 
     text: str
     language: str
     weighted: WeightedBag
     unknown_words: tuple[str, ...]
+    unknown_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +53,21 @@ class RankedDocument:
         index: its place among the candidates as they were given, from 0.
         reranked_rank: from 1.
         distance: the transport distance; `inf` without a known word.
-        score: in (0, 1], higher is better.
+        score: in (0, 1], falling with `order_distance`.
+        without_known_word: no word of the document has an embedding, so it is ranked last, in first-stage order.
     """
 
     index: int
     reranked_rank: int
     distance: float
     score: float
+    without_known_word: bool
+    correction: Correction = NO_CORRECTION
+
+    @property
+    def order_distance(self) -> float:
+        """What the order goes by: the distance, and what the correction makes of it."""
+        return self.correction.order_distance(self.distance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +75,23 @@ class Reranking:
     """Candidates in their new order, and how it was reached.
 
     Attributes:
-        method: the method used; for `auto` with a short query that is `relaxed`.
+        method: the method used.
         precision: the arithmetic used: float32, float64 or log.
-        n_converged: candidates whose iteration met its tolerance.
+        n_converged: of `documents`, those whose iteration met its tolerance.
+        n_solved: candidates whose transport was solved to the end (`transport.Nearest`).
+        raced: a few iterations chose which candidates were solved: the order is not certainly that of solving all.
     """
 
     documents: tuple[RankedDocument, ...]
     method: str
     precision: str
     n_converged: int
+    n_solved: int
+    raced: bool
+
+
+Observer = Callable[[Query, Reranking, float], None]
+"""Told of each re-ranking: the query, the result, and the seconds that it took."""
 
 
 class Reranker:
@@ -75,10 +101,28 @@ class Reranker:
     >>> reranker.rerank("chat noir", ["a black cat", "a red car"], language="fr")         # doctest: +SKIP
     """
 
-    def __init__(self, embeddings: Embeddings, idf: IdfTable | None = None, n_threads: int = 1) -> None:
+    def __init__(
+        self,
+        embeddings: Embeddings,
+        idf: IdfTable | None = None,
+        n_threads: int = 1,
+        hubness: HubnessSample = HubnessSample(),
+        cost_cache: CostCache | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        """
+        Args:
+            idf: of the documents; None takes that of the embeddings' training texts.
+            hubness: the queries that the documents' hubness is measured by; without one it is left out.
+            cost_cache: where the costs of a query are kept for when it comes again; None makes one.
+            observer: told of each re-ranking.
+        """
         self.embeddings = embeddings
         self.idf = embeddings.idf if idf is None else idf
         self.n_threads = n_threads
+        self.cost_cache = CostCache() if cost_cache is None else cost_cache
+        self._hubness = Hubness(hubness, self.idf, embeddings)
+        self._observer = observer
 
     @classmethod
     def open(cls, path: str | Path, n_threads: int = 1) -> Reranker:
@@ -112,26 +156,87 @@ class Reranker:
             raise EmptyQuery("the query has no word; give it at least one")
         unknown = tuple(token for token in tokens if self.embeddings.stand_in(language, token) is None)
         bag = self.embeddings.bag_of_tokens(tokens, language)
-        return Query(text, language, self.idf.weigh(bag, language), unknown)
+        return Query(text, language, self.idf.weigh(bag, language), unknown, len(unknown) / len(tokens))
 
     def rerank_bags(
         self,
-        query: WeightedBag,
+        query: Query,
         candidates: Sequence[tuple[BagOfWords, str]],
         method: str = "auto",
         parameters: Parameters = Parameters(),
         first_stage_ranks: NDArray[np.int64] | None = None,
+        *,
+        top_n: int | None = None,
+        race: bool = False,
     ) -> Reranking:
         """Re-ranks bags of words, each with its language; ties keep the first-stage order, which is the given one
-        unless ranks (n_candidates,) say otherwise."""
-        bags = WeightedBags.join([self.idf.weigh(bag, language) for bag, language in candidates])
-        solved = distances(query, bags, self.embeddings.vectors, method, parameters, self.n_threads)
-        ranks = np.arange(len(bags), dtype=np.int64) if first_stage_ranks is None else first_stage_ranks
-        ranked = tuple(
-            RankedDocument(int(index), rank, float(solved.values[index]), score(float(solved.values[index])))
-            for rank, index in enumerate(order_by_distance(solved.values, ranks), start=1)
+        unless ranks (n_candidates,) say otherwise.
+
+        Args:
+            top_n, race: as `rerank`.
+        """
+        if top_n is not None and top_n < 1:
+            raise WrongParameter(f"top_n is {top_n}; give 1 or more, or leave it out for all")
+        started = time.perf_counter()
+        ranks = np.arange(len(candidates)) if first_stage_ranks is None else first_stage_ranks
+        first_stage_order = np.argsort(ranks, kind="stable")
+        in_order = [candidates[int(place)] for place in first_stage_order]
+        bags = WeightedBags.join([self.idf.weigh(bag, language) for bag, language in in_order])
+        corrections = [NO_CORRECTION] * len(candidates)
+        if method == CORRECTED_METHOD and len(query.weighted):
+            corrections = self._corrections(query, in_order, bags)
+        found = nearest_documents(
+            query.weighted,
+            bags,
+            self.embeddings.vectors,
+            max(len(candidates), 1) if top_n is None else top_n,
+            method,
+            parameters,
+            self.n_threads,
+            offsets=np.array([correction.offset for correction in corrections]),
+            race=race,
+            cost_cache=self.cost_cache,
         )
-        return Reranking(ranked, solved.method, solved.precision, int(np.count_nonzero(solved.converged)))
+        ranked = tuple(
+            RankedDocument(
+                int(first_stage_order[place]),
+                rank,
+                distance,
+                score(corrections[place].order_distance(distance)),
+                math.isinf(distance),
+                corrections[place],
+            )
+            for rank, (place, distance) in enumerate(
+                zip(found.order.tolist(), found.distances.values.tolist(), strict=True), start=1
+            )
+        )
+        n_converged = int(np.count_nonzero(found.distances.converged))
+        reranking = Reranking(
+            ranked, found.distances.method, found.distances.precision, n_converged, found.n_solved, found.raced
+        )
+        if self._observer is not None:
+            self._observer(query, reranking, time.perf_counter() - started)
+        return reranking
+
+    def correction(self, query: Query, bag: BagOfWords, language: str) -> Correction:
+        """What moves one document in the order of `auto`, as in `rerank_bags`."""
+        return self._corrections(query, [(bag, language)], WeightedBags.join([self.idf.weigh(bag, language)]))[0]
+
+    def _corrections(
+        self, query: Query, candidates: Sequence[tuple[BagOfWords, str]], weighted: WeightedBags
+    ) -> list[Correction]:
+        means = mean_embeddings(weighted, self.embeddings.vectors, self.n_threads)
+        found = self._hubness.of(query.language, means)
+        hubness = [None] * len(candidates) if found is None else found.tolist()
+        unknown = query.unknown_words
+        lacking = [lacking_terms(unknown, bag, language, self.embeddings) for bag, language in candidates]
+        # A candidate of which nobody knows would win or lose by it.
+        if not unknown or None in lacking:
+            return [Correction(hubness=each) for each in hubness]
+        return [
+            Correction.of(unknown, query.unknown_share, terms or (), each)
+            for terms, each in zip(lacking, hubness, strict=True)
+        ]
 
     def rerank(
         self,
@@ -142,26 +247,102 @@ class Reranker:
         document_languages: Sequence[str] | str | None = None,
         method: str = "auto",
         parameters: Parameters = Parameters(),
+        top_n: int | None = None,
+        race: bool = False,
     ) -> Reranking:
         """Re-ranks texts.
 
         Args:
             language: the query's; guessed where it is None.
             document_languages: one for all, or one each; guessed where it is None.
+            top_n: how many of the best are wanted; None: all. They are the first of all, with the same distances, and
+                most of the others need not be solved for.
+            race: let a few iterations choose which candidates are solved at all: faster, and the order may differ.
 
         Raises:
             EmptyQuery, UnknownWords, UnknownLanguage, BadInput: as `query` and the method say.
+            WrongParameter: top_n is below 1.
         """
         read = self.query(query, language)
-        if document_languages is None:
-            languages = [guess_language(text, self.embeddings) for text in documents]
-        elif isinstance(document_languages, str):
-            languages = [language_code(document_languages)] * len(documents)
+        candidates = self.read_documents(documents, document_languages)
+        return self.rerank_bags(read, candidates, method, parameters, top_n=top_n, race=race)
+
+    def read_documents(
+        self, documents: Sequence[str], languages: Sequence[str] | str | None = None
+    ) -> list[tuple[BagOfWords, str]]:
+        """Each text's bag of words and its language: what `rerank_bags` takes.
+
+        Args:
+            languages: one for all, or one each; guessed where it is None.
+
+        Raises:
+            UnknownLanguage, BadInput: one is no code, or there are more or fewer than documents.
+        """
+        if languages is None:
+            codes = [guess_language(text, self.embeddings) for text in documents]
+        elif isinstance(languages, str):
+            codes = [language_code(languages)] * len(documents)
         else:
-            languages = [language_code(code) for code in document_languages]
-            if len(languages) != len(documents):
+            codes = [language_code(code) for code in languages]
+            if len(codes) != len(documents):
                 raise BadInput(
-                    f"{len(languages)} languages came for {len(documents)} documents; give one for all or one for each"
+                    f"{len(codes)} languages came for {len(documents)} documents; give one for all or one for each"
                 )
-        candidates = [(self.embeddings.bag(text, code), code) for text, code in zip(documents, languages, strict=True)]
-        return self.rerank_bags(read.weighted, candidates, method, parameters)
+        return [(self.embeddings.bag(text, code), code) for text, code in zip(documents, codes, strict=True)]
+
+    def rerank_many(
+        self,
+        queries: Sequence[str],
+        documents: Sequence[str] | Sequence[Sequence[str]],
+        *,
+        language: str | None = None,
+        document_languages: Sequence[str] | str | None = None,
+        method: str = "auto",
+        parameters: Parameters = Parameters(),
+        top_n: int | None = None,
+        race: bool = False,
+    ) -> list[Reranking]:
+        """Re-ranks for many queries, reading each text once; one `Reranking` a query, as `rerank` gives it.
+
+        Args:
+            documents: texts that all queries share, or one list of texts for each query.
+            language: of all queries; guessed for each where it is None.
+            document_languages: as `rerank`; one each only where the queries share the documents.
+
+        Raises:
+            EmptyQuery, UnknownWords: with the query's place, from 0.
+            UnknownLanguage, BadInput: as `rerank`; or there are more or fewer lists than queries.
+        """
+        read = read_queries(lambda text: self.query(text, language), queries)
+        candidates = read_candidates(self.read_documents, documents, document_languages, len(queries))
+        return [
+            self.rerank_bags(query, of_query, method, parameters, top_n=top_n, race=race)
+            for query, of_query in zip(read, candidates, strict=True)
+        ]
+
+    async def arerank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        *,
+        language: str | None = None,
+        document_languages: Sequence[str] | str | None = None,
+        method: str = "auto",
+        parameters: Parameters = Parameters(),
+        top_n: int | None = None,
+        race: bool = False,
+    ) -> Reranking:
+        """As `rerank`, off the event loop: in one of as many threads as there are cores, where more calls wait their
+        turn. Cancelled while it waits it is never done; cancelled later its result is lost."""
+        return await run_off_loop(
+            lambda: self.rerank(
+                query,
+                documents,
+                language=language,
+                document_languages=document_languages,
+                method=method,
+                parameters=parameters,
+                top_n=top_n,
+                race=race,
+            )
+        )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 # OpenSearch's rerank processor casts the literal to a Java Double: digits beyond its 18 characters fail the search.
 SCORE_DECIMALS = 6
 
-# What a candidate without a known word gets: in (0, 1], and below every score of a finite distance (at most 2, so 1/3).
+# What a candidate without a known word gets: in (0, 1], below every score of a finite distance (2.2 at most: 0.3125).
 LOWEST_SCORE = 1e-6
 
 

@@ -10,16 +10,18 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
 from reranker.documents import Candidate, Document
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound, WrongParameter
 from reranker.explanation import Explanation, explain
 from reranker.fusion import reciprocal_rank_fusion
 from reranker.idf import IdfTable
-from reranker.reranking import Query, Reranker, Reranking
+from reranker.reranking import Observer, Query, Reranker, Reranking
 from reranker.scores import falling_scores
 from reranker.stores.protocol import Filters, Store, check_index_name, check_versions
 from reranker.transport import METHODS, Parameters, check_method
+from reranker.transport.cost_cache import CostCache
 
 FirstStage = Literal["knn", "bm25", "hybrid"]
 FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
@@ -77,8 +79,11 @@ class SearchHit:
     """A document in its place.
 
     Attributes:
-        distance: None for a hit behind the re-ranked window, or without a known word.
+        distance: of the transport; None for a hit behind the re-ranked window, or without a known word.
         reranked_rank: its place in the answer over all pages, from 1.
+        without_known_word: it was to be re-ranked, and no word of it has an embedding: it is the last of the window,
+            in first-stage order with others such.
+        correction: what moved it besides its distance.
     """
 
     document: Document
@@ -87,6 +92,13 @@ class SearchHit:
     reranked_rank: int
     first_stage_score: float
     first_stage_rank: int
+    without_known_word: bool = False
+    correction: Correction = NO_CORRECTION
+
+    @property
+    def order_distance(self) -> float | None:
+        """What the order goes by, and what the score falls with: the distance as the correction leaves it."""
+        return None if self.distance is None else self.correction.order_distance(self.distance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +107,7 @@ class SearchAnswer:
 
     Attributes:
         n_candidates: how many the first stage brought.
-        method: the method used (for `auto` with a short query `relaxed`); `none` where the first stage's order was
+        method: the method used; `none` where the first stage's order was
             asked for or is all there is.
         unknown_words: of the query.
         took_ms: by stage.
@@ -121,13 +133,16 @@ class Searcher:
         embeddings: Embeddings,
         n_threads: int = 1,
         clock: Callable[[], float] = time.monotonic,
+        observer: Observer | None = None,
     ) -> None:
         self.store = store
         self.embeddings = embeddings
         self.n_threads = n_threads
+        self.cost_cache = CostCache()  # one for all indices: what it may hold is a limit for the process
         self._clock = clock
+        self._observer = observer
         self._lock = threading.Lock()
-        self._idf: dict[str, tuple[float, IdfTable]] = {}
+        self._rerankers: dict[str, tuple[float, Reranker]] = {}
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Runs both stages.
@@ -147,10 +162,12 @@ class Searcher:
             SearchHit(
                 document=window[ranked.index].document,
                 score=ranked.score,
-                distance=ranked.distance if np.isfinite(ranked.distance) else None,
+                distance=None if ranked.without_known_word else ranked.distance,
                 reranked_rank=ranked.reranked_rank,
                 first_stage_score=window[ranked.index].first_stage_score,
                 first_stage_rank=window[ranked.index].first_stage_rank,
+                without_known_word=ranked.without_known_word,
+                correction=ranked.correction,
             )
             for ranked in (reranking.documents if reranking else ())
         ]
@@ -182,12 +199,16 @@ class Searcher:
         method: str = "auto",
         parameters: Parameters = Parameters(),
     ) -> Explanation:
-        """Takes the distance between a query and one document of an index apart."""
+        """Takes the distance between a query and one document of an index apart, and says what else moves it."""
         reranker = self.reranker(index)
         query = reranker.query(text, language)
         encoded = self.store.fetch(index, doc_id)
-        weighted = reranker.idf.weigh(encoded.bag, encoded.document.language)
-        return explain(query.weighted, weighted, self.embeddings, method, parameters)
+        document = encoded.document
+        weighted = reranker.idf.weigh(encoded.bag, document.language)
+        explained = explain(query.weighted, weighted, self.embeddings, method, parameters)
+        if method != CORRECTED_METHOD:
+            return explained
+        return replace(explained, correction=reranker.correction(query, encoded.bag, document.language))
 
     def choose_index(self, index: str | None) -> str:
         """The index that was named, or the store's only one.
@@ -210,18 +231,20 @@ class Searcher:
 
     def reranker(self, index: str) -> Reranker:
         """A reranker with the index's idf, its versions checked; languages that the index has no documents of take the
-        idf of the embeddings' training texts."""
+        idf of the embeddings' training texts. It is read again after a while."""
         check_index_name(index)
         now = self._clock()
         with self._lock:
-            cached = self._idf.get(index)
+            cached = self._rerankers.get(index)
         if cached is None or now - cached[0] > INDEX_CACHE_SECONDS:
             check_versions(index, self.store.describe(index), self.embeddings, self.store.address)
-            table = self.store.idf(index)
-            cached = (now, IdfTable({**self.embeddings.idf.languages, **table.languages}))
+            idf = IdfTable({**self.embeddings.idf.languages, **self.store.idf(index).languages})
+            hubness = self.store.hubness_sample(index)
+            reranker = Reranker(self.embeddings, idf, self.n_threads, hubness, self.cost_cache, self._observer)
+            cached = (now, reranker)
             with self._lock:
-                self._idf[index] = cached
-        return Reranker(self.embeddings, cached[1], self.n_threads)
+                self._rerankers[index] = cached
+        return cached[1]
 
     def _read_query(self, reranker: Reranker, request: SearchRequest) -> Query:
         if request.first_stage == "knn":
@@ -263,7 +286,7 @@ class Searcher:
         if request.method == "none" or not len(query.weighted):
             return None
         return reranker.rerank_bags(
-            query.weighted,
+            query,
             [(candidate.bag, candidate.document.language) for candidate in window],
             request.method,
             request.parameters,

@@ -42,7 +42,19 @@ class Settings(BaseModel):
     host: str = Field("127.0.0.1", description="address to listen at")
     port: int = Field(8080, ge=0, le=65535, description="port to listen at; 0 takes a free one")
     threads: int = Field(0, ge=0, le=256, description="threads of one re-ranking; 0 for one a core, at most 4")
-    workers: int = Field(8, ge=1, le=256, description="requests that the service handles at a time")
+    workers: int = Field(8, ge=1, le=256, description="requests that a process handles at a time")
+    processes: int = Field(1, ge=1, le=64, description="processes that serve; over 1 gunicorn starts them")
+    drain_s: float = Field(
+        0.0, ge=0, le=600, description="how long, once told to stop, it goes on serving while /-/ready says no"
+    )
+    grace_s: float = Field(15.0, ge=0, le=3600, description="how long it then waits for running requests to end")
+    log_format: Literal["plain", "json"] = Field("plain", description="lines for people, or a JSON object a line")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "warning", description="from which level on it logs; info has a line for each request"
+    )
+    log_queries: bool = Field(False, description="log the text of queries also above the level debug")
+    slow_query_ms: int = Field(1_000, ge=0, description="a search that takes longer is logged; 0 logs none")
+    traces: bool = Field(False, description="trace with OpenTelemetry; it needs the extra `otel`")
     first_stage: Literal["knn", "bm25", "hybrid"] = Field("knn", description="what fetches the candidates")
     depth: int = Field(100, ge=1, le=1000, description="candidates that are re-ranked")
     size: int = Field(10, ge=0, le=1000, description="hits of a page")

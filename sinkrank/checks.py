@@ -13,6 +13,7 @@ from ingest.checkpoint import unfinished
 from ingest.staleness import stale_parts
 from reranker.embeddings import Embeddings
 from reranker.errors import SinkrankError
+from reranker.hubness import MIN_QUERIES, HubnessSample
 from reranker.settings import SETTINGS_FILE, LoadedSettings, Settings, load_settings
 from reranker.stores.protocol import Store, check_versions
 from reranker.transport import warm_up
@@ -101,6 +102,7 @@ def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
             check_versions(name, made, embeddings, store.address)
         idf = store.idf(name)
         found = f"{store.count(name):,} documents, idf of {', '.join(sorted(idf.languages)) or 'no language'}"
+        found += f", {_hubness(store.hubness_sample(name), name)}"
         stale = [] if embeddings is None else list(stale_parts(store, name, embeddings, idf))
         found += _versions(store, name)
     except SinkrankError as error:
@@ -108,6 +110,16 @@ def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
     if embeddings is None:
         return Check(label, False, f"{found}; made with embeddings of version {made.embeddings_version}, none are here")
     return Check(label, not stale, "; ".join([found, *stale]))
+
+
+def _hubness(sample: HubnessSample, index: str) -> str:
+    counted = {language: len(queries) for language, queries in sample.languages.items()}
+    enough = [f"{language} {n}" for language, n in counted.items() if n >= MIN_QUERIES]
+    few = [f"{language} {n}" for language, n in counted.items() if n < MIN_QUERIES]
+    if not sample.embeddings_version:
+        return f"no hubness sample (`sinkrank ingest refresh --index {index}` draws one)"
+    too_few = f" (under {MIN_QUERIES}, so left out: {', '.join(few)})" if few else ""
+    return f"hubness sample of {', '.join(enough) or 'no language'}{too_few}"
 
 
 def _versions(store: Store, name: str) -> str:

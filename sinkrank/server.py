@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from reranker.settings import Settings
 
-# Longer than any answer should take; systemd and Kubernetes give 30 s or more before they kill.
-GRACE_SECONDS = 15.0
-
 _POLL_SECONDS = 1.0
 # Idle keep-alive connections count too, and a load balancer holds many; waitress' own limit is 100.
 _MAX_CONNECTIONS = 1000
@@ -59,10 +56,14 @@ def serve_until_stopped(
     settings: Settings,
     listener: socket.socket,
     on_ready: Callable[[], None],
-    grace_s: float = GRACE_SECONDS,
+    on_stop: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serves until SIGTERM or SIGINT comes; then takes no new connection, and ends when the running requests have, or
-    `grace_s` later. Runs in the main thread, where alone signals arrive."""
+    """Serves until SIGTERM or SIGINT comes, and for `drain_s` after; then takes no new connection, and ends when the
+    running requests have, or `grace_s` later. Runs in the main thread, where alone signals arrive.
+
+    Args:
+        on_stop: called when a signal came, before the draining.
+    """
     from waitress.server import create_server
     from waitress.wasyncore import close_all, loop
 
@@ -82,9 +83,13 @@ def serve_until_stopped(
         on_ready()
         while not stopped():
             loop(timeout=_POLL_SECONDS, use_poll=True, map=channels, count=1)
+        on_stop()
+        drained = time.monotonic() + settings.drain_s
+        while time.monotonic() < drained:
+            loop(timeout=0.1, use_poll=True, map=channels, count=1)
         server.del_channel(channels)
         server.socket.close()
-        deadline = time.monotonic() + grace_s
+        deadline = time.monotonic() + settings.grace_s
         while time.monotonic() < deadline and _is_busy(server):
             loop(timeout=0.1, use_poll=True, map=channels, count=1)
     server.task_dispatcher.shutdown(timeout=1)

@@ -8,6 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from reranker.corrections import HUBNESS_WEIGHT
 from reranker.explanation import Explanation
 from reranker.search import SearchAnswer
 
@@ -76,6 +77,21 @@ def explanation_table(explanation: Explanation, title: str | None = None) -> Tab
             head = (plain(word.word), f"{word.mass:.4f}") if place == 0 else (Text(), "")
             table.add_row(*head, document_word, mass, cost, f"{part:.4f}", f"{100 * share:.1f} %")
     return table
+
+
+def explanation_footer(explanation: Explanation) -> str:
+    """What stands below the table of a document that more than its words moves: the sum that the order goes by."""
+    correction = explanation.correction
+    if explanation.order_distance == explanation.distance:
+        return ""
+    known_share = 1.0 - correction.unknown_share
+    parts = [f"words {known_share:.2f} · {explanation.distance:.4f}"]
+    if correction.unknown_share:
+        lacking = plain(", ".join(correction.lacking_words)).plain or "none"
+        parts.append(f"words without an embedding {correction.added_by_lacking_words:.4f} (lacking: {lacking})")
+    if correction.hubness is not None:
+        parts.append(f"hubness {HUBNESS_WEIGHT} · {correction.hubness:.4f}")
+    return f"It stands by {' + '.join(parts)} = {explanation.order_distance:.4f}"
 
 
 def telling_pairs(explanation: Explanation, n: int) -> list[str]:

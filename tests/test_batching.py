@@ -149,3 +149,12 @@ def test_a_child_process_has_threads_of_its_own(reranker: Reranker) -> None:
     with os.fdopen(reader) as answer:
         assert answer.read() == "[1, 2, 0]"
     os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["shared documents", "documents of its own"])
+def test_a_word_without_an_embedding_is_looked_for_in_the_texts(reranker, own):
+    texts = ["un chien", "un chat xyzzy"]
+    alone = reranker.rerank("dog xyzzy", texts, language="en")
+    assert [document.index for document in alone.documents] == [1, 0]
+    (together,) = reranker.rerank_many(["dog xyzzy"], [texts] if own else texts, language="en")
+    assert together.documents == alone.documents

@@ -1,6 +1,7 @@
 """Re-ranking texts and bags with the hand-placed vocabulary (tests/tiny.py)."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from reranker import Parameters, Reranker
 from reranker.detection import guess_language
 from reranker.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords
+from reranker.hubness import HubnessSampleBuilder
+from reranker.transport.cost_cache import CostCache
 from tests.tiny import TRANSLATION_COST, tiny_embeddings
 
 
@@ -37,6 +40,59 @@ def test_documents_without_a_known_word_are_last_in_the_given_order(reranker):
     assert order(found) == [1, 0, 2, 3]
     assert [math.isinf(document.distance) for document in found.documents] == [False, True, True, True]
     assert all(0 < document.score <= 1 for document in found.documents)
+
+
+def test_documents_without_a_known_word_are_marked(reranker):
+    found = reranker.rerank("chat", ["zzz", "bread", "", "cat zzz"], language="fr")
+    marked = {document.index: document.without_known_word for document in found.documents}
+    assert marked == {0: True, 1: False, 2: True, 3: False}
+
+
+def test_documents_without_a_known_word_are_last_in_first_stage_order(reranker):
+    embeddings = reranker.embeddings
+    bags = [(embeddings.bag(text, "en"), "en") for text in ("zzz", "cat", "yyy", "bread")]
+    query = reranker.query("chat", "fr")
+    found = reranker.rerank_bags(query, bags, first_stage_ranks=np.array([4, 3, 1, 2]))
+    assert order(found) == [1, 3, 2, 0]
+    assert [document.without_known_word for document in found.documents] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("method", ["nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto"])
+@pytest.mark.parametrize("top_n", [1, 3, 7, 9, 50])
+def test_the_best_few_are_the_first_of_all(reranker, method, top_n):
+    words = ["bread water", "zzz", "dog", "cat", "cat dog", "car", "cat", "water", ""]
+    ranks = np.array([9, 1, 8, 7, 6, 5, 4, 3, 2])
+    bags = [(reranker.embeddings.bag(text, "en"), "en") for text in words]
+    query = reranker.query("chat eau", "fr")
+    everything = reranker.rerank_bags(query, bags, method, first_stage_ranks=ranks)
+    found = reranker.rerank_bags(query, bags, method, first_stage_ranks=ranks, top_n=top_n)
+    assert found.documents == everything.documents[:top_n]
+    assert (found.method, found.precision) == (everything.method, everything.precision)
+    assert len(reranker.rerank("chat", words, language="fr", method=method, top_n=top_n).documents) == min(top_n, 9)
+
+
+def test_what_needs_no_solving_for_the_best_few_is_not_solved(reranker):
+    """300 times bread, opposite of the cat; one cat."""
+    texts = ["bread"] * 300 + ["cat"]
+    assert reranker.rerank("chat", texts, language="fr", method="emd").n_solved == 301
+    found = reranker.rerank("chat", texts, language="fr", method="emd", top_n=1)
+    assert (order(found), found.n_solved) == ([300], 1)
+
+
+def test_a_race_is_run_where_it_is_asked_for_and_is_said(reranker):
+    texts = ["bread water", "dog", "cat", "car dog"] * 20
+    assert reranker.rerank("chat", texts, language="fr").raced is False
+    found = reranker.rerank("chat", texts, language="fr", race=True)
+    assert (found.raced, found.n_solved) == (True, 64)
+    assert sorted(order(found)) == list(range(80))
+    assert [document.index % 4 for document in found.documents[:20]] == [2] * 20
+    scores = [document.score for document in found.documents]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_fewer_than_one_best_document_is_refused(reranker):
+    with pytest.raises(BadInput, match="top_n is 0; give 1 or more"):
+        reranker.rerank("chat", ["cat"], language="fr", top_n=0)
 
 
 def test_ties_keep_the_given_order(reranker):
@@ -102,7 +158,7 @@ def test_repeated_words_weigh_more(reranker):
 def test_first_stage_ranks_break_ties_where_they_are_given(reranker):
     embeddings = reranker.embeddings
     bags = [(embeddings.bag("cat", "en"), "en"), (embeddings.bag("cat", "en"), "en")]
-    query = reranker.query("chat", "fr").weighted
+    query = reranker.query("chat", "fr")
     found = reranker.rerank_bags(query, bags, first_stage_ranks=np.array([7, 3]))
     assert order(found) == [1, 0]
 
@@ -110,3 +166,97 @@ def test_first_stage_ranks_break_ties_where_they_are_given(reranker):
 def test_one_language_too_few_is_refused(reranker):
     with pytest.raises(BadInput, match="1 languages came for 2 documents"):
         reranker.rerank("chat", ["cat", "dog"], language="fr", document_languages=["en"])
+
+
+def hubs_of(embeddings, words, language):
+    """A sample whose queries, enough of them, are these words."""
+    builder = HubnessSampleBuilder(embeddings.version)
+    for place in range(60):
+        builder.add(language, str(place), embeddings.bag_of_tokens([words[place % len(words)]], language))
+    return builder.result()
+
+
+def test_a_query_with_an_unknown_identifier_ranks_the_document_that_holds_it_first(reranker):
+    """`dog` is near `chat` but not as near as `cat`; half of the query is the identifier."""
+    texts = ["cat", "dog xyzzy", "cat xyzzyx", "bread"]
+    found = reranker.rerank("chat XYZZY", texts, language="fr")
+    assert order(found) == [1, 0, 2, 3]
+    first, second = found.documents[:2]
+    assert (first.correction.lacking_words, second.correction.lacking_words) == ((), ("xyzzy",))
+    assert first.correction.unknown_share == 0.5
+    assert first.order_distance == pytest.approx(0.5 * first.distance)
+    assert second.order_distance == pytest.approx(0.5 * second.distance + 0.5)
+    assert [document.score for document in found.documents] == sorted(
+        (document.score for document in found.documents), reverse=True
+    )
+
+
+def test_other_methods_are_not_corrected(reranker):
+    texts = ["cat", "dog xyzzy"]
+    for method in ("nbow", "rwmd", "emd", "sinkhorn", "relaxed"):
+        found = reranker.rerank("chat xyzzy", texts, language="fr", method=method)
+        assert order(found) == [0, 1]
+        assert [document.order_distance for document in found.documents] == [one.distance for one in found.documents]
+
+
+def test_the_score_is_that_of_the_distance_and_a_fifth_of_the_hubness(reranker):
+    plain = reranker.rerank("eau", ["water", "bread"], language="fr")
+    found = Reranker(reranker.embeddings, hubness=hubs_of(reranker.embeddings, ["eau"], "fr")).rerank(
+        "eau", ["water", "bread"], language="fr"
+    )
+    # The cosine to every query of the sample, eau (-0.8, 0.6): water (-0.6, 0.8) 0.96, bread (-1, 0) 0.8.
+    assert [one.correction.hubness for one in found.documents] == pytest.approx([0.96, 0.8], abs=1e-6)
+    assert [one.distance for one in found.documents] == [one.distance for one in plain.documents]
+    assert [one.correction.hubness for one in plain.documents] == [None, None]
+    for one, hubness in zip(found.documents, (0.96, 0.8), strict=True):
+        assert one.order_distance == pytest.approx(one.distance + 0.2 * hubness)
+        assert one.score == pytest.approx(1 / (1 + one.order_distance), abs=1e-6)
+
+
+def test_a_hub_stands_behind_what_is_nearly_as_near(reranker):
+    """Of chien and chat, dog is the nearer to the first; water, all that the sample asks for, is near to it alone."""
+    assert order(reranker.rerank("dog", ["chien", "chat"], language="en")) == [0, 1]
+    hubs = Reranker(reranker.embeddings, hubness=hubs_of(reranker.embeddings, ["water"], "en"))
+    # Cosines of dog with chien and chat: 0.96 and 0.936; of water with chien 0.28, with chat below 0.
+    assert order(hubs.rerank("dog", ["chien", "chat"], language="en")) == [1, 0]
+    assert order(hubs.rerank("dog", ["chien", "chat"], language="en", method="sinkhorn")) == [0, 1]
+
+
+@pytest.mark.parametrize("top_n", [1, 2, 5, 70])
+def test_the_best_few_are_the_first_of_all_where_hubs_and_unknown_words_move_them(reranker, top_n):
+    hubs = Reranker(reranker.embeddings, hubness=hubs_of(reranker.embeddings, ["chat", "eau", "pain"], "fr"))
+    texts = ["bread water", "zzz", "dog xyzzy", "cat", "cat dog", "car xyzzy", "cat xyzzy", "water", ""] * 10
+    everything = hubs.rerank("chat eau xyzzy", texts, language="fr")
+    found = hubs.rerank("chat eau xyzzy", texts, language="fr", top_n=top_n)
+    assert found.documents == everything.documents[:top_n]
+    assert sorted(order(everything)) == list(range(90))
+
+
+def test_a_query_that_comes_again_finds_its_costs_kept_and_gives_the_same_values(reranker):
+    texts = ["bread water", "dog", "cat dog"]
+    again = Reranker(reranker.embeddings)
+    first = again.rerank("chat eau", texts, language="fr", method="sinkhorn")
+    kept = again.cost_cache.n_bytes
+    assert kept > 0
+    assert again.rerank("chat eau", texts, language="fr", method="sinkhorn") == first
+    assert again.cost_cache.n_bytes == kept
+    other = Reranker(reranker.embeddings, cost_cache=CostCache(limit_bytes=0))
+    assert other.rerank("chat eau", texts, language="fr", method="sinkhorn") == first
+    assert other.cost_cache.n_bytes == 0
+
+
+def test_unknown_words_go_with_their_candidates_whatever_the_first_stage_ranks_are(reranker):
+    bags = [(reranker.embeddings.bag(text, "en"), "en") for text in ("dog xyzzy", "dog", "dog")]
+    query = reranker.query("chat xyzzy", "fr")
+    found = reranker.rerank_bags(query, bags, first_stage_ranks=np.array([3, 2, 1]))
+    assert order(found) == [0, 2, 1]
+    assert [one.correction.lacking_words for one in found.documents] == [(), ("xyzzy",), ("xyzzy",)]
+
+
+def test_where_one_bag_does_not_tell_its_unknown_words_none_counts(reranker):
+    bags = [(reranker.embeddings.bag(text, "en"), "en") for text in ("dog xyzzy", "dog", "dog")]
+    old = replace(bags[1][0], unknown_hashes=None)
+    query = reranker.query("chat xyzzy", "fr")
+    found = reranker.rerank_bags(query, [bags[0], (old, "en"), bags[2]], first_stage_ranks=np.array([3, 2, 1]))
+    assert order(found) == [2, 1, 0]
+    assert [one.order_distance for one in found.documents] == [one.distance for one in found.documents]

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from reranker.answers import explanation
 from reranker.documents import Document
 from reranker.encoding import encode
 from reranker.errors import BadInput, EmptyQuery, NotFound, UnknownWords, VersionMismatch
+from reranker.hubness import HubnessSampleBuilder
 from reranker.idf import DocumentFrequencies, IdfTable
 from reranker.search import Searcher, SearchRequest
 from reranker.stores import open_store
@@ -144,6 +146,58 @@ def test_an_explanation_sums_to_the_distance_of_the_hit(searcher):
     hit = searcher.search(SearchRequest("chat eau", "pets", language="fr", method="sinkhorn")).hits[0]
     explained = searcher.explain("chat eau", "pets", hit.document.doc_id, "fr", "sinkhorn")
     assert sum(word.distance for word in explained.words) == pytest.approx(hit.distance, rel=1e-4)
+
+
+def test_a_hit_says_what_moved_it_besides_its_distance_and_an_explanation_sums_it_up(searcher):
+    """e4 alone holds zzz, which has no embedding; half of the query."""
+    hits = searcher.search(SearchRequest("water zzz", "pets", language="en", filters=Filters(languages=("en",)))).hits
+    by_id = {hit.document.doc_id: hit for hit in hits}
+    assert hits[0].document.doc_id == "e4"
+    assert by_id["e4"].correction.lacking_words == ()
+    for doc_id in ("e1", "e2", "e3"):
+        hit = by_id[doc_id]
+        assert hit.correction.lacking_words == ("zzz",)
+        assert hit.order_distance == pytest.approx(0.5 * hit.distance + 0.5)
+        assert hit.score == pytest.approx(1 / (1 + hit.order_distance), abs=1e-6)
+        shown = explanation("pets", doc_id, searcher.explain("water zzz", "pets", doc_id, "en"))
+        assert shown["order_distance"] == pytest.approx(hit.order_distance, abs=1e-5)
+        assert sum(shown["order_parts"].values()) == pytest.approx(shown["order_distance"])
+        assert shown["order_parts"]["words"] == pytest.approx(0.5 * sum(word["distance"] for word in shown["words"]))
+        assert (shown["lacking_words"], shown["unknown_share"], shown["score"]) == (["zzz"], 0.5, hit.score)
+        plain = explanation("pets", doc_id, searcher.explain("water zzz", "pets", doc_id, "en", "sinkhorn"))
+        assert plain["order_distance"] == plain["distance"]
+
+
+def test_the_hubness_sample_of_the_index_orders_its_hits(store, embeddings):
+    """No document but e1 is near the sample's queries, which are all cats: its hubness is that of cat, 1."""
+    before = store.hubness_sample("pets")
+    builder = HubnessSampleBuilder(embeddings.version)
+    for number in range(60):
+        builder.add("en", str(number), embeddings.bag_of_tokens(["cat"], "en"))
+    try:
+        store.save_hubness_sample("pets", builder.result())
+        hits = Searcher(store, embeddings).search(SearchRequest("cat", "pets", language="en")).hits
+        found = {hit.document.doc_id: hit for hit in hits}
+        assert found["e1"].correction.hubness == pytest.approx(1.0)
+        assert found["e3"].correction.hubness == 0.0  # bread, its opposite
+        assert found["e1"].order_distance == pytest.approx(found["e1"].distance + 0.2)
+        french = Searcher(store, embeddings).search(SearchRequest("chat", "pets", language="fr")).hits
+        assert [hit.correction.hubness for hit in french] == [None] * len(french)
+    finally:
+        store.save_hubness_sample("pets", before)
+
+
+def test_the_costs_of_a_query_are_kept_for_the_next_page(store, embeddings):
+    searcher = Searcher(store, embeddings)
+    first = searcher.search(SearchRequest("chat eau", "pets", language="fr"))
+    kept = searcher.cost_cache.n_bytes
+    assert kept > 0
+    again = searcher.search(SearchRequest("chat eau", "pets", language="fr"))
+    assert again.hits == first.hits
+    assert searcher.cost_cache.n_bytes == kept
+    second = searcher.search(SearchRequest("chat eau", "pets", language="fr", offset=2, size=2))
+    assert second.hits == first.hits[2:4]
+    assert searcher.cost_cache.n_bytes == kept
 
 
 @pytest.mark.parametrize(

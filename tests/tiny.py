@@ -33,6 +33,9 @@ POSITIONS: dict[str, dict[str, tuple[float, float]]] = {
 TRANSLATION_COST = sqrt(2 - 2 * 0.96)
 """The cost between any word and its translation: 0.282843."""
 
+TRANSLATION_DISTANCE = 1 - 0.96
+"""By `auto`, whose parts all go by the cosine, the distance between texts of one word and of its translation."""
+
 
 def tiny_embeddings(path: Path) -> Embeddings:
     """Writes the vocabulary to a store at `path`, which must not exist yet, and opens it.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from flask import Flask, Response, g
 
 from reranker.embeddings import Embeddings
-from reranker.service import errors, operations, page, proxy, rerank_routes, search_routes
+from reranker.service import errors, page, proxy, rerank_routes, search_routes
+from reranker.service.operations import routes, watching
 from reranker.service.service import EXTENSION, Service
 from reranker.settings import Settings
 from reranker.stores.protocol import Store
@@ -23,9 +24,10 @@ def create_app(settings: Settings, store: Store | None, embeddings: Embeddings) 
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     app.extensions[EXTENSION] = Service.build(settings, store, embeddings)
     errors.register(app)
-    for blueprint in (search_routes.blueprint, rerank_routes.blueprint, operations.blueprint, page.blueprint):
+    for blueprint in (search_routes.blueprint, rerank_routes.blueprint, routes.blueprint, page.blueprint):
         app.register_blueprint(blueprint)
     proxy.register(app, settings)
+    watching.register(app, app.extensions[EXTENSION])
     app.after_request(_guard)
     return app
 
@@ -35,6 +37,12 @@ def _guard(response: Response) -> Response:
     if not g.get("passed_on"):
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
     return response
+
+
+def drain(app: Flask) -> None:
+    """Tells balancers, by `/-/ready`, to send no more; what comes all the same is answered."""
+    service: Service = app.extensions[EXTENSION]
+    service.draining.set()
 
 
 def warm_up(app: Flask) -> None:

@@ -1,6 +1,6 @@
 """Turns every failure into JSON, in the shape that the callers of the route know; nothing unexpected shows its details.
 
-ours      {"error": {"code": "bad_input", "message": "…"}}
+ours      {"type": "urn:sinkrank:problem:bad_input", "title": "…", "status": 400, "detail": "…", "code": "bad_input"}
 cohere    {"id": "…", "message": "…"}
 tei       {"error": "…", "error_type": "validation"}
 engine    {"error": {"type": "…", "reason": "…", "root_cause": […]}, "status": 400}
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import logging
 import uuid
+from http import HTTPStatus
 from typing import Any, Literal
 
 from flask import Flask, Response, g, request
+from pydantic import BaseModel, ConfigDict
 from werkzeug.exceptions import HTTPException
 
 from reranker.errors import BadInput, EmptyQuery, SinkrankError
@@ -21,6 +23,7 @@ from reranker.service.json_text import json_bytes, to_json
 Shape = Literal["ours", "cohere", "tei", "engine"]
 
 _SHAPES_BY_PATH: dict[str, Shape] = {"/v1/rerank": "cohere", "/v2/rerank": "cohere", "/rerank": "tei"}
+PROBLEM_TYPE = "application/problem+json"
 _UNEXPECTED = "something went wrong inside the service; its log has the details"
 
 _log = logging.getLogger(__name__)
@@ -37,6 +40,25 @@ class BadBody(BadInput):
     """JSON that does not fit the route."""
 
     code = "bad_body"
+
+
+class Problem(BaseModel):
+    """An error of our own routes: problem details as in RFC 9457, and a word for programs.
+
+    Attributes:
+        type: the same for all errors of a code; it is a name, and leads nowhere.
+        title: the status in words.
+        detail: what came, what was expected, and the cure.
+        code: of a small, fixed set: `bad_input`, `unknown_words`, …
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
 
 
 def use_shape(shape: Shape) -> None:
@@ -100,4 +122,13 @@ def _render(status: int, code: str, message: str, is_empty: bool = False) -> Res
     if shape == "engine":
         cause = {"type": code, "reason": message}
         return json_response({"error": {"root_cause": [cause], **cause}, "status": status}, status)
-    return json_response({"error": {"code": code, "message": message}}, status)
+    problem = Problem(
+        type=f"urn:sinkrank:problem:{code}",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=message,
+        code=code,
+    )
+    response = json_response(problem.model_dump(), status)
+    response.content_type = PROBLEM_TYPE
+    return response

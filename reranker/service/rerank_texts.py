@@ -89,5 +89,5 @@ def _candidates(
 
 
 def _low_score(n_after: int) -> float:
-    """A score under that of every finite distance (1/3 at least) for up to 10,000 documents, falling to the lowest."""
+    """A score under that of every finite distance (0.3 at least) for up to 10,000 documents, falling to the lowest."""
     return round(n_after * LOWEST_SCORE, SCORE_DECIMALS)

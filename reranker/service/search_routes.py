@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from reranker import answers
+from reranker.request_context import note
 from reranker.search import SearchRequest
 from reranker.service.errors import json_response
 from reranker.service.requests import ExplainBody, SearchBody, parse, read_object
@@ -19,12 +20,15 @@ def search() -> Response:
     """Searches an index; see `requests.SearchBody` for the body, docs/http.md for the answer."""
     service = current_service()
     wanted = _search_request(service, parse(SearchBody, read_object()))
-    return json_response(answers.search_answer(wanted.index, service.searcher.search(wanted)))
+    note(index=wanted.index, first_stage=wanted.first_stage)
+    found = service.searcher.search(wanted)
+    service.metrics.stage_seconds.labels("first_stage").observe(found.took_ms["first_stage"] / 1000)
+    return json_response(answers.search_answer(wanted.index, found))
 
 
 @blueprint.post("/v1/explain")
 def explain() -> Response:
-    """Takes the distance of one document apart; the parts of all words sum to it."""
+    """Takes the distance of one document apart; the parts of all words sum to it. Says what else moves the document."""
     service = current_service()
     body = parse(ExplainBody, read_object())
     index = service.searcher.choose_index(body.index or service.settings.index)

@@ -9,8 +9,12 @@ from flask import current_app
 
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, StoreUnavailable
-from reranker.reranking import Reranker
+from reranker.request_context import note
+from reranker.reranking import Observer, Query, Reranker, Reranking
 from reranker.search import Searcher
+from reranker.service.operations.metrics import Metrics
+from reranker.service.operations.shared_flag import SharedFlag
+from reranker.service.operations.tracing import trace_reranking
 from reranker.settings import Settings
 from reranker.stores.protocol import Store
 from reranker.transport import Parameters, check_method, warm_up
@@ -31,15 +35,19 @@ class Service:
     Attributes:
         store: None where the service only re-ranks texts that come with the request.
         reranker: with the idf of the embeddings' training texts.
+        metrics: what all of it counts into.
         warm: set once the kernels are compiled.
+        draining: set once the process was told to stop: balancers are to send no more.
     """
 
     settings: Settings
     store: Store | None
     embeddings: Embeddings
     reranker: Reranker
+    metrics: Metrics
     _searcher: Searcher | None = None
     warm: threading.Event = field(default_factory=threading.Event)
+    draining: SharedFlag = field(default_factory=SharedFlag)
 
     @classmethod
     def build(cls, settings: Settings, store: Store | None, embeddings: Embeddings) -> Service:
@@ -51,8 +59,11 @@ class Service:
         # What no request could do with is refused before the first one comes.
         check_method(settings.method)
         Parameters(settings.epsilon, settings.n_iterations, settings.tau)
-        searcher = None if store is None else Searcher(store, embeddings, n_threads)
-        return cls(settings, store, embeddings, Reranker(embeddings, n_threads=n_threads), searcher)
+        metrics = Metrics()
+        observer = _observer(metrics)
+        searcher = None if store is None else Searcher(store, embeddings, n_threads, observer=observer)
+        reranker = Reranker(embeddings, n_threads=n_threads, observer=observer)
+        return cls(settings, store, embeddings, reranker, metrics, searcher)
 
     @property
     def searcher(self) -> Searcher:
@@ -90,6 +101,23 @@ class Service:
         """Compiles the kernels; call it before the service takes requests, and before it forks."""
         warm_up()
         self.warm.set()
+
+
+def _observer(metrics: Metrics) -> Observer:
+    """Takes each re-ranking, of whichever route, to the metrics, the trace, and what the log says of the request."""
+
+    def observe(query: Query, reranking: Reranking, seconds: float) -> None:
+        metrics.observe_reranking(query, reranking, seconds)
+        trace_reranking(seconds, reranking.method, len(reranking.documents))
+        note(
+            query=query.text,
+            language=query.language,
+            method=reranking.method,
+            n_candidates=len(reranking.documents),
+            rerank_ms=round(seconds * 1000, 1),
+        )
+
+    return observe
 
 
 def current_service() -> Service:

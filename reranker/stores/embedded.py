@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from reranker.bags import unpack
 from reranker.documents import Candidate, EncodedDocument
 from reranker.errors import BadInput, NotFound
+from reranker.hubness import HubnessSample
 from reranker.idf import DocumentFrequencies, IdfTable
 from reranker.stores.checks import check_depth, check_dim, check_query_vector, document_problem
 from reranker.stores.names import IndexVersion, check_index_name, version_name
@@ -231,6 +232,20 @@ class EmbeddedStore:
                     (index_id, language, one.n_documents, _packed(one.term_ids), _packed(one.counts))
                     for language, one in table.languages.items()
                 ],
+            )
+
+    def hubness_sample(self, index: str) -> HubnessSample:
+        with self._file.reading() as connection:
+            row = connection.execute(
+                "SELECT sample FROM hubness_samples WHERE index_id = ?", (self._index(connection, index).index_id,)
+            ).fetchone()
+        return HubnessSample() if row is None else HubnessSample.from_json(json.loads(row[0]))
+
+    def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
+        with self._file.writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO hubness_samples VALUES (?, ?)",
+                (self._index(connection, index).index_id, json.dumps(sample.as_json())),
             )
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from opensearchpy import exceptions
 from mappings import ADDED_FIELDS, index_definition, mapping_differences
 from reranker.documents import Candidate, EncodedDocument
 from reranker.errors import BadInput, NotFound, NotOurIndex
+from reranker.hubness import HubnessSample
 from reranker.idf import IdfTable
 from reranker.stores.addresses import Distribution, EngineAddress
 from reranker.stores.checks import check_depth, check_dim, check_query_vector
@@ -212,6 +213,16 @@ class EngineStore:
         known = self._ask(index)
         with engine_errors(self._address, index):
             self._idf.save(known.name, table)
+
+    def hubness_sample(self, index: str) -> HubnessSample:
+        known = self._ask(index)
+        with engine_errors(self._address, index):
+            return self._idf.load_sample(known.name)
+
+    def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
+        known = self._ask(index)
+        with engine_errors(self._address, index):
+            self._idf.save_sample(known.name, sample)
 
     def close(self) -> None:
         self._client.close()

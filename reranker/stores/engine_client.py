@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import urllib3
 from opensearchpy import exceptions
 
 from reranker.errors import BadInput, NotFound, StoreUnavailable
+from reranker.request_context import current_request, engine_call
 from reranker.stores.addresses import Distribution, EngineAddress
 
 _log = logging.getLogger(__name__)
@@ -32,6 +33,27 @@ _FIRST_ELASTICSEARCH_MAJOR = 7
 
 # What reading a version out of an answer of another shape raises.
 _NO_VERSION = (exceptions.TransportError, LookupError, TypeError, AttributeError, ValueError, StopIteration)
+
+
+class _Connection(opensearchpy.Urllib3HttpConnection):
+    """Names the request that a call is made for to the engine, and the call to the trace."""
+
+    def perform_request(
+        self,
+        method: str,
+        url: str,
+        params: Mapping[str, Any] | None = None,
+        body: bytes | None = None,
+        timeout: Any = None,
+        ignore: Collection[int] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        request = current_request()
+        with engine_call(method, self.host) as call:
+            named = {**(headers or {}), **(request.headers if request is not None else {}), **call.headers}
+            answer = super().perform_request(method, url, params, body, timeout, ignore, named)
+            call.answered(answer[0])
+        return answer
 
 
 def connect(
@@ -65,6 +87,7 @@ def connect(
         timeout=time_out(timeout_s),
         max_retries=1,
         pool_maxsize=_POOL_SIZE,
+        connection_class=_Connection,
         **tls,
     )
 

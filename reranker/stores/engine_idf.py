@@ -1,12 +1,14 @@
-"""Keeps the idf tables of an engine's indices in a hidden index of their own, so that no search of a user meets them.
+"""Keeps the idf tables and hubness samples of an engine's indices in a hidden index of their own, so that no search of
+a user meets them.
 
 A table is written under its version first and made the current one by a single write after, so that a reader gets
-either the old table or the new one, never some of each.
+either the old table or the new one, never some of each. A sample is one document: a few ten thousand bytes a language.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from opensearchpy import exceptions, helpers
 
 from reranker.errors import StoreUnavailable
+from reranker.hubness import HubnessSample
 from reranker.idf import DocumentFrequencies, IdfTable
 
 IDF_INDEX = "sinkrank-idf"
@@ -25,6 +28,8 @@ _TERMS_PER_PART = 250_000
 
 # A reader may meet a table in the moment between its replacement and its deletion.
 _MAX_READS = 3
+
+_SAMPLE_FIELD = {"hubness_sample": {"type": "binary"}}
 
 _DEFINITION: dict[str, Any] = {
     "settings": {"index": {"hidden": True, "number_of_shards": 1, "auto_expand_replicas": "0-1"}},
@@ -39,13 +44,14 @@ _DEFINITION: dict[str, Any] = {
             "n_documents": {"type": "long"},
             "term_ids": {"type": "binary"},
             "counts": {"type": "binary"},
+            **_SAMPLE_FIELD,
         },
     },
 }
 
 
 class EngineIdf:
-    """The idf tables of one engine."""
+    """The idf tables and hubness samples of one engine."""
 
     def __init__(self, client: opensearchpy.OpenSearch) -> None:
         self._client = client
@@ -74,6 +80,20 @@ class EngineIdf:
         manifest = {"index": index, "version": table.version, "parts": list(parts)}
         self._client.index(index=IDF_INDEX, id=index, body=manifest)
         self._delete([part_id for part_id in old_parts if part_id not in parts])
+
+    def load_sample(self, index: str) -> HubnessSample:
+        """The index's hubness sample; an empty one where none was saved."""
+        (kept,) = self._get([_sample_id(index)])
+        return HubnessSample() if kept is None else HubnessSample.from_json(_json_of(kept["hubness_sample"]))
+
+    def save_sample(self, index: str, sample: HubnessSample) -> None:
+        """Puts the sample in the place of the one before."""
+        self._ensure_index()
+        # One that was made when there were no samples has no such field.
+        self._client.indices.put_mapping(index=IDF_INDEX, body={"properties": _SAMPLE_FIELD})
+        packed = base64.b64encode(json.dumps(sample.as_json()).encode()).decode("ascii")
+        body = {"index": index, "version": sample.embeddings_version, "hubness_sample": packed}
+        self._client.index(index=IDF_INDEX, id=_sample_id(index), body=body)
 
     def forget(self, index: str) -> None:
         """Deletes all that is kept of an index, also what a save that was broken off has left."""
@@ -108,6 +128,14 @@ class EngineIdf:
         actions = [{"_op_type": "delete", "_index": IDF_INDEX, "_id": doc_id} for doc_id in ids]
         for _ in helpers.streaming_bulk(self._client, actions, raise_on_error=False):
             pass  # what another has deleted meanwhile is gone, as it should be
+
+
+def _sample_id(index: str) -> str:
+    return f"{index}:hubness"
+
+
+def _json_of(packed: str) -> Any:
+    return json.loads(base64.b64decode(packed))
 
 
 def _parts(index: str, table: IdfTable) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -110,6 +110,7 @@ class EngineVersions:
             meta["sinkrank"][VERSION_OF] = index
             self._client.indices.put_mapping(index=name, body={"_meta": meta}, request_timeout=self._timeout)
             self._idf.save(name, self._idf.load(index))
+            self._idf.save_sample(name, self._idf.load_sample(index))
         except BaseException:
             self._client.indices.put_settings(index=index, body={_BLOCK: None}, request_timeout=self._timeout)
             raise

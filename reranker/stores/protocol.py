@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reranker.documents import Candidate, EncodedDocument
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotOurIndex, VersionMismatch, WrongParameter
+from reranker.hubness import HubnessSample
 from reranker.idf import IdfTable
 from reranker.languages import language_code
 from reranker.stores.names import VERSION_OF, IndexVersion, check_index_name
@@ -188,7 +189,7 @@ class Store(Protocol):
     def describe(self, index: str) -> IndexDescription: ...
 
     def drop(self, index: str) -> None:
-        """Deletes an index that Sinkrank made, with its idf and all its versions; or one version."""
+        """Deletes an index that Sinkrank made, with its idf, hubness sample and all versions; or one version."""
         ...
 
     def stage(self, index: str, description: IndexDescription) -> str:
@@ -270,5 +271,11 @@ class Store(Protocol):
         ...
 
     def save_idf(self, index: str, table: IdfTable) -> None: ...
+
+    def hubness_sample(self, index: str) -> HubnessSample:
+        """The queries that the index's documents' hubness is measured by; empty before `save_hubness_sample`."""
+        ...
+
+    def save_hubness_sample(self, index: str, sample: HubnessSample) -> None: ...
 
     def close(self) -> None: ...

@@ -14,7 +14,7 @@ from reranker.stores.names import VERSION_OF, IndexVersion, unversioned_name
 from reranker.stores.protocol import IndexDescription
 from reranker.stores.sqlite_rows import vocabulary_table, words_table
 
-_TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "idf", "aliases", "indices")
+_TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "idf", "hubness_samples", "aliases", "indices")
 
 # The index that an index is a version of.
 _VERSION_OF = f"iif(json_valid(meta), json_extract(meta, '$.sinkrank.{VERSION_OF}'), NULL)"
@@ -54,7 +54,7 @@ def insert_index(connection: sqlite3.Connection, name: str, meta: dict[str, Any]
 
 
 def delete_index(connection: sqlite3.Connection, index_id: int) -> None:
-    """Deletes an index with its documents and its idf."""
+    """Deletes an index with its documents, its idf and its hubness sample."""
     partitions = connection.execute("SELECT partition_id FROM partitions WHERE index_id = ?", (index_id,))
     for (partition_id,) in partitions.fetchall():
         connection.execute(f"DROP TABLE {vocabulary_table(partition_id)}")

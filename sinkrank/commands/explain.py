@@ -26,7 +26,8 @@ def explain(
     """Take the distance between a query and a document apart, word by word.
 
     For each query word: the document words that its mass went to, what a unit of mass pays for that way (0 to 2), and
-    the share of the distance. The parts sum to the distance.
+    the share of the distance. The parts sum to the distance. The method auto also goes by the document's hubness and by
+    the query's words without an embedding that it lacks: the last line has the sum.
 
     Example: [bold]sinkrank explain "asiakirjan tulostaminen" el/text/swriter/guide/print_preview --lang fi[/bold]
     """
@@ -51,6 +52,9 @@ def explain(
         return
     console = output.results()
     console.print(tables.explanation_table(explanation))
+    footer = tables.explanation_footer(explanation)
+    if footer:
+        console.print(footer, markup=False)
     pairs = tables.telling_pairs(explanation, 5)
     if pairs:
         console.print("What brought it nearest: " + "; ".join(pairs), markup=False)

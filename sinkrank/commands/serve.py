@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +21,10 @@ def serve(
         int | None, typer.Option("--port", help="Port to listen at; 0 takes a free one (default: 8080).")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="Requests that are handled at a time (default: 8).")
+        int | None, typer.Option("--workers", help="Requests that a process handles at a time (default: 8).")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option("--processes", help="Processes that serve, with gunicorn if over 1 (default: 1).")
     ] = None,
     threads: Annotated[
         int | None, typer.Option("--threads", help="Threads of one re-ranking (default: one a core, at most 4).")
@@ -54,6 +57,7 @@ def serve(
         host=host,
         port=port,
         workers=workers,
+        processes=processes,
         threads=threads,
         first_stage=first_stage,
         depth=depth,
@@ -78,11 +82,25 @@ def run_service(settings: Settings, store: Store | None) -> None:
     Raises:
         NotFound, BadEmbeddings, VersionMismatch: the embeddings cannot be opened.
         BadInput: the address cannot be listened at.
+        WrongParameter: a setting needs what is not installed.
     """
-    from reranker.service.app import create_app, warm_up
+    from sinkrank.processes import shared_numbers
+
+    with shared_numbers() if settings.processes > 1 else nullcontext():
+        _run(settings, store)
+
+
+def _run(settings: Settings, store: Store | None) -> None:
+    from reranker.service.app import create_app, drain, warm_up
+    from reranker.service.operations.logs import set_up_logs
+    from reranker.service.operations.tracing import start_tracing
     from sinkrank import output, resources
+    from sinkrank.processes import serve_with_processes
     from sinkrank.server import address_of, bind, serve_until_stopped
 
+    set_up_logs(settings)
+    if settings.traces:
+        start_tracing()
     app = create_app(settings, store, resources.open_embeddings(settings))
     console = output.talk()
     with bind(settings.host, settings.port) as listener:
@@ -95,7 +113,8 @@ def run_service(settings: Settings, store: Store | None) -> None:
             console.print(f"the page: {address}/-/ui   the API: POST {address}/v1/search", markup=False)
             console.print("Ctrl-C stops it", style="dim")
 
-        serve_until_stopped(app, settings, listener, ready)
+        serve = serve_until_stopped if settings.processes == 1 else serve_with_processes
+        serve(app, settings, listener, ready, lambda: drain(app))
     console.print("stopped")
 
 

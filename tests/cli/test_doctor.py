@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from reranker.embeddings import EmbeddingsWriter
+from reranker.hubness import HubnessSample
+from reranker.stores import open_store
 from tests.cli.conftest import Run, write_rows
 from tests.engines.nodes import free_ports
 
@@ -26,7 +28,10 @@ def test_all_is_well(indexed: Path, run: Run) -> None:
     assert code == 0
     assert set(found) == {"python", "settings", "embeddings", "store", "index documents", "kernel"}
     assert "10 terms of 2 dimensions (en, fr)" in found["embeddings"]["message"]
-    assert found["index documents"]["message"] == "4 documents, idf of en, fr, version documents-000001"
+    assert found["index documents"]["message"] == (
+        "4 documents, idf of en, fr, hubness sample of no language (under 50, so left out: en 1, fr 3), "
+        "version documents-000001"
+    )
 
 
 def test_the_lines_say_ok_or_problem(home: Path, run: Run) -> None:
@@ -98,6 +103,18 @@ def test_an_index_that_has_grown_is_stale_until_it_is_refreshed(indexed: Path, r
     assert "new figures for fr, 6 documents weighed anew" in run("ingest", "refresh").stdout
     code, found = checks(run, "--quick")
     assert (code, found["index documents"]["message"].split(",")[0]) == (0, "7 documents")
+
+
+def test_an_index_without_a_hubness_sample_says_how_to_get_one(indexed: Path, run: Run) -> None:
+    store = open_store(str(indexed / ".sinkrank" / "store"))
+    store.save_hubness_sample("documents", HubnessSample())
+    store.close()
+    code, found = checks(run, "--quick")
+    message = found["index documents"]["message"]
+    assert code == 0  # it is searched as well without
+    assert "no hubness sample (`sinkrank ingest refresh --index documents` draws one)" in message
+    assert run("ingest", "refresh").exit_code == 0
+    assert "en 1, fr 3" in checks(run, "--quick")[1]["index documents"]["message"]
 
 
 def test_a_version_that_a_rebuild_left_is_named(indexed: Path, run: Run) -> None:

@@ -40,9 +40,9 @@ def test_search_prints_a_table_with_both_ranks(run: Run) -> None:
     result = run("search", "cat", "--lang", "en")
 
     first = next(line for line in result.stdout.splitlines() if "fr/chat" in line)
-    assert first.split() == ["1", "0.7795", "1", "0.9600", "fr", "Chat", "fr/chat"]
+    assert first.split() == ["1", "0.9615", "1", "0.9600", "fr", "Chat", "fr/chat"]
     assert "4 candidates by knn" in result.stdout
-    assert "re-ranked by relaxed" in result.stdout
+    assert "re-ranked by auto" in result.stdout
     assert result.stderr == ""
 
 

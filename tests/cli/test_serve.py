@@ -154,7 +154,7 @@ def stopped_meanwhile(handle: Callable[[], str], grace_s: float) -> tuple[list[b
                 thread.start()
 
         started = time.monotonic()
-        serve_until_stopped(app, Settings(), listener, start, grace_s)
+        serve_until_stopped(app, Settings(grace_s=grace_s), listener, start)
         seconds = time.monotonic() - started
     for thread in threads:
         thread.join()

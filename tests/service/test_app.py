@@ -1,19 +1,23 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import urllib3
 from flask import Flask
 from flask.testing import FlaskClient
 
 from reranker.errors import BadInput, SinkrankError, StoreUnavailable
-from reranker.service.app import warm_up
+from reranker.service.app import create_app, drain, warm_up
 from reranker.service.service import EXTENSION
 from reranker.settings import Settings
 from reranker.stores.protocol import Store
 from tests.service.conftest import serving
+from tests.tiny import tiny_embeddings
 
 
 @pytest.mark.parametrize("wrong", [{"method": "sinkorn"}, {"method": "none"}, {"epsilon": 1e-9}, {"tau": 1e309}])
@@ -36,7 +40,14 @@ def test_every_error_of_ours_becomes_json(app: Flask, kind: type[SinkrankError])
     app.add_url_rule("/-/fail", view_func=fail)
     response = app.test_client().get("/-/fail")
     assert response.status_code == kind.http_status
-    assert response.get_json() == {"error": {"code": kind.code, "message": "told so"}}
+    assert response.content_type == "application/problem+json"
+    assert response.get_json() == {
+        "type": f"urn:sinkrank:problem:{kind.code}",
+        "title": HTTPStatus(kind.http_status).phrase,
+        "status": kind.http_status,
+        "detail": "told so",
+        "code": kind.code,
+    }
 
 
 def test_an_unexpected_error_is_logged_and_tells_nothing(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
@@ -47,7 +58,7 @@ def test_an_unexpected_error_is_logged_and_tells_nothing(app: Flask, caplog: pyt
     response = app.test_client().get("/-/fail")
     assert response.status_code == 500
     assert "1234" not in response.text
-    assert response.get_json()["error"]["code"] == "internal_error"
+    assert response.get_json()["code"] == "internal_error"
     assert "secret 1234" in caplog.text
 
 
@@ -78,23 +89,46 @@ def test_a_store_that_does_not_answer_is_not_ready(app: Flask, monkeypatch: pyte
     assert "no node at localhost:9" in page.text
 
 
+def test_embeddings_that_were_damaged_under_the_service_are_not_ready(tmp_path: Path) -> None:
+    embeddings = tiny_embeddings(tmp_path / "embeddings")
+    app = create_app(Settings(home=tmp_path), None, embeddings)
+    warm_up(app)
+    assert app.test_client().get("/-/ready").status_code == 200
+    vectors = np.load(tmp_path / "embeddings" / "vectors.npy", mmap_mode="r+")
+    vectors[0] = 0.0
+    vectors.flush()
+    response = app.test_client().get("/-/ready")
+    assert response.status_code == 503
+    assert "not of length 1" in response.get_json()["checks"]["embeddings"]["message"]
+
+
+def test_a_service_that_was_told_to_stop_is_not_ready_but_alive(app: Flask) -> None:
+    warm_up(app)
+    drain(app)
+    client = app.test_client()
+    response = client.get("/-/ready")
+    assert (response.status_code, response.get_json()["checks"]["running"]) == (503, {"ready": False})
+    assert client.get("/-/live").status_code == 200
+    assert client.post("/v1/search", json={"query": "cat"}).status_code == 200
+
+
 @pytest.mark.parametrize("path", ["/pages/_search", "/_search", "/_cat/indices", "/pages"])
 def test_without_an_engine_its_paths_say_which_setting_brings_one(client: FlaskClient, path: str) -> None:
     response = client.post(path, json={})
     assert response.status_code == 404
-    assert "store opensearch://" in response.get_json()["error"]["message"]
+    assert "store opensearch://" in response.get_json()["detail"]
 
 
 def test_a_wrong_method_names_the_right_one(client: FlaskClient) -> None:
     response = client.get("/v1/search")
     assert response.status_code == 405
     assert "POST" in response.headers["Allow"]
-    assert "POST" in response.get_json()["error"]["message"]
+    assert "POST" in response.get_json()["detail"]
     assert client.get("/v1/rerank").get_json().keys() == {"id", "message"}
 
 
 def test_a_path_of_ours_that_is_not_there_says_so(client: FlaskClient) -> None:
-    assert client.get("/-/nothing").get_json()["error"]["code"] == "not_found"
+    assert client.get("/-/nothing").get_json()["code"] == "not_found"
 
 
 def test_the_root_leads_to_the_page(client: FlaskClient) -> None:
@@ -162,4 +196,4 @@ def test_a_body_over_the_limit_is_refused_however_it_comes(app: Flask, settings:
         for body in (large, iter([large])):
             response = http.request("POST", f"{url}/v1/search", body=body)
             assert response.status == 413
-            assert "20000 bytes" in response.json()["error"]["message"]
+            assert "20000 bytes" in response.json()["detail"]

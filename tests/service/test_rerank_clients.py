@@ -14,11 +14,11 @@ from flask import Flask
 from rerankers.models.api_rankers import APIRanker
 
 from tests.service.conftest import serving
-from tests.tiny import TRANSLATION_COST
+from tests.tiny import TRANSLATION_DISTANCE
 
 TEXTS = ["une voiture", "un chat", "un chien", "zzz"]
 BY_CAT = ["un chat", "un chien", "une voiture", "zzz"]  # cosines with cat: 0.96, 0.6, 0.28; zzz is not known
-BEST_SCORE = pytest.approx(1 / (1 + TRANSLATION_COST), abs=1e-6)
+BEST_SCORE = pytest.approx(1 / (1 + TRANSLATION_DISTANCE), abs=1e-6)
 
 # Their clients leave sockets to the garbage collector, which comes in the fixture's end.
 pytestmark = [

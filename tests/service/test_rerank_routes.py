@@ -13,7 +13,7 @@ from reranker.service.rerank_routes import MODEL
 from reranker.settings import Settings
 from reranker.stores.protocol import Store
 from tests.service.conftest import serving
-from tests.tiny import TRANSLATION_COST
+from tests.tiny import TRANSLATION_DISTANCE
 
 TEXTS = ["une voiture", "un chat", "", "un chien", "zzz"]
 BY_CAT = [1, 3, 0, 2, 4]  # cosines with cat: chat 0.96, chien 0.6, voiture 0.28; the others have no known word
@@ -30,7 +30,7 @@ def test_documents_come_back_once_each_best_first(client: FlaskClient, path: str
     answer = rerank(client, path, query="cat", documents=TEXTS)
     assert [result["index"] for result in answer["results"]] == BY_CAT
     scores = [result["relevance_score"] for result in answer["results"]]
-    assert scores[0] == pytest.approx(1 / (1 + TRANSLATION_COST), abs=1e-6)
+    assert scores[0] == pytest.approx(1 / (1 + TRANSLATION_DISTANCE), abs=1e-6)
     assert scores == sorted(scores, reverse=True)
     assert answer["object"] == "rerank"
     assert answer["model"] == MODEL
@@ -44,7 +44,7 @@ def test_the_real_cohere_clients_get_the_right_order(app: Flask) -> None:
             client = kind("key", base_url=url, httpx_client=http)
             answer = client.rerank(model="rerank-v3.5", query="cat", documents=TEXTS, top_n=2)
             assert [result.index for result in answer.results] == BY_CAT[:2]
-            assert answer.results[0].relevance_score == pytest.approx(1 / (1 + TRANSLATION_COST), abs=1e-6)
+            assert answer.results[0].relevance_score == pytest.approx(1 / (1 + TRANSLATION_DISTANCE), abs=1e-6)
 
 
 def test_the_real_cohere_client_raises_our_error(app: Flask) -> None:

@@ -18,7 +18,7 @@ def search(client: FlaskClient, **body: Any) -> dict[str, Any]:
 def error(client: FlaskClient, path: str, status: int, **body: Any) -> dict[str, str]:
     response = client.post(path, json=body)
     assert response.status_code == status, response.text
-    return response.get_json()["error"]
+    return response.get_json()
 
 
 def test_a_french_query_finds_english_documents(client: FlaskClient) -> None:
@@ -121,7 +121,7 @@ def test_bad_searches_say_what_is_wrong(
 ) -> None:
     answer = error(client, "/v1/search", status, **body)
     assert answer["code"] == code
-    assert words in answer["message"]
+    assert words in answer["detail"]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_bad_explanations_say_what_is_wrong(client: FlaskClient, body: dict[str,
 def test_a_body_that_is_no_json_object_is_refused(client: FlaskClient, settings: Settings, data: bytes) -> None:
     response = client.post("/v1/search", data=data[: settings.max_body_bytes])
     assert response.status_code == 400
-    assert response.get_json()["error"]["code"] in ("not_json", "bad_body")
+    assert response.get_json()["code"] in ("not_json", "bad_body")
 
 
 def test_the_content_type_does_not_matter(client: FlaskClient) -> None:
@@ -151,7 +151,7 @@ def test_the_content_type_does_not_matter(client: FlaskClient) -> None:
 
 def test_a_service_without_a_store_says_so(make_app: Any, settings: Settings) -> None:
     client = make_app(settings, None).test_client()
-    assert "--store" in error(client, "/v1/search", 503, query="cat")["message"]
+    assert "--store" in error(client, "/v1/search", 503, query="cat")["detail"]
 
 
 @pytest.mark.parametrize("filters", [{"tag": ["a"] * 10_001}, {f"field-{number}": 1 for number in range(101)}])
@@ -159,4 +159,4 @@ def test_more_filters_than_a_store_takes_are_refused(app: Flask, filters: dict[s
     app.config["MAX_CONTENT_LENGTH"] = 1_000_000
     refused = error(app.test_client(), "/v1/search", 400, query="cat", filters=filters)
     assert refused["code"] == "bad_input"
-    assert "at most 100 fields and 10000 values" in refused["message"]
+    assert "at most 100 fields and 10000 values" in refused["detail"]

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from reranker.errors import BadInput, NotFound, NotOurIndex, StoreUnavailable, VersionMismatch
+from reranker.hubness import HubnessSample
 from reranker.stores import open_store
 from reranker.stores.embedded import EmbeddedStore
 from reranker.stores.protocol import Filters, Store, WriteResult
@@ -98,6 +99,20 @@ def test_a_store_of_another_layout_is_a_version_mismatch(folder: Path) -> None:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(VersionMismatch, match="99"):
         open_store(str(folder)).indices()
+
+
+def test_a_store_of_the_layout_without_hubness_samples_gets_a_place_for_them(folder: Path) -> None:
+    store = open_store(str(folder))
+    fill(store, "docs", make_document("1"))
+    store.close()
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        connection.execute("DROP TABLE hubness_samples")
+        connection.execute("PRAGMA user_version = 2")
+    reopened = open_store(str(folder))
+    assert reopened.hubness_sample("docs") == HubnessSample()
+    reopened.save_hubness_sample("docs", HubnessSample("e"))
+    assert reopened.hubness_sample("docs") == HubnessSample("e")
+    assert reopened.count("docs") == 1
 
 
 def test_a_path_that_is_a_file_is_unavailable(tmp_path: Path) -> None:
@@ -294,10 +309,11 @@ def test_a_dropped_index_leaves_nothing_in_any_table(folder: Path) -> None:
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
         before = connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall()
     fill(store, "docs", make_document("1", metadata={"a": 1}), make_document("2", "el texto", "es"))
+    store.save_hubness_sample("docs", HubnessSample("e"))
     store.drop("docs")
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
         assert connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall() == before
-        for table in ("documents", "vectors", "facets", "partitions", "idf"):
+        for table in ("documents", "vectors", "facets", "partitions", "idf", "hubness_samples"):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reranker.bags import BagOfWords
+from reranker.bags import BagOfWords, pack
 from reranker.errors import BadInput, NotFound, StoreUnavailable
+from reranker.hubness import HubnessSample
 from reranker.idf import DocumentFrequencies, IdfTable
 from reranker.stores import open_store
 from reranker.stores.protocol import Filters, IndexDescription, Store, WriteResult
@@ -23,6 +24,15 @@ def frequencies(n_documents: int, counts: dict[int, int]) -> DocumentFrequencies
     return DocumentFrequencies(
         n_documents, np.array(list(counts), dtype=np.int32), np.array(list(counts.values()), dtype=np.int32)
     )
+
+
+SAMPLE = HubnessSample(
+    "e",
+    {
+        "en": {1: pack(BagOfWords(np.array([0, 7], np.int32), np.array([1, 2], np.int32)))},
+        "el": {},
+    },
+)
 
 
 def has_language_analyzers(store_kind: str) -> bool:
@@ -89,6 +99,8 @@ def test_whatever_is_asked_of_a_missing_index_is_not_found(store: Store, index: 
         lambda: store.bm25(missing, "cat", 10, ALL),
         lambda: store.idf(missing),
         lambda: store.save_idf(missing, IdfTable()),
+        lambda: store.hubness_sample(missing),
+        lambda: store.save_hubness_sample(missing, HubnessSample()),
     ]
     for call in calls:
         with pytest.raises(NotFound, match=missing):
@@ -99,6 +111,7 @@ def test_whatever_is_asked_of_a_missing_index_is_not_found(store: Store, index: 
 def test_a_dropped_index_is_gone_with_its_documents_and_its_idf(store: Store, index: str) -> None:
     fill(store, index, make_document("1"))
     store.save_idf(index, IdfTable({"en": frequencies(1, {7: 1})}))
+    store.save_hubness_sample(index, SAMPLE)
     assert store.count(index) == 1
     store.drop(index)
     assert index not in store.indices()
@@ -108,6 +121,7 @@ def test_a_dropped_index_is_gone_with_its_documents_and_its_idf(store: Store, in
     store.refresh(index)
     assert store.count(index) == 0
     assert store.idf(index).languages == {}
+    assert store.hubness_sample(index) == HubnessSample()
     assert store.knn(index, query(1, 0, 0, 0), 10, ALL) == []
 
 
@@ -593,6 +607,50 @@ def test_two_indices_keep_their_idf_apart(store: Store, index: str, new_index: A
     assert store.idf(other).version == two.version
     store.drop(other)
     assert store.idf(index).version == one.version
+
+
+# Hubness sample
+
+
+def test_a_hubness_sample_comes_back_as_it_was_saved_and_replaces_the_one_before(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    assert store.hubness_sample(index) == HubnessSample()
+    store.save_hubness_sample(index, SAMPLE)
+    assert store.hubness_sample(index) == SAMPLE
+    other = HubnessSample("other", {"fr": {2**62: pack(BagOfWords(np.array([3], np.int32), np.array([1], np.int32)))}})
+    store.save_hubness_sample(index, other)
+    assert store.hubness_sample(index) == other
+
+
+def test_a_whole_sample_of_many_languages_can_be_kept_beside_an_idf(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    words = pack(BagOfWords(np.arange(8, dtype=np.int32), np.ones(8, np.int32)))
+    large = HubnessSample("e", {f"x{n}": dict.fromkeys(range(400), words) for n in range(40)})
+    store.save_hubness_sample(index, large)
+    store.save_idf(index, IdfTable({"en": frequencies(1, {1: 1})}))
+    assert store.hubness_sample(index) == large
+    assert list(store.idf(index).languages) == ["en"]
+
+
+def test_two_indices_keep_their_hubness_samples_apart(store: Store, index: str, new_index: Any) -> None:
+    other = new_index()
+    store.create(index, DESCRIPTION)
+    store.create(other, DESCRIPTION)
+    store.save_hubness_sample(index, SAMPLE)
+    assert store.hubness_sample(other) == HubnessSample()
+    store.save_hubness_sample(other, HubnessSample("e"))
+    store.drop(other)
+    assert store.hubness_sample(index) == SAMPLE
+
+
+def test_an_index_that_becomes_a_version_keeps_its_hubness_sample(store: Store, index: str) -> None:
+    fill(store, index, make_document("1"))
+    store.save_hubness_sample(index, SAMPLE)
+    first = store.stage(index, DESCRIPTION)
+    store.promote(index, first)
+    assert store.hubness_sample(index) == HubnessSample()
+    before = next(version.name for version in store.versions(index) if version.name != first)
+    assert store.hubness_sample(before) == SAMPLE
 
 
 # Several at once

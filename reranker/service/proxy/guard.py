@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -45,7 +46,7 @@ class Turn:
         left_s = deadline.left_s
         if not left_s:
             raise out_of_time()
-        running = self._threads.submit(work)
+        running = self._threads.submit(contextvars.copy_context().run, work)
         self._running = running
         self.succeeded = False
         try:

@@ -27,7 +27,7 @@ class HitRanking:
 
     Attributes:
         places: (place among the hits, score), best first.
-        method: the method used; for `auto` with a short query that is `relaxed`.
+        method: the method used.
     """
 
     places: list[tuple[int, float]]

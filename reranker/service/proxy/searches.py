@@ -114,6 +114,7 @@ class Searches:
 
     def _ranked(self, answer: Answer) -> Response:
         self._count(answer.outcomes)
+        self.service.metrics.stage_seconds.labels("engine").observe(answer.engine_ms / 1000)
         for outcome in answer.outcomes:
             if outcome.status == "fallback":
                 self._log(request.path, outcome.reason, outcome.message)

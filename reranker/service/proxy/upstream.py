@@ -21,6 +21,7 @@ from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionErro
 from urllib3.util import SKIP_HEADER
 
 from reranker.errors import BadInput, StoreUnavailable
+from reranker.request_context import engine_call
 from reranker.service.proxy.headers import Headers
 from reranker.settings import Settings
 from reranker.stores.addresses import EngineAddress
@@ -193,16 +194,21 @@ class _Node:
         body: bytes | Iterable[bytes] | None,
         read_s: float,
     ) -> BaseHTTPResponse:
-        return self._pool.urlopen(
-            method,
-            _wrapped(self._below(target)),
-            body,
-            headers,
-            redirect=False,
-            preload_content=False,
-            decode_content=False,
-            timeout=urllib3.Timeout(connect=min(CONNECT_TIMEOUT_S, read_s), read=read_s),
-        )
+        with engine_call(method, self.shown) as call:
+            for name, value in call.headers.items():
+                headers[name] = value
+            response = self._pool.urlopen(
+                method,
+                _wrapped(self._below(target)),
+                body,
+                headers,
+                redirect=False,
+                preload_content=False,
+                decode_content=False,
+                timeout=urllib3.Timeout(connect=min(CONNECT_TIMEOUT_S, read_s), read=read_s),
+            )
+            call.answered(response.status)
+        return response
 
     def _below(self, target: str) -> str:
         if self._prefix and any(part in (".", "..") for part in unquote(target.split("?", 1)[0]).split("/")):

@@ -43,7 +43,7 @@ async function post(path, body, signal) {
     throw new Error("The service does not answer. Is it still running? Start it with: sinkrank serve");
   }
   const answer = await response.json().catch(() => null);
-  if (!response.ok) throw new Error(answer?.error?.message ?? `The service answered ${response.status}.`);
+  if (!response.ok) throw new Error(answer?.detail ?? `The service answered ${response.status}.`);
   return answer;
 }
 
@@ -187,6 +187,11 @@ function pairsTable(explanation) {
   const share = 1 - shown.reduce((sum, pair) => sum + pair.share, 0);
   if (mass > 0.0005 && explanation.distance > 0) addRow(body, ["the rest", "", mass.toFixed(3), "", percent(share)]);
   addRow(body, [`distance ${explanation.distance.toFixed(4)} (${explanation.method})`, "", "1.000", "", "100 %"]);
+  const { words, lacking_words: lacking, hubness } = explanation.order_parts;
+  if (lacking + hubness > 0) {
+    const sum = `${words.toFixed(4)} words + ${lacking.toFixed(4)} missing words + ${hubness.toFixed(4)} hubness`;
+    addRow(body, [`in order by ${explanation.order_distance.toFixed(4)}`, sum, "", "", ""]);
+  }
   return table;
 }
 

@@ -1,0 +1,68 @@
+"""Draws the hubness sample of an index anew from the documents that it holds."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+from reranker.documents import Document, id_hash
+from reranker.embeddings import Embeddings
+from reranker.errors import NotFound
+from reranker.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
+from reranker.stores.protocol import Store
+from reranker.stores.writing import StoredBag
+from reranker.tokens import tokenize
+
+# Some documents have no known word among their first: so many are at hand in the place of these.
+_SPARE = 400
+
+
+class SampleIds:
+    """Keeps the ids of the documents of the smallest hashes, by language, of all that come."""
+
+    def __init__(self) -> None:
+        self._heaps: dict[str, list[tuple[int, str]]] = {}
+
+    def add(self, one: StoredBag) -> None:
+        """Documents without a known word do not count."""
+        if not len(one.bag):
+            return
+        heap = self._heaps.setdefault(one.language, [])
+        entry = (-id_hash(one.doc_id), one.doc_id)
+        if len(heap) < SAMPLE_QUERIES + _SPARE:
+            heapq.heappush(heap, entry)
+        elif entry > heap[0]:
+            heapq.heapreplace(heap, entry)
+
+    def by_language(self) -> dict[str, list[str]]:
+        """The smallest hash first."""
+        return {
+            language: [doc_id for _, doc_id in sorted(heap, reverse=True)] for language, heap in self._heaps.items()
+        }
+
+
+def draw_sample(store: Store, index: str, ids: SampleIds, embeddings: Embeddings) -> HubnessSample:
+    """The sample of the documents of these ids, read from the index; one that is gone meanwhile is left out.
+
+    Raises:
+        StoreUnavailable: the store failed.
+    """
+    builder = HubnessSampleBuilder(embeddings.version)
+    for language, doc_ids in ids.by_language().items():
+        n_queries = 0
+        for document in _fetched(store, index, doc_ids):
+            tokens = tokenize(document.full_text, language, SAMPLE_TOKENS)
+            words = embeddings.bag_of_tokens(tokens, language)
+            builder.add(language, document.doc_id, words)
+            n_queries += len(words) > 0
+            if n_queries == SAMPLE_QUERIES:
+                break
+    return builder.result()
+
+
+def _fetched(store: Store, index: str, doc_ids: list[str]) -> Iterator[Document]:
+    for doc_id in doc_ids:
+        try:
+            yield store.fetch(index, doc_id).document
+        except NotFound:
+            continue

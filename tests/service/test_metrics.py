@@ -1,0 +1,160 @@
+"""The numbers of `/-/metrics`, and that the documentation names each one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import regex
+import urllib3
+from flask import Flask
+from flask.testing import FlaskClient
+from prometheus_client.parser import text_string_to_metric_families
+
+from reranker.embeddings import Embeddings
+from reranker.service.app import create_app, warm_up
+from reranker.service.operations.metrics import Metrics
+from reranker.service.proxy import PROXY_EXTENSION
+from reranker.settings import Settings
+from tests.service.conftest import serving
+from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
+
+DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
+
+
+def numbers(text: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """Each sample by its name and labels."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def number(client: FlaskClient, name: str, **labels: str) -> float:
+    return numbers(client.get("/-/metrics").text)[f"sinkrank_{name}", tuple(sorted(labels.items()))]
+
+
+def test_a_request_is_counted_by_its_route_and_status(client: FlaskClient) -> None:
+    client.post("/v1/search", json={"query": "cat"})
+    client.post("/v1/search", json={"query": "zzz"})
+    client.post("/v1/search", json={"query": "zzz"})
+    assert number(client, "http_requests_total", route="/v1/search", method="POST", status="200") == 1
+    assert number(client, "http_requests_total", route="/v1/search", method="POST", status="422") == 2
+    assert number(client, "http_request_duration_seconds_count", route="/v1/search") == 3
+
+
+def test_a_search_says_what_it_ranked(client: FlaskClient) -> None:
+    # Of the five documents four have an embedding of their own; the first stage finds those alone.
+    answer = client.post("/v1/search", json={"query": "cat dog zzz", "language": "en", "method": "sinkhorn"}).get_json()
+    assert number(client, "rerankings_total", method="sinkhorn") == 1
+    assert number(client, "candidates_sum") == answer["n_candidates"]
+    assert number(client, "ranked_candidates_total") == answer["n_candidates"]
+    assert number(client, "converged_candidates_total") == answer["n_converged"]
+    assert number(client, "query_words_sum") == 2
+    assert number(client, "query_unknown_words_total") == 1
+    assert number(client, "stage_duration_seconds_count", stage="first_stage") == 1
+    assert number(client, "stage_duration_seconds_count", stage="rerank") == 1
+
+
+def test_candidates_without_a_known_word_are_counted(client: FlaskClient) -> None:
+    client.post("/v1/rerank", json={"query": "cat", "documents": ["zzz", "dog", "qqq"], "language": "en"})
+    assert number(client, "wordless_candidates_total") == 2
+    assert number(client, "candidates_sum") == 3
+
+
+def test_requests_in_progress_fall_back_to_the_one_that_asks(client: FlaskClient) -> None:
+    client.post("/v1/search", json={"query": "cat"})
+    client.post("/v1/search", data=b"no json")
+    assert number(client, "http_requests_in_progress") == 1
+
+
+@pytest.mark.parametrize("path", ["/v1/Search-Text-Of-Mine", "/-/static/Search-Text-Of-Mine", "/Search-Text-Of-Mine"])
+def test_no_text_of_a_request_becomes_a_label(client: FlaskClient, path: str) -> None:
+    client.open(path, method="BREW", headers={"X-Opaque-Id": "Search-Text-Of-Mine"})
+    client.get(path)
+    client.post("/v1/search", json={"query": "cat", "method": "Search-Text-Of-Mine"})
+    text = client.get("/-/metrics").text
+    assert "Search-Text-Of-Mine" not in text
+    assert "BREW" not in text
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeEngine]:
+    with fake_engine() as fake:
+        yield fake
+
+
+@pytest.fixture
+def proxied(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Flask:
+    settings = Settings(home=tmp_path, store=fake.url, threads=1, proxy_breaker_failures=1, proxy_breaker_rest_s=3600)
+    app = create_app(settings, None, embeddings)
+    warm_up(app)
+    return app
+
+
+HITS = b"""{"took":1,"hits":{"hits":[{"_index":"i","_id":"1","_score":2.0,"_source":{"t":"dog"}},
+{"_index":"i","_id":"2","_score":1.0,"_source":{"t":"cat"}}]}}"""
+
+
+def test_searches_through_the_proxy_are_counted_by_how_they_went(proxied: Flask, fake: FakeEngine) -> None:
+    fake.answer = lambda received: ok(HITS)
+    query = {"query": {"match": {"t": "cat"}}}
+    with serving(proxied) as url, urllib3.PoolManager() as http:
+        assert http.request("POST", f"{url}/i/_search", json=query).headers["X-Rerank-Status"] == "applied"
+        http.request("POST", f"{url}/i/_search", json={**query, "size": 0})
+        http.request("GET", f"{url}/_cat/indices")
+        http.request("POST", f"{url}/i/_search", json=query)
+
+    client = proxied.test_client()
+    assert number(client, "proxy_searches_total", outcome="applied", reason="") == 2
+    assert number(client, "proxy_searches_total", outcome="skipped", reason="beyond_window") == 1
+    assert number(client, "proxy_passed_requests_total") == 1
+    assert number(client, "stage_duration_seconds_count", stage="engine") == 2
+    assert number(client, "http_requests_total", route="engine", method="POST", status="200") == 3
+    cache = proxied.extensions[PROXY_EXTENSION].cache
+    assert cache.n_hits >= 2  # the second search found the texts of both hits
+    assert number(client, "proxy_cache_misses_total") == cache.n_misses
+    assert number(client, "proxy_cache_hits_total") == cache.n_hits
+
+
+def test_a_failure_is_counted_and_opens_the_circuit(proxied: Flask, fake: FakeEngine) -> None:
+    fake.answer = lambda received: ok(HITS)
+    assert number(proxied.test_client(), "proxy_circuit_state") == 0
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError("broken")
+
+    proxied.extensions[PROXY_EXTENSION].searches.ranker.ranker.rank = fail
+    query = {"query": {"match": {"t": "cat"}}}
+    with serving(proxied) as url, urllib3.PoolManager() as http:
+        for _ in range(2):
+            http.request("POST", f"{url}/i/_search", json=query)
+
+    client = proxied.test_client()
+    assert number(client, "proxy_searches_total", outcome="fallback", reason="rerank_failed") == 1
+    assert number(client, "proxy_searches_total", outcome="fallback", reason="breaker_open") == 1
+    assert number(client, "proxy_circuit_openings_total") == 1
+    assert number(client, "proxy_circuit_state") == 2
+
+
+def test_the_format_is_the_one_that_is_asked_for(client: FlaskClient) -> None:
+    assert client.get("/-/metrics").content_type.startswith("text/plain; version=")
+    asked = client.get("/-/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+    assert asked.content_type.startswith("application/openmetrics-text")
+    assert asked.text.endswith("# EOF\n")
+
+
+def documented() -> set[str]:
+    return set(regex.findall(r"^\| `(sinkrank_\w+)`", DOCUMENTATION.read_text(encoding="utf-8"), regex.M))
+
+
+def test_each_metric_is_documented_and_no_other() -> None:
+    registered = {
+        f"{family.name}_total" if family.type == "counter" else family.name
+        for family in Metrics().registry.collect()
+        if family.name.startswith("sinkrank_")
+    }
+    assert documented() == registered

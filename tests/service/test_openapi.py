@@ -1,0 +1,87 @@
+"""The description of the routes: that it is whole, and that the service does what it says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import schemathesis
+from flask import Flask
+from flask.testing import FlaskClient
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from schemathesis.checks import CHECKS, load_all_checks
+
+from reranker.service.app import warm_up
+from reranker.service.operations.openapi import ROUTES, description
+
+load_all_checks()
+# A query of any words is a valid body, but need not be one that finds a word; and what the routes of others' clients
+# have no use for they read over. All else that schemathesis knows is checked.
+LEFT_OUT = ["positive_data_acceptance", "negative_data_rejection"]
+CHECKED = [check for check in CHECKS.get_all() if check.__name__ not in LEFT_OUT]
+MOST_EXAMPLES = 25
+
+
+def test_each_of_our_routes_is_described_and_no_other(app: Flask) -> None:
+    ours = {
+        (rule.rule, method.lower())
+        for rule in app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+        if rule.rule not in ("/", "/<path:path>", "/-/static/<path:name>")
+    }
+    assert ours == {(route.path, route.method) for route in ROUTES}
+
+
+def test_it_is_served_as_it_is_generated(client: FlaskClient) -> None:
+    served = client.get("/-/openapi.json")
+    assert served.mimetype == "application/json"
+    assert served.get_json() == json.loads(json.dumps(description()))
+    assert served.get_json()["openapi"].startswith("3.1.")
+
+
+def test_requests_are_described_by_the_models_that_read_them() -> None:
+    schemas = description()["components"]["schemas"]
+    assert set(schemas["SearchBody"]["properties"]) >= {"query", "from", "size", "depth", "filters", "languages"}
+    assert schemas["SearchBody"]["additionalProperties"] is False
+    assert schemas["SearchBody"]["required"] == ["query"]
+    assert set(schemas["RerankBody"]["required"]) == {"query", "documents"}
+
+
+GOOD = [
+    ("/v1/search", {"query": "cat zzz", "languages": ["fr"], "filters": {"year": {"gte": 1990}}}),
+    ("/v1/search", {"query": "cat", "size": 5, "method": "none"}),
+    ("/v1/explain", {"query": "cat dog", "id": "cat-fr", "method": "relaxed"}),
+    ("/v1/rerank", {"query": "cat", "documents": ["dog", {"text": "chat"}], "return_documents": True, "top_n": 1}),
+    ("/v2/rerank", {"query": "zzz", "documents": ["dog"]}),
+    ("/rerank", {"query": "cat", "texts": ["dog", "chat"], "return_text": True}),
+    ("/rerank", {"query": "cat", "documents": ["dog", "chat"]}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), GOOD)
+def test_a_good_request_is_answered_as_described(app: Flask, path: str, body: dict[str, Any]) -> None:
+    schema = schemathesis.openapi.from_wsgi("/-/openapi.json", app)
+    case = schema[path]["post"].Case(body=body, media_type="application/json")
+    assert case.call_and_validate(checks=CHECKED).status_code == 200
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_the_service_does_what_the_description_says(app: Flask, route: object) -> None:
+    warm_up(app)
+    schema = schemathesis.openapi.from_wsgi("/-/openapi.json", app)
+    operation = schema[route.path][route.method]  # type: ignore[attr-defined]
+
+    @seed(20261121)
+    @settings(
+        max_examples=MOST_EXAMPLES,
+        deadline=None,
+        database=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy())
+    def holds(case: schemathesis.Case) -> None:
+        case.call_and_validate(checks=CHECKED)
+
+    holds()

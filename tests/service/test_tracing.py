@@ -1,0 +1,93 @@
+"""The spans of a request: its own, below the caller's, and those of the engine's calls below that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import urllib3
+from flask import Flask
+
+pytest.importorskip("opentelemetry.sdk", reason="the extra otel is not installed")
+
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+
+from reranker.embeddings import Embeddings
+from reranker.service.app import create_app, warm_up
+from reranker.service.operations.tracing import start_tracing, stop_tracing
+from reranker.settings import Settings
+from tests.service.conftest import serving
+from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
+
+TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
+SPAN_ID = "b7ad6b7169203331"
+
+
+@pytest.fixture
+def spans() -> Iterator[InMemorySpanExporter]:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    start_tracing(provider)
+    yield exporter
+    stop_tracing()
+    provider.shutdown()
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeEngine]:
+    with fake_engine() as fake:
+        yield fake
+
+
+@pytest.fixture
+def proxied(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Flask:
+    app = create_app(Settings(home=tmp_path, store=fake.url, threads=1), None, embeddings)
+    warm_up(app)
+    return app
+
+
+def test_the_engines_call_is_a_child_of_the_request_which_is_a_child_of_the_callers(
+    proxied: Flask, fake: FakeEngine, spans: InMemorySpanExporter
+) -> None:
+    fake.answer = lambda received: ok(
+        b'{"hits":{"hits":[{"_index":"i","_id":"1","_score":2.0,"_source":{"t":"dog"}}]}}'
+    )
+    headers = {"traceparent": f"00-{TRACE_ID}-{SPAN_ID}-01"}
+    with serving(proxied) as url, urllib3.PoolManager() as http:
+        http.request("POST", f"{url}/i/_search", json={"query": {"match": {"t": "cat"}}}, headers=headers)
+
+    by_name = {span.name: span for span in spans.get_finished_spans()}
+    request, call, rerank = by_name["POST engine"], by_name["engine POST"], by_name["rerank"]
+    assert {f"{span.context.trace_id:032x}" for span in by_name.values()} == {TRACE_ID}
+    assert f"{request.parent.span_id:016x}" == SPAN_ID
+    assert call.parent.span_id == rerank.parent.span_id == request.context.span_id
+    assert (request.kind, call.kind) == (SpanKind.SERVER, SpanKind.CLIENT)
+    assert call.attributes["http.response.status_code"] == 200
+    assert fake.received[0].header("traceparent") == f"00-{TRACE_ID}-{call.context.span_id:016x}-01"
+    assert "cat" not in str([dict(span.attributes) for span in by_name.values()])
+
+
+def test_a_request_that_fails_is_an_error_in_its_span(app: Flask, spans: InMemorySpanExporter) -> None:
+    def fail() -> None:
+        raise RuntimeError("secret 1234")
+
+    app.add_url_rule("/-/fail", view_func=fail)
+    client = app.test_client()
+    client.get("/-/fail")
+    client.post("/v1/search", json={"query": "zzz"})  # the caller's own fault
+    failed, refused = spans.get_finished_spans()
+    assert (failed.name, failed.status.status_code) == ("GET /-/fail", StatusCode.ERROR)
+    assert refused.attributes["http.response.status_code"] == 422
+    assert refused.status.status_code == StatusCode.UNSET
+    assert "1234" not in failed.to_json()
+
+
+def test_without_tracing_no_span_is_made(app: Flask, spans: InMemorySpanExporter) -> None:
+    stop_tracing()
+    app.test_client().post("/v1/search", json={"query": "cat"})
+    assert not spans.get_finished_spans()

@@ -1,0 +1,194 @@
+"""What `deploy/` and docker-compose.yml set is what the service reads, and what they rely on is there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import regex
+import yaml
+
+from reranker.service.operations.openapi import ROUTES
+from reranker.settings import Settings, load_settings
+from sinkrank.processes import MULTIPROCESS_VARIABLE
+
+ROOT = Path(__file__).resolve().parents[1]
+DEPLOY = ROOT / "deploy"
+PATHS = {route.path for route in ROUTES}
+YAML = sorted([ROOT / "docker-compose.yml", *DEPLOY.rglob("*.y*ml")])
+MANIFESTS = sorted(path for path in (DEPLOY / "kubernetes").glob("*.yaml") if path.name != "kustomization.yaml")
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+COMPOSE = read(ROOT / "docker-compose.yml")["services"]
+POD = read(DEPLOY / "kubernetes" / "deployment.yaml")["spec"]["template"]["spec"]
+CONTAINER = POD["containers"][0]
+UNIT = (DEPLOY / "systemd" / "sinkrank.service").read_text(encoding="utf-8")
+IMAGE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+
+
+def of_image() -> dict[str, str]:
+    return dict(regex.findall(r"\b(SINKRANK_\w+)=(\S+)", IMAGE))
+
+
+def of_compose() -> dict[str, str]:
+    given = COMPOSE["sinkrank"]["environment"]
+    return {name: regex.sub(r"\$\{.*\}", "secret", value) for name, value in given.items()}
+
+
+def of_pod() -> dict[str, str]:
+    return {one["name"]: one.get("value", "secret") for one in CONTAINER["env"]}
+
+
+def of_unit() -> dict[str, str]:
+    return dict(regex.findall(r"^Environment=(\w+)=(\S+)$", UNIT, regex.M))
+
+
+ENVIRONMENTS = {"Dockerfile": of_image(), "compose": of_compose(), "kubernetes": of_pod(), "systemd": of_unit()}
+
+
+def settings_of(name: str) -> Settings:
+    """As the service reads them; the image's stand below those of what starts it."""
+    below = ENVIRONMENTS["Dockerfile"] if name in ("compose", "kubernetes") else {}
+    return load_settings({}, {**below, **ENVIRONMENTS[name]}).settings
+
+
+@pytest.mark.parametrize("path", YAML, ids=lambda path: path.name)
+def test_a_yaml_file_can_be_read(path: Path) -> None:
+    assert read(path)
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_settings_are_ones_that_there_are_with_values_that_fit(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # away from a sinkrank.toml of the checkout
+    assert settings_of(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds_to_kill"),
+    [
+        ("compose", int(COMPOSE["sinkrank"]["stop_grace_period"].removesuffix("s"))),
+        ("kubernetes", POD["terminationGracePeriodSeconds"]),
+        ("systemd", int(regex.search(r"^TimeoutStopSec=(\d+)$", UNIT, regex.M).group(1))),
+    ],
+)
+def test_nothing_is_killed_before_it_has_drained(
+    name: str, seconds_to_kill: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = settings_of(name)
+    assert settings.drain_s + settings.grace_s < seconds_to_kill
+
+
+def test_a_pod_drains_longer_than_it_takes_to_be_taken_off() -> None:
+    probe = CONTAINER["readinessProbe"]
+    assert settings_of("kubernetes").drain_s > probe["periodSeconds"] * probe["failureThreshold"]
+
+
+def test_probes_ask_routes_that_there_are() -> None:
+    asked = {CONTAINER[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
+    scraped = read(DEPLOY / "prometheus" / "prometheus.yml")["scrape_configs"][0]["metrics_path"]
+    checked = set(regex.findall(r"(/-/\w+)", str(COMPOSE["sinkrank"]["healthcheck"]) + IMAGE))
+    balanced = set(regex.findall(r"GET (/-/\w+)", (DEPLOY / "haproxy" / "haproxy.cfg").read_text(encoding="utf-8")))
+    assert checked == {"/-/ready", "/-/live"}
+    assert asked | checked | balanced | {scraped} <= PATHS
+
+
+def test_a_process_that_waits_for_its_engine_is_not_killed_for_it() -> None:
+    assert CONTAINER["livenessProbe"]["httpGet"]["path"] == "/-/live"
+    assert CONTAINER["readinessProbe"]["httpGet"]["path"] == "/-/ready"
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.name)
+def test_a_manifest_is_what_kubernetes_takes(path: Path) -> None:
+    kubernetes_validate.validate(read(path), "1.32", strict=True)
+
+
+def test_a_manifest_with_a_misspelled_key_is_found() -> None:
+    wrong = read(DEPLOY / "kubernetes" / "service.yaml")
+    wrong["spec"]["port"] = wrong["spec"].pop("ports")
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(wrong, "1.32", strict=True)
+
+
+def test_the_kustomization_names_each_manifest() -> None:
+    listed = read(DEPLOY / "kubernetes" / "kustomization.yaml")["resources"]
+    assert sorted(listed) == [path.name for path in MANIFESTS]
+
+
+def test_manifests_speak_of_the_same_pods() -> None:
+    labels = read(DEPLOY / "kubernetes" / "deployment.yaml")["spec"]["template"]["metadata"]["labels"]
+    for name in ("deployment.yaml", "disruption-budget.yaml"):
+        assert read(DEPLOY / "kubernetes" / name)["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    assert read(DEPLOY / "kubernetes" / "service.yaml")["spec"]["selector"].items() <= labels.items()
+
+
+def numba_folder() -> str:
+    return str(regex.search(r"NUMBA_CACHE_DIR=(\S+)", IMAGE).group(1))
+
+
+def test_where_the_root_is_read_only_the_compiled_kernels_can_be_written() -> None:
+    assert COMPOSE["sinkrank"]["read_only"]
+    assert any(one.endswith(f":{numba_folder()}") for one in COMPOSE["sinkrank"]["volumes"])
+    assert "/tmp" in COMPOSE["sinkrank"]["tmpfs"]
+    assert CONTAINER["securityContext"]["readOnlyRootFilesystem"]
+    mounts = {one["mountPath"]: one for one in CONTAINER["volumeMounts"]}
+    writable = {one["name"] for one in POD["volumes"] if "emptyDir" in one}
+    for folder in (numba_folder(), "/tmp"):
+        assert mounts[folder]["name"] in writable
+
+
+def test_nothing_runs_as_root() -> None:
+    user = regex.search(r"^USER (\d+):\d+$", IMAGE, regex.M).group(1)
+    assert user != "0"
+    assert POD["securityContext"]["runAsUser"] == int(user)
+    assert POD["securityContext"]["runAsNonRoot"]
+    assert "DynamicUser=yes" in UNIT
+
+
+def test_each_service_has_a_limit_and_a_check_and_no_password_of_its_own() -> None:
+    for service in COMPOSE.values():
+        assert service["mem_limit"]
+        assert service["healthcheck"]["test"]
+        for name, value in service.get("environment", {}).items():
+            assert "PASSWORD" not in name or value.startswith("${")
+
+
+def test_what_is_mounted_or_copied_is_there() -> None:
+    mounted = [one.split(":")[0] for service in COMPOSE.values() for one in service.get("volumes", [])]
+    copied = [
+        source for line in regex.findall(r"^COPY (?!--from)(.+)$", IMAGE, regex.M) for source in line.split()[:-1]
+    ]
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    for path in [*(one for one in mounted if one.startswith("./")), *copied]:
+        assert (ROOT / path).exists(), path
+    assert all(f"!{path}" in ignored for path in copied)
+    assert (ROOT / COMPOSE["sinkrank"]["build"]["dockerfile"]).exists()
+
+
+def test_alerts_and_dashboard_ask_for_what_is_measured() -> None:
+    documented = set(
+        regex.findall(r"^\| `(sinkrank_\w+)`", (ROOT / "docs" / "operations.md").read_text(encoding="utf-8"), regex.M)
+    )
+    dashboard = json.loads((DEPLOY / "grafana" / "dashboard.json").read_text(encoding="utf-8"))
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    rules = read(DEPLOY / "prometheus" / "alerts.yml")["groups"][0]["rules"]
+    asked += [rule["expr"] for rule in rules]
+    for expression in asked:
+        names = regex.findall(r"\b(sinkrank_\w+?)(?:_bucket|_sum|_count)?\b", expression)
+        assert set(names) <= documented, expression
+    assert all(any(name in one for one in asked) for name in documented - {"sinkrank_proxy_passed_requests_total"})
+
+
+def test_the_variable_of_several_processes_is_the_one_that_is_read() -> None:
+    from reranker.service.operations import metrics
+
+    assert MULTIPROCESS_VARIABLE == metrics.MULTIPROCESS_VARIABLE == "PROMETHEUS_MULTIPROC_DIR"
