@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ingest.files import json_type, open_sources, read_rows
+from ingest.files import json_type, open_sources, parse, read_rows
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput, UnknownLanguage
 from reranker.languages import language_code
@@ -94,7 +94,7 @@ def _rows(units: Iterable[Mapping[str, Any]] | Path) -> Iterator[tuple[str, Mapp
             yield f"unit {number}", unit
         return
     with open_sources([str(units)], "jsonl") as sources:
-        for row in read_rows(sources[0]):
+        for row in map(parse, read_rows(sources[0])):
             place = f"{units}, line {row.line}"
             if row.values is None:
                 raise BadInput(f"{place}: {row.error}")
