@@ -41,7 +41,9 @@ class Settings(BaseModel):
     store_timeout_s: float = Field(10.0, gt=0, le=600, description="how long the store may take to answer")
     host: str = Field("127.0.0.1", description="address to listen at")
     port: int = Field(8080, ge=0, le=65535, description="port to listen at; 0 takes a free one")
-    threads: int = Field(0, ge=0, le=256, description="threads of one re-ranking; 0 for one a core, at most 4")
+    threads: int = Field(
+        0, ge=0, le=256, description="threads of one re-ranking; 0 for one a core of each process's share, at most 4"
+    )
     workers: int = Field(8, ge=1, le=256, description="requests that a process handles at a time")
     processes: int = Field(1, ge=1, le=64, description="processes that serve; over 1 gunicorn starts them")
     drain_s: float = Field(
@@ -105,7 +107,8 @@ class Settings(BaseModel):
 
     @property
     def n_threads(self) -> int:
-        return self.threads or min(4, os.cpu_count() or 1)
+        """What `threads` says, or one a core: the processes share the cores, and none takes more than 4."""
+        return self.threads or min(4, max(1, (os.cpu_count() or 1) // self.processes))
 
 
 @dataclass(frozen=True, slots=True)

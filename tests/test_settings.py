@@ -86,3 +86,9 @@ def test_the_rules_for_unknown_words_are_those_of_the_embeddings():
     field = Settings.model_fields["unknown_words"]
     assert get_args(field.annotation) == UNKNOWN_WORDS_RULES
     assert field.default == DEFAULT_RULE
+
+
+def test_several_processes_share_the_cores(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert [Settings(processes=n).n_threads for n in (1, 2, 4, 16)] == [4, 4, 2, 1]
+    assert Settings(processes=4, threads=3).n_threads == 3
