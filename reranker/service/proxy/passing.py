@@ -46,6 +46,34 @@ def streamed(answer: BaseHTTPResponse) -> Response:
     return response
 
 
+def compressed(answer: BaseHTTPResponse, level: int) -> Response:
+    """An engine's answer as it comes, compressed by gzip on the way unless it is already compressed."""
+    response = streamed(answer)
+    if "Content-Encoding" not in response.headers:
+        response.response = _Gzip(Passing(answer), level)
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers.pop("Content-Length", None)
+    return response
+
+
+class _Gzip:
+    """An answer's body compressed block by block; closing it gives the connection back."""
+
+    def __init__(self, blocks: Passing, level: int) -> None:
+        self._blocks = blocks
+        self._level = level
+
+    def __iter__(self) -> Iterator[bytes]:
+        packer = zlib.compressobj(self._level, wbits=16 + zlib.MAX_WBITS)
+        for block in self._blocks:
+            if packed := packer.compress(block):
+                yield packed
+        yield packer.flush()
+
+    def close(self) -> None:
+        self._blocks.close()
+
+
 def read_ahead(limit: int) -> tuple[bytes, Iterable[bytes] | None]:
     """The body, and None; or its beginning and the rest where it is larger than the limit."""
     if request.content_length is not None and request.content_length > limit:

@@ -20,7 +20,7 @@ from reranker.service.proxy.guard import Guard, NotNow
 from reranker.service.proxy.headers import raw_target, request_headers, without_headers
 from reranker.service.proxy.multi_search import MultiSearchRunner, read_multi_search
 from reranker.service.proxy.parameters import read_parameters, without_parameters
-from reranker.service.proxy.passing import decoded, read_ahead, send_on, streamed
+from reranker.service.proxy.passing import compressed, decoded, read_ahead, send_on, streamed
 from reranker.service.proxy.rules import Skip, speaks_json
 from reranker.service.proxy.search import Answer, SearchRunner
 from reranker.service.proxy.search_request import read_body, read_search
@@ -102,7 +102,10 @@ class Searches:
             return self._unranked(incoming, "fallback", not_now.reason, new_body)
         except Refused as refused:
             self._count([Outcome(None, refused.reason)])
-            return _marked(streamed(refused.response), "fallback", refused.reason)
+            # The engine was asked for the window without compression, and compresses an error of any length.
+            takes_gzip = request.accept_encodings["gzip"]
+            answer = compressed(refused.response, _GZIP_LEVEL) if takes_gzip else streamed(refused.response)
+            return _marked(answer, "fallback", refused.reason)
         except Fallback as failed:
             self._log(raw_path, failed.reason, str(failed))
             return self._unranked(incoming, "fallback", failed.reason, new_body)

@@ -268,3 +268,18 @@ def test_an_answer_is_compressed_for_who_takes_it(
     assert answer.headers.get("Content-Encoding") == ("gzip" if accepts else None)
     assert answer.json()["hits"]["hits"][0]["_source"]["t"] == "cat " * 1_000
     assert fake.received[0].header("Accept-Encoding") is None
+
+
+@pytest.mark.parametrize("accepts", [True, False])
+def test_an_error_of_the_engine_is_compressed_for_who_takes_it(
+    make_app: Callable[..., Flask], fake: FakeEngine, accepts: bool
+) -> None:
+    error = b'{"error": {"type": "index_not_found_exception"}, "status": 404}'
+    fake.answer = lambda received: ok(error).replace(b"200 OK", b"404 Not Found", 1)
+    headers = {"Accept-Encoding": "gzip" if accepts else "identity"}
+    with serving(make_app()) as url:
+        answer = urllib3.request("POST", f"{url}/pages/_search", json=SEARCH, headers=headers)
+    assert (answer.status, answer.headers["X-Rerank-Reason"]) == (404, "engine_error")
+    assert answer.headers.get("Content-Encoding") == ("gzip" if accepts else None)
+    assert answer.data == error
+    assert len(fake.received) == 1
