@@ -8,7 +8,7 @@ BENCH ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo evaluate bench test check format lock clean
+.PHONY: help demo evaluate bench test check site format lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -56,6 +56,9 @@ test: .venv/.dev ## The whole suite, with real engines
 	$(BIN)/mypy
 	$(BIN)/pytest
 
+site: .venv/.dev ## Build the documentation into build/site
+	$(BIN)/sphinx-build -W --keep-going -q docs build/site
+
 format: .venv/.dev ## Rewrite the code in the one format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -68,5 +71,6 @@ lock: .venv/.dev ## Resolve the dependencies anew into the lock files
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --no-annotate -c requirements.lock --group bench pyproject.toml -o requirements-bench.lock
 
-clean: ## Remove the environment and what the demo made
-	rm -rf .venv .sinkrank
+clean: ## Remove the environment, what the demo made, and what tools and builds have left
+	rm -rf .venv .sinkrank build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .coverage
+	find . -name .git -prune -o -name node_modules -prune -o -type d -name __pycache__ -exec rm -rf {} +

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from reranker.explanation import Explanation
+from reranker.explanation import DocumentWord, Explanation
 from reranker.scores import score
 from reranker.search import SearchAnswer, SearchHit
+from reranker.transport.methods import AUTO_SHARES
 
 
 def search_answer(index: str, answer: SearchAnswer) -> dict[str, Any]:
@@ -21,6 +22,7 @@ def search_answer(index: str, answer: SearchAnswer) -> dict[str, Any]:
         "method": answer.method,
         "precision": answer.precision,
         "n_converged": answer.n_converged,
+        "raced": answer.raced,
         "unknown_words": list(answer.unknown_words),
         "took_ms": answer.took_ms,
     }
@@ -47,13 +49,35 @@ def _hit(hit: SearchHit) -> dict[str, Any]:
     }
 
 
+def cost_meaning(method: str) -> str:
+    """What the costs of an explanation's pairs are; those of some methods are not what people take a cost for."""
+    if method == "auto":
+        return (
+            "what a unit of the pair's mass pays, all parts of auto together: by its transport parts 1 - cosine of the "
+            f"two words (0 to 2); by its nbow part ({AUTO_SHARES['nbow']:.0%} of all mass) what the pair adds to "
+            "1 - cosine of the whole texts, which can be below 0 for near words and above 2 for far ones"
+        )
+    if method == "nbow":
+        return (
+            "what a unit of the pair's mass adds to 1 - cosine of the whole texts, which can be below 0 for near words "
+            "and above 2 for far ones"
+        )
+    return "the Euclidean distance of the two words' embeddings, 0 (the same) to 2 (opposite)"
+
+
 def explanation(index: str, doc_id: str, explained: Explanation) -> dict[str, Any]:
-    """A distance taken apart; `distance` is finite. The values of `order_parts` sum to `order_distance`."""
+    """A distance taken apart; `distance` is finite.
+
+    mass · cost of all pairs of a word and its `rest_distance` sum to the word's distance, these to `distance`, and the
+    values of `order_parts` to `order_distance`.
+    """
     correction = explained.correction
     return {
         "id": doc_id,
         "index": index,
         "method": explained.method,
+        "precision": explained.precision,
+        "cost_meaning": cost_meaning(explained.method),
         "distance": explained.distance,
         "order_distance": explained.order_distance,
         "order_parts": {
@@ -62,8 +86,25 @@ def explanation(index: str, doc_id: str, explained: Explanation) -> dict[str, An
             "hubness": correction.added_by_hubness,
         },
         "unknown_share": correction.unknown_share,
+        "unknown_words": list(explained.unknown_words),
         "lacking_words": list(correction.lacking_words),
         "hubness": correction.hubness,
         "score": score(explained.order_distance),
         "words": [asdict(word) for word in explained.words],
+        "document": _explained_document(explained),
+        "document_words": [_document_word(word) for word in explained.document_words],
     }
+
+
+def _explained_document(explained: Explanation) -> dict[str, str] | None:
+    document = explained.document
+    if document is None:
+        return None
+    return {"title": document.title, "url": document.url, "language": document.language, "text": document.text}
+
+
+def _document_word(word: DocumentWord) -> dict[str, Any]:
+    """A term id says nothing to people, and may be another's with the next embeddings."""
+    shown = asdict(word)
+    del shown["term_id"]
+    return shown

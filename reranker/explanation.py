@@ -8,6 +8,7 @@ import numpy as np
 
 from reranker.bags import WeightedBag
 from reranker.corrections import NO_CORRECTION, Correction
+from reranker.documents import Document
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
 from reranker.tokens import as_written
@@ -57,18 +58,45 @@ class WordTransport:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentWord:
+    """One word of the document, as `term_id` of the embeddings: the mass that came to it, and what that cost.
+
+    `distance` is its part of the whole: the parts of all document words sum to the distance.
+    `word` is the term whose embedding it takes; where that is another's, the text has another spelling.
+
+    Attributes:
+        in_title, in_text: start and end, in characters, of each place where it stands (`reranker.word_places`).
+    """
+
+    word: str
+    term_id: int
+    mass: float
+    distance: float
+    in_title: tuple[tuple[int, int], ...] = ()
+    in_text: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A distance taken apart.
 
     Attributes:
         words: in falling order of their mass; their parts sum to `distance`.
+        document_words: those that mass came to, in falling order of it.
+        precision: the arithmetic used: float64 or log, whatever a search takes.
+        unknown_words: of the query; no mass goes from them.
         correction: what moves the document besides; with the distance it makes `order_distance`.
+        document: what was explained, where it was one of an index.
     """
 
     method: str
     distance: float
     words: tuple[WordTransport, ...]
+    document_words: tuple[DocumentWord, ...]
+    precision: str
+    unknown_words: tuple[str, ...] = ()
     correction: Correction = NO_CORRECTION
+    document: Document | None = None
 
     @property
     def order_distance(self) -> float:
@@ -128,7 +156,13 @@ def explain(
             )
         )
     words.sort(key=lambda word: -word.mass)
-    return Explanation(solved.method, solved.distance, tuple(words))
+    received, parts = solved.plan.sum(axis=0), (solved.plan * solved.cost).sum(axis=0)
+    document_words = tuple(
+        DocumentWord(_written(term_id, embeddings), term_id, float(received[j]), float(parts[j]))
+        for j, term_id in ((int(j), int(document.term_ids[j])) for j in np.argsort(-received, kind="stable"))
+        if received[j] > 0
+    )
+    return Explanation(solved.method, solved.distance, tuple(words), document_words, solved.precision)
 
 
 def _written(term_id: int, embeddings: Embeddings) -> str:

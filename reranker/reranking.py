@@ -79,6 +79,8 @@ class Reranking:
         precision: the arithmetic used: float32, float64 or log.
         n_converged: of `documents`, those whose iteration met its tolerance.
         n_solved: candidates whose transport was solved to the end (`transport.Nearest`).
+        n_candidates: all that came, of which `documents` are the best `top_n`.
+        n_without_known_word: of these, those without a known word.
         raced: a few iterations chose which candidates were solved: the order is not certainly that of solving all.
     """
 
@@ -87,6 +89,8 @@ class Reranking:
     precision: str
     n_converged: int
     n_solved: int
+    n_candidates: int
+    n_without_known_word: int
     raced: bool
 
 
@@ -212,7 +216,14 @@ class Reranker:
         )
         n_converged = int(np.count_nonzero(found.distances.converged))
         reranking = Reranking(
-            ranked, found.distances.method, found.distances.precision, n_converged, found.n_solved, found.raced
+            ranked,
+            found.distances.method,
+            found.distances.precision,
+            n_converged,
+            found.n_solved,
+            len(candidates),
+            int(np.count_nonzero(np.diff(bags.offsets) == 0)),
+            found.raced,
         )
         if self._observer is not None:
             self._observer(query, reranking, time.perf_counter() - started)

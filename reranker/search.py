@@ -14,7 +14,7 @@ from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
 from reranker.documents import Candidate, Document
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound, WrongParameter
-from reranker.explanation import Explanation, explain
+from reranker.explanation import PAIRS_PER_WORD, Explanation, explain
 from reranker.fusion import reciprocal_rank_fusion
 from reranker.idf import IdfTable
 from reranker.reranking import Observer, Query, Reranker, Reranking
@@ -22,6 +22,7 @@ from reranker.scores import falling_scores
 from reranker.stores.protocol import Filters, Store, check_index_name, check_versions
 from reranker.transport import METHODS, Parameters, check_method
 from reranker.transport.cost_cache import CostCache
+from reranker.word_places import with_places
 
 FirstStage = Literal["knn", "bm25", "hybrid"]
 FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
@@ -45,6 +46,8 @@ class SearchRequest:
         method: of `transport.METHODS`; or `none` for the first stage's order.
         offset: hits to leave out at the top; with `size` it pages through the re-ranked window and on through the
             first stage's order, no hit twice.
+        race: as `Reranker.rerank`.
+        knn_weight: of kNN in the fusion of `hybrid`, 0 to 1; BM25 has the rest.
     """
 
     text: str
@@ -57,6 +60,8 @@ class SearchRequest:
     parameters: Parameters = field(default_factory=Parameters)
     offset: int = 0
     size: int = 10
+    race: bool = False
+    knn_weight: float = 0.5
 
     def __post_init__(self) -> None:
         check_index_name(self.index)
@@ -69,6 +74,7 @@ class SearchRequest:
             ("from", self.offset, 0, MAX_WINDOW),
             ("size", self.size, 0, MAX_WINDOW),
             ("from + size", self.offset + self.size, 0, MAX_WINDOW),
+            ("knn_weight", self.knn_weight, 0, 1),
         ):
             if not lowest <= value <= highest:
                 raise WrongParameter(f"{name} is {value}; give {lowest} to {highest}")
@@ -109,6 +115,7 @@ class SearchAnswer:
         n_candidates: how many the first stage brought.
         method: the method used; `none` where the first stage's order was
             asked for or is all there is.
+        raced: a few iterations chose which candidates were solved: the order is not certainly that of solving all.
         unknown_words: of the query.
         took_ms: by stage.
     """
@@ -120,6 +127,7 @@ class SearchAnswer:
     method: str
     precision: str
     n_converged: int
+    raced: bool
     unknown_words: tuple[str, ...]
     took_ms: dict[str, float]
 
@@ -182,6 +190,7 @@ class Searcher:
             method=reranking.method if reranking else "none",
             precision=reranking.precision if reranking else "none",
             n_converged=reranking.n_converged if reranking else 0,
+            raced=reranking.raced if reranking else False,
             unknown_words=query.unknown_words,
             took_ms={
                 "first_stage": round((found - started) * 1000, 3),
@@ -198,6 +207,7 @@ class Searcher:
         language: str | None = None,
         method: str = "auto",
         parameters: Parameters = Parameters(),
+        pairs_per_word: int = PAIRS_PER_WORD,
     ) -> Explanation:
         """Takes the distance between a query and one document of an index apart, and says what else moves it."""
         reranker = self.reranker(index)
@@ -205,7 +215,8 @@ class Searcher:
         encoded = self.store.fetch(index, doc_id)
         document = encoded.document
         weighted = reranker.idf.weigh(encoded.bag, document.language)
-        explained = explain(query.weighted, weighted, self.embeddings, method, parameters)
+        explained = explain(query.weighted, weighted, self.embeddings, method, parameters, pairs_per_word)
+        explained = replace(with_places(explained, document, self.embeddings), unknown_words=query.unknown_words)
         if method != CORRECTED_METHOD:
             return explained
         return replace(explained, correction=reranker.correction(query, encoded.bag, document.language))
@@ -261,7 +272,9 @@ class Searcher:
         if request.first_stage != "knn" or vector is None:
             runs.append(self.store.bm25(request.index, query.text, depth, request.filters))
         if request.first_stage == "hybrid":
-            return reciprocal_rank_fusion(runs, depth)
+            # Where the query has no vector, BM25 is all there is. Both count 1 by default.
+            weights = [2 * request.knn_weight, 2 * (1 - request.knn_weight)] if len(runs) == 2 else None
+            return reciprocal_rank_fusion(runs, depth, weights)
         return runs[0] if runs else []
 
     def _beyond(self, window: list[Candidate], query: Query, request: SearchRequest) -> list[Candidate]:
@@ -291,6 +304,7 @@ class Searcher:
             request.method,
             request.parameters,
             np.array([candidate.first_stage_rank for candidate in window], dtype=np.int64),
+            race=request.race,
         )
 
 

@@ -1,4 +1,5 @@
-"""Reads the settings once: flags come before the environment, that before `sinkrank.toml`, that before the defaults."""
+"""Reads the settings once: flags come before the environment, that before `.env`, that before `sinkrank.toml`, that
+before the defaults."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from rapidfuzz import fuzz, process
 
@@ -16,6 +18,7 @@ from reranker.errors import WrongParameter
 
 ENVIRONMENT_PREFIX = "SINKRANK_"
 SETTINGS_FILE = "sinkrank.toml"
+DOTENV_FILE = ".env"
 
 # Variables of ours that are not settings of the service: they steer the test suite.
 _NOT_SETTINGS = frozenset(
@@ -38,6 +41,16 @@ class Settings(BaseModel):
     store_password: SecretStr | None = Field(None, description="its password; better set in the environment")
     store_ca_certs: Path | None = Field(None, description="PEM file of the authorities to trust for https")
     store_verify_certs: bool = Field(True, description="check the engine's certificate")
+    store_client_cert: Path | None = Field(
+        None, description="PEM file of the certificate that shows the engine who asks"
+    )
+    store_client_key: Path | None = Field(None, description="PEM file of its key, where that is a file of its own")
+    store_api_key: SecretStr | None = Field(None, description="API key of the engine, encoded; in place of a user")
+    store_aws_region: str | None = Field(
+        None, description="sign requests for AWS of this region, with boto3's credentials; it needs the extra `aws`"
+    )
+    store_aws_service: Literal["es", "aoss"] = Field("es", description="service that they are signed for")
+    store_pipeline: str | None = Field(None, description="ingest pipeline of the engine that documents go through")
     store_timeout_s: float = Field(10.0, gt=0, le=600, description="how long the store may take to answer")
     host: str = Field("127.0.0.1", description="address to listen at")
     port: int = Field(8080, ge=0, le=65535, description="port to listen at; 0 takes a free one")
@@ -58,9 +71,11 @@ class Settings(BaseModel):
     slow_query_ms: int = Field(1_000, ge=0, description="a search that takes longer is logged; 0 logs none")
     traces: bool = Field(False, description="trace with OpenTelemetry; it needs the extra `otel`")
     first_stage: Literal["knn", "bm25", "hybrid"] = Field("knn", description="what fetches the candidates")
+    knn_weight: float = Field(0.5, ge=0, le=1, description="of kNN in the fusion of `hybrid`; BM25 has the rest")
     depth: int = Field(100, ge=1, le=1000, description="candidates that are re-ranked")
     size: int = Field(10, ge=0, le=1000, description="hits of a page")
     method: str = Field("auto", description="distance that orders the candidates")
+    race: bool = Field(False, description="let a few iterations choose which candidates are solved; not certified")
     unknown_words: Literal["skip", "nearest", "same", "both", "paper"] = Field(
         "both", description="what a word without an embedding takes: see the methods"
     )
@@ -113,7 +128,8 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """The settings, and for each where its value came from: `flag`, `environment`, a file's name, or `default`."""
+    """The settings, and for each where its value came from: `flag`, `environment`, `.env`, the settings file's name,
+    or `default`."""
 
     settings: Settings
     origins: Mapping[str, str]
@@ -128,18 +144,20 @@ def load_settings(
 
     Args:
         flags: values of the command line; those that are None were not given.
-        environ: `os.environ` where it is None.
+        environ: `os.environ` where it is None, and before it what `.env` of the working folder says.
         file: the settings file; `sinkrank.toml` of the working folder, if there is one, where it is None.
 
     Raises:
         WrongParameter: an unknown key (the nearest known one is named), or a value that does not fit.
     """
+    dotenv = _read_dotenv() if environ is None else {}
     environ = os.environ if environ is None else environ
     values: dict[str, Any] = {}
     origins = dict.fromkeys(Settings.model_fields, "default")
     path = file or Path(SETTINGS_FILE)
     layers: list[tuple[str, Mapping[str, Any]]] = [
         (str(path), _read_file(path, required=file is not None)),
+        (DOTENV_FILE, _read_environment(dotenv)),
         ("environment", _read_environment(environ)),
         ("flag", {name: value for name, value in (flags or {}).items() if value is not None}),
     ]
@@ -169,6 +187,16 @@ def _read_file(path: Path, required: bool) -> dict[str, Any]:
         raise WrongParameter(f"{path} is not TOML: {error}") from error
 
 
+def _read_dotenv() -> dict[str, str]:
+    """The variables of `.env`, taken as they stand; a name without a value is left out."""
+    path = Path(DOTENV_FILE)
+    try:
+        found = dotenv_values(path, interpolate=False) if path.is_file() else {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongParameter(f"{DOTENV_FILE} cannot be read ({error}); mend it, or take it away") from error
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for variable, value in environ.items():
@@ -182,5 +210,5 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 def _unknown_key(name: str, origin: str) -> str:
     match = process.extractOne(name, list(Settings.model_fields), scorer=fuzz.ratio)
     nearest = f"; did you mean {match[0]!r}?" if match and match[1] >= 60 else ""
-    shown = f"{ENVIRONMENT_PREFIX}{name.upper()}" if origin == "environment" else name
+    shown = f"{ENVIRONMENT_PREFIX}{name.upper()}" if origin in ("environment", DOTENV_FILE) else name
     return f"{shown} (from {origin}) is not a setting{nearest or '; `sinkrank serve --print-settings` lists them'}"

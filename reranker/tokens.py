@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
 from operator import methodcaller
 
@@ -28,6 +29,13 @@ TOKENIZER_VERSION = 1
 
 # A letter with its combining marks; digits, punctuation and symbols part words.
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+
+# Latin, Greek and Cyrillic without combining marks, with common punctuation: what most texts consist of, and where
+# Python's `re` finds the same words in half the time.
+_PLAIN_BLOCKS = (range(0x300), range(0x370, 0x483), range(0x48A, 0x530), range(0x2000, 0x2070))
+_PLAIN_LETTERS = "".join(letter for block in _PLAIN_BLOCKS for letter in map(chr, block) if letter.isalpha())
+_PLAIN_WORD = re.compile(f"[{_PLAIN_LETTERS}]+")
+_NOT_PLAIN = re.compile(f"[^{''.join(f'{chr(block[0])}-{chr(block[-1])}' for block in _PLAIN_BLOCKS)}]")
 _matched = methodcaller("group")
 
 
@@ -58,18 +66,22 @@ def stop_words(language: str) -> frozenset[str]:
 
 def _stop_form(token: str, language: str) -> str:
     # The Greek list is written without accents; elsewhere an accent parts words (French ou and où).
-    return _without_accents(token) if language == "el" else token
+    return _without_accents[token] if language == "el" else token
 
 
-@lru_cache(maxsize=_MAX_CACHED_TOKENS)
-def _cached_without_accents(token: str) -> str:
-    return "".join(letter for letter in unicodedata.normalize("NFD", token) if not unicodedata.combining(letter))
+class _WithoutAccents(dict[str, str]):
+    """Tokens without their accents, found once for each; a look-up that hits never leaves C."""
+
+    def __missing__(self, token: str) -> str:
+        found = "".join(letter for letter in unicodedata.normalize("NFD", token) if not unicodedata.combining(letter))
+        if len(token) <= LONGEST_CACHED_TOKEN:
+            if len(self) >= _MAX_CACHED_TOKENS:
+                self.clear()  # a thread that reads meanwhile only finds the token out again
+            self[token] = found
+        return found
 
 
-def _without_accents(token: str) -> str:
-    if len(token) > LONGEST_CACHED_TOKEN:
-        return _cached_without_accents.__wrapped__(token)
-    return _cached_without_accents(token)
+_without_accents = _WithoutAccents()
 
 
 def is_stop_word(token: str, language: str) -> bool:
@@ -91,9 +103,22 @@ def tokenize(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> l
         found = map(_matched, _WORD.finditer(normalized))
         return list(islice((token for token in found if _stop_form(token, language) not in left_out), max_tokens))
     # All at once takes half the time of one by one, which is for texts of which most is left out.
-    words: list[str] = _WORD.findall(normalized)
+    is_plain = normalized.isascii() or _NOT_PLAIN.search(normalized) is None
+    words: list[str] = (_PLAIN_WORD if is_plain else _WORD).findall(normalized)
     if language == "el":
-        tokens = [word for word in words if _without_accents(word) not in left_out]
+        without_accents = _without_accents
+        tokens = [word for word in words if without_accents[word] not in left_out]
     else:
         tokens = [word for word in words if word not in left_out]
     return tokens[:max_tokens]
+
+
+def token_places(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> list[tuple[str, int, int]]:
+    """The tokens of `tokenize`, each with its start and end in the text as it was given, in characters.
+
+    >>> token_places("The cat, the CAT.", "en")
+    [('cat', 4, 7), ('cat', 13, 16)]
+    """
+    left_out = stop_words(language)
+    words = ((normalize_term(match.group()), *match.span()) for match in _WORD.finditer(text))
+    return list(islice((word for word in words if _stop_form(word[0], language) not in left_out), max_tokens))

@@ -21,6 +21,7 @@ from sinkrank.commands.ingest import app as ingest_app
 from sinkrank.commands.pipeline import app as pipeline_app
 from sinkrank.commands.search import search
 from sinkrank.commands.serve import serve
+from sinkrank.commands.tune import tune
 from sinkrank.evaluate import evaluate
 
 EXIT_FAILED = 1
@@ -95,4 +96,5 @@ app.command()(explain)
 app.add_typer(embeddings_app, name="embeddings")
 app.add_typer(pipeline_app, name="pipeline")
 app.command()(evaluate)
+app.command()(tune)
 app.command()(doctor)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sinkrank import options
+from sinkrank.papers import check_options, is_given, run_papers
 
 if TYPE_CHECKING:
     from evaluation.corpora import Corpus
@@ -20,6 +21,7 @@ CORPORA = ("libreoffice", "texts")
 
 
 def evaluate(
+    context: typer.Context,
     corpus: Annotated[
         str, typer.Option(help="libreoffice (fetched by apt-get), or texts (shipped; too few to say much).")
     ] = "libreoffice",
@@ -67,11 +69,32 @@ def evaluate(
         bool,
         typer.Option("--development", help="Measure on a part of the training pages: to choose by, not to report."),
     ] = False,
-    output_folder: Annotated[
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="papers: every system of the papers on four collections, at most two hours, resumed where it stopped. "
+            "--corpus (libreoffice, gnome, manpages or packages), --systems and --directions choose among them.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="With --suite: two directions of 60 pages, in a minute or two.")
+    ] = False,
+    qrels: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="DIR", help="Where evaluation.json and evaluation.md go (HOME/evaluation/CORPUS)."
+            metavar="FILE",
+            help="TREC qrels: compare --methods on an index by judgments. --queries is then the file of the queries.",
         ),
+    ] = None,
+    first_stage: Annotated[
+        str | None, typer.Option("--first-stage", help="With --qrels: knn, bm25 or hybrid (default: knn).")
+    ] = None,
+    store: options.StoreAddress = None,
+    index: options.IndexName = None,
+    output_folder: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="DIR", help="Where reports go (HOME/evaluation/CORPUS, or the suite's name)."),
     ] = None,
     json_: options.Json = False,
     home: options.Home = None,
@@ -83,8 +106,27 @@ def evaluate(
     Embeddings are trained on the other pages, unless they are there already or others are named with --embeddings. The
     default (ten directions, three kinds of query, 400 pages each) takes some ten minutes on two cores, the example one.
 
+    With --qrels it compares methods on an index of yours by people's judgments, with significance.
+
     Example: [bold]sinkrank evaluate --directions fi-en --queries first20[/bold]
     """
+    check_options(context, suite, quick)
+    if qrels is not None:
+        from sinkrank import judged
+
+        source = context.get_parameter_source("queries")
+        if source is None or source.name != "COMMANDLINE":
+            raise typer.BadParameter("with --qrels it names the file of the judged queries", param_hint="--queries")
+        settings = options.load(
+            config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
+        ).settings
+        judged.compare(settings, Path(queries), qrels, _names(methods), output_folder, json_)
+        return
+    if suite is not None:
+        settings = options.load(config, home=home).settings
+        collection = corpus if is_given(context, "corpus") else None
+        run_papers(settings, collection, _names(directions or ""), _names(systems), quick, output_folder, json_)
+        return
     if corpus not in CORPORA:
         raise typer.BadParameter(f"{corpus!r} is not a corpus; give one of {', '.join(CORPORA)}", param_hint="--corpus")
 

@@ -57,6 +57,18 @@ Epsilon = Annotated[
 ]
 Tau = Annotated[float | None, typer.Option("--tau", help="Price of leaving the document's weights (default: epsilon).")]
 
+KnnWeight = Annotated[
+    float | None,
+    typer.Option("--knn-weight", help="Of kNN in the first stage hybrid, 0 to 1; BM25 has the rest (default: 0.5)."),
+]
+Race = Annotated[
+    bool | None,
+    typer.Option(
+        "--race/--no-race",
+        help="Let five iterations choose the 64 candidates that are solved: faster, not certified (default: off).",
+    ),
+]
+
 
 def load(config: Path | None, **flags: Any) -> LoadedSettings:
     """The settings, flags first; a flag that is None was not given.

@@ -8,9 +8,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from reranker.answers import cost_meaning
 from reranker.corrections import HUBNESS_WEIGHT
 from reranker.explanation import Explanation
-from reranker.search import SearchAnswer
+from reranker.search import SearchAnswer, SearchHit
 
 _TITLE_CHARS = 60
 
@@ -25,16 +26,25 @@ def search_table(answer: SearchAnswer, title: str | None = None) -> Table:
     table.add_column("id", overflow="fold", ratio=1)
     for hit in answer.hits:
         document = hit.document
+        title_cell = plain(document.title or document.text[:_TITLE_CHARS])
+        title_cell.stylize("bold")
         table.add_row(
-            str(hit.reranked_rank),
+            Text(str(hit.reranked_rank), style=_movement_style(hit)),
             f"{hit.score:.4f}",
             str(hit.first_stage_rank),
-            f"{hit.first_stage_score:.4f}",
+            Text(f"{hit.first_stage_score:.4f}", style="dim"),
             document.language,
-            plain(document.title or document.text[:_TITLE_CHARS]),
+            title_cell,
             plain(document.doc_id),
         )
     return table
+
+
+def _movement_style(hit: SearchHit) -> str:
+    """A terminal shows the rank of a hit that has risen in green, of one that has fallen in red."""
+    if hit.reranked_rank < hit.first_stage_rank:
+        return "bold green"
+    return "red" if hit.reranked_rank > hit.first_stage_rank else "bold"
 
 
 def search_footer(answer: SearchAnswer) -> str:
@@ -43,9 +53,13 @@ def search_footer(answer: SearchAnswer) -> str:
     if not answer.n_candidates:
         lines = ["no document was found"]
     else:
+        how = "in the first stage's order"
+        if answer.method != "none":
+            raced = ", raced: not certified" if answer.raced else ""
+            how = f"re-ranked by {answer.method} ({answer.precision}{raced}) in {took['rerank']:.1f} ms"
         lines = [
             f"{answer.n_candidates} candidates by {answer.first_stage} in {took['first_stage']:.1f} ms, "
-            f"re-ranked by {answer.method} in {took['rerank']:.1f} ms; the query was read as {answer.language!r}"
+            f"{how}; the query was read as {answer.language!r}"
         ]
     if answer.unknown_words:
         lines.append(f"words without an embedding: {plain(', '.join(answer.unknown_words)).plain}")
@@ -80,18 +94,24 @@ def explanation_table(explanation: Explanation, title: str | None = None) -> Tab
 
 
 def explanation_footer(explanation: Explanation) -> str:
-    """What stands below the table of a document that more than its words moves: the sum that the order goes by."""
+    """What stands below the table: what its costs are, and the sum that the order goes by where that is not the
+    distance alone."""
     correction = explanation.correction
-    if explanation.order_distance == explanation.distance:
-        return ""
-    known_share = 1.0 - correction.unknown_share
-    parts = [f"words {known_share:.2f} · {explanation.distance:.4f}"]
-    if correction.unknown_share:
-        lacking = plain(", ".join(correction.lacking_words)).plain or "none"
-        parts.append(f"words without an embedding {correction.added_by_lacking_words:.4f} (lacking: {lacking})")
-    if correction.hubness is not None:
-        parts.append(f"hubness {HUBNESS_WEIGHT} · {correction.hubness:.4f}")
-    return f"It stands by {' + '.join(parts)} = {explanation.order_distance:.4f}"
+    lines = [f"cost: {cost_meaning(explanation.method)}. The column mass · cost sums to the distance."]
+    if explanation.unknown_words:
+        named = plain(", ".join(explanation.unknown_words)).plain
+        lines.append(f"words without an embedding, which the distance leaves out: {named}")
+    if explanation.order_distance != explanation.distance:
+        known_share = 1.0 - correction.unknown_share
+        parts = [f"{known_share * explanation.distance:.4f} (known words: {known_share:.4f} · the distance)"]
+        if correction.unknown_share:
+            lacking = plain(", ".join(correction.lacking_words)).plain or "none"
+            added = correction.added_by_lacking_words
+            parts.append(f"{added:.4f} (words without an embedding that the document lacks: {lacking})")
+        if correction.hubness is not None:
+            parts.append(f"{correction.added_by_hubness:.4f} (hubness: {HUBNESS_WEIGHT} · {correction.hubness:.4f})")
+        lines.append(f"The order goes by {explanation.order_distance:.4f} = {' + '.join(parts)}")
+    return "\n".join(lines)
 
 
 def telling_pairs(explanation: Explanation, n: int) -> list[str]:

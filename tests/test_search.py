@@ -254,3 +254,28 @@ def test_the_idf_of_an_index_is_read_again_after_a_while(store, embeddings):
 def test_a_query_whose_embeddings_cancel_out_is_found_by_its_words(searcher):
     # cat (1, 0) and bread (-1, 0) stand in one document each, so they weigh the same and their mean is nothing.
     assert set(found(searcher, "cat bread", language="en")) == {"e1", "e3"}
+
+
+@pytest.mark.parametrize(("weight", "alone"), [(1.0, "knn"), (0.0, "bm25")])
+def test_a_fusion_of_one_weight_is_that_first_stage(searcher, weight, alone):
+    fused = found(searcher, "cat water", language="en", first_stage="hybrid", knn_weight=weight, method="none")
+    assert fused == found(searcher, "cat water", language="en", first_stage=alone, method="none")
+
+
+def test_a_heavier_run_counts_more_in_the_fusion(searcher):
+    options = {"language": "en", "first_stage": "hybrid", "method": "none"}
+    even = searcher.search(SearchRequest("cat water", "pets", **options))
+    skewed = searcher.search(SearchRequest("cat water", "pets", knn_weight=0.75, **options))
+    by_knn = found(searcher, "cat water", language="en", method="none")
+    by_bm25 = found(searcher, "cat water", language="en", first_stage="bm25", method="none")
+    score = {hit.document.doc_id: hit.first_stage_score for hit in skewed.hits}
+    first = by_knn[0]
+    bm25 = 0.5 / (60 + by_bm25.index(first) + 1) if first in by_bm25 else 0.0
+    assert score[first] == pytest.approx(1.5 / 61 + bm25)
+    assert {hit.document.doc_id for hit in even.hits} == set(score)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.5, float("nan")])
+def test_a_weight_that_is_no_share_is_refused(weight):
+    with pytest.raises(BadInput, match="knn_weight"):
+        SearchRequest("cat", "pets", knn_weight=weight)

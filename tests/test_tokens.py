@@ -1,6 +1,7 @@
 """Tokens of a text."""
 
 import pytest
+import regex
 
 from reranker.tokens import normalize_term, stop_words, tokenize
 
@@ -62,3 +63,14 @@ def test_french_accents_part_words_from_stop_words():
 @pytest.mark.parametrize("text", ["", "   ", "42 % -- !", "\x00"])
 def test_a_text_without_letters_has_no_token(text):
     assert tokenize(text, "en") == []
+
+
+def test_the_quick_way_finds_the_words_of_unicode_letters_and_marks():
+    # The two ways part where a text leaves Latin, Greek and Cyrillic: each letter of these stands in a text of its own.
+    letter, mark = regex.compile(r"\p{L}"), regex.compile(r"\p{M}")
+    for number in [*range(0x530), *range(0x2000, 0x2100)]:
+        found = normalize_term(f"zz{chr(number)}zz")
+        is_within = all(letter.match(one) or mark.match(one) for one in found)
+        parts = [found] if is_within else [part for part in regex.split(r"\P{L}+", found) if part]
+        assert tokenize(f"zz{chr(number)}zz", "und") == parts, hex(number)
+        assert tokenize(f"zz{chr(number)}zz 字", "und") == [*parts, "字"], hex(number)

@@ -24,6 +24,7 @@ class SinkrankCompressor(BaseDocumentCompressor):
 
     Attributes:
         language: of the queries; guessed where it is None.
+        race: as of `Reranker.rerank`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -32,12 +33,21 @@ class SinkrankCompressor(BaseDocumentCompressor):
     top_n: int | None = None
     language: str | None = None
     method: str = "auto"
+    race: bool = False
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
         texts = [document.page_content for document in documents]
-        ranked = rank_texts(self.reranker, query, texts, language=self.language, method=self.method, top_n=self.top_n)
+        ranked = rank_texts(
+            self.reranker,
+            query,
+            texts,
+            language=self.language,
+            method=self.method,
+            top_n=self.top_n,
+            race=self.race,
+        )
         return [_scored(documents[place], score) for place, score in ranked]
 
     async def acompress_documents(

@@ -21,6 +21,7 @@ class SinkrankPostprocessor(BaseNodePostprocessor):
 
     Attributes:
         language: of the queries; guessed where it is None.
+        race: as of `Reranker.rerank`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -29,6 +30,7 @@ class SinkrankPostprocessor(BaseNodePostprocessor):
     top_n: int | None = None
     language: str | None = None
     method: str = "auto"
+    race: bool = False
 
     @classmethod
     def class_name(cls) -> str:
@@ -42,7 +44,13 @@ class SinkrankPostprocessor(BaseNodePostprocessor):
         # With the metadata that is meant for embeddings, as LlamaIndex's own re-rankers read a node.
         texts = [node.node.get_content(metadata_mode=MetadataMode.EMBED) for node in nodes]
         ranked = rank_texts(
-            self.reranker, query_bundle.query_str, texts, language=self.language, method=self.method, top_n=self.top_n
+            self.reranker,
+            query_bundle.query_str,
+            texts,
+            language=self.language,
+            method=self.method,
+            top_n=self.top_n,
+            race=self.race,
         )
         return [NodeWithScore(node=nodes[place].node, score=score) for place, score in ranked]
 

@@ -19,16 +19,26 @@ class SinkrankTransformer(pt.Transformer):
     """Gives each row of a result frame our score and rank.
 
     Reads the columns qid, query, docno and the one with the text, and writes score and rank (from 0, as PyTerrier
-    has it); ties keep the order of the rows.
+    has it); ties keep the order of the rows. `top_n` keeps the best rows of each query alone, which a cutoff behind
+    it (`sinkrank % 10`) does too, but after all were solved for; `race` is as of `Reranker.rerank`.
     """
 
     def __init__(
-        self, reranker: Reranker, *, text_field: str = "text", language: str | None = None, method: str = "auto"
+        self,
+        reranker: Reranker,
+        *,
+        text_field: str = "text",
+        language: str | None = None,
+        method: str = "auto",
+        top_n: int | None = None,
+        race: bool = False,
     ) -> None:
         self.reranker = reranker
         self.text_field = text_field
         self.language = language
         self.method = method
+        self.top_n = top_n
+        self.race = race
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """
@@ -50,6 +60,14 @@ class SinkrankTransformer(pt.Transformer):
         """The rows of one query in their new order."""
         texts = [str(text) for text in frame[self.text_field]]
         query = str(frame["query"].iloc[0])
-        places = rank_texts(self.reranker, query, texts, language=self.language, method=self.method)
+        places = rank_texts(
+            self.reranker,
+            query,
+            texts,
+            language=self.language,
+            method=self.method,
+            top_n=self.top_n,
+            race=self.race,
+        )
         ordered = frame.iloc[[place for place, _ in places]]
         return ordered.assign(score=[score for _, score in places], rank=range(len(places)))

@@ -18,16 +18,26 @@ except ImportError as error:
 
 
 class SinkrankRanker(BaseRanker):
-    """Ranks texts, or `rerankers.Document`s; the results are that library's own.
+    """Ranks texts, or `rerankers.Document`s; the results are that library's own: all, or the best `top_n`.
 
     >>> ranker = SinkrankRanker(reranker)                                            # doctest: +SKIP
     >>> ranker.rank("chat noir", ["a black cat", "a red car"]).top_k(1)              # doctest: +SKIP
     """
 
-    def __init__(self, reranker: Reranker, *, language: str | None = None, method: str = "auto") -> None:
+    def __init__(
+        self,
+        reranker: Reranker,
+        *,
+        language: str | None = None,
+        method: str = "auto",
+        top_n: int | None = None,
+        race: bool = False,
+    ) -> None:
         self.reranker = reranker
         self.language = language
         self.method = method
+        self.top_n = top_n
+        self.race = race
 
     def rank(
         self,
@@ -35,10 +45,18 @@ class SinkrankRanker(BaseRanker):
         docs: str | Sequence[str] | Document | Sequence[Document],
         doc_ids: Sequence[str] | Sequence[int] | None = None,
     ) -> RankedResults:
-        """All documents, best first, ranks from 1; ids are their places where none are given."""
+        """The documents, best first, ranks from 1; ids are their places where none are given."""
         documents = prep_docs(docs, doc_ids) if docs else []
         texts = [document.text or "" for document in documents]
-        ranked = rank_texts(self.reranker, query, texts, language=self.language, method=self.method)
+        ranked = rank_texts(
+            self.reranker,
+            query,
+            texts,
+            language=self.language,
+            method=self.method,
+            top_n=self.top_n,
+            race=self.race,
+        )
         results = [
             Result(document=documents[place], score=score, rank=rank)
             for rank, (place, score) in enumerate(ranked, start=1)

@@ -52,9 +52,11 @@ class SearchBody(_Strict):
     languages: list[Name] | None = None
     filters: Annotated[dict[str, Any], AfterValidator(_check_text)] | None = None
     first_stage: Name | None = None
+    knn_weight: float | None = None
     depth: int | None = None
     offset: int = Field(0, alias="from")
     size: int | None = None
+    race: bool | None = None
 
 
 class ExplainBody(_Strict):
@@ -81,6 +83,7 @@ class RerankOptions(BaseModel):
     epsilon: float | None = None
     tau: float | None = None
     n_iterations: int | None = None
+    race: bool | None = None
 
 
 class RerankBody(RerankOptions):

@@ -16,7 +16,7 @@ from flask import Blueprint, Response
 
 from reranker.service.errors import BadBody, TooLarge, json_response, use_shape
 from reranker.service.requests import RerankBody, TextsBody, parse, read_object
-from reranker.service.rerank_texts import RankedTexts, rank_texts
+from reranker.service.rerank_texts import RankedText, RankedTexts, rank_texts
 from reranker.service.service import Service, current_service
 
 MODEL = "sinkrank"
@@ -51,31 +51,41 @@ def _rerank_documents(raw: dict[str, Any], api_version: str) -> Response:
     body = parse(RerankBody, raw)
     _check_count(service, len(body.documents))
     texts = [_text(document, place, body.rank_fields) for place, document in enumerate(body.documents)]
-    ranked = rank_texts(service, body, texts)
+    ranked = rank_texts(service, body, texts, body.top_n)
     return json_response(_answer(ranked, body, api_version))
 
 
 def _answer(ranked: RankedTexts, body: RerankBody, api_version: str) -> dict[str, Any]:
-    results = [_result(index, score, body) for index, score in ranked.places[: body.top_n]]
-    meta: dict[str, Any] = {"api_version": {"version": api_version}, "method": ranked.method}
+    meta: dict[str, Any] = {
+        "api_version": {"version": api_version},
+        "method": ranked.method,
+        "precision": ranked.precision,
+        "n_solved": ranked.n_solved,
+        "raced": ranked.raced,
+    }
     if ranked.warnings:
         meta["warnings"] = ranked.warnings
     return {
         "id": str(uuid.uuid4()),
         "object": "rerank",
         "model": body.model or MODEL,
-        "results": results,
+        "results": [_result(text, body) for text in ranked.texts],
         "usage": {"prompt_tokens": ranked.n_words, "total_tokens": ranked.n_words},
         "meta": meta,
     }
 
 
-def _result(index: int, score: float, body: RerankBody) -> dict[str, Any]:
-    result: dict[str, Any] = {"index": index, "relevance_score": score}
+def _result(ranked: RankedText, body: RerankBody) -> dict[str, Any]:
+    result: dict[str, Any] = {"index": ranked.index, "relevance_score": ranked.score, **_mark(ranked)}
     if body.return_documents:
-        document = body.documents[index]
+        document = body.documents[ranked.index]
         result["document"] = {"text": document} if isinstance(document, str) else document
     return result
+
+
+def _mark(ranked: RankedText) -> dict[str, bool]:
+    """What no API of others has a key for: there only where it says something."""
+    return {"without_known_word": True} if ranked.without_known_word else {}
 
 
 def _rerank_texts(raw: dict[str, Any]) -> Response:
@@ -86,13 +96,17 @@ def _rerank_texts(raw: dict[str, Any]) -> Response:
         if not isinstance(text, str):
             raise BadBody(f"text {place} is no string; give one")
     ranked = rank_texts(service, body, body.texts)
-    answer = [
-        {"index": index, "text": body.texts[index], "score": score}
-        if body.return_text
-        else {"index": index, "score": score}
-        for index, score in ranked.places
-    ]
-    return json_response(answer)
+    response = json_response([_ranked_text(text, body) for text in ranked.texts])
+    # Its answer is a bare list, which has no place for what the others say in their `meta`.
+    response.headers["X-Rerank-Method"] = ranked.method
+    response.headers["X-Rerank-Precision"] = ranked.precision
+    response.headers["X-Rerank-Raced"] = "true" if ranked.raced else "false"
+    return response
+
+
+def _ranked_text(ranked: RankedText, body: TextsBody) -> dict[str, Any]:
+    text = {"text": body.texts[ranked.index]} if body.return_text else {}
+    return {"index": ranked.index, **text, "score": ranked.score, **_mark(ranked)}
 
 
 def _check_count(service: Service, n_documents: int) -> None:

@@ -16,22 +16,43 @@ from reranker.transport import Parameters
 
 
 @dataclass(frozen=True, slots=True)
-class RankedTexts:
-    """Every text once, best first.
+class RankedText:
+    """One text in its new place.
 
     Attributes:
-        places: (index among the texts as given, score) pairs; scores never rise.
-        n_words: of the query and all texts, parted by white space.
+        index: its place among the texts as given, from 0.
+        without_known_word: no word of it has an embedding, so it is ranked last.
     """
 
-    places: tuple[tuple[int, float], ...]
-    method: str
+    index: int
+    score: float
+    without_known_word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTexts:
+    """Texts, each once, best first: all, or as many of the best as were asked for.
+
+    Attributes:
+        texts: their scores never rise.
+        method, precision: `none` where the order given stays.
+        n_words: of the query and all texts, parted by white space.
+        n_solved, raced: as of `Reranking`.
+    """
+
+    texts: tuple[RankedText, ...]
     n_words: int
+    method: str = "none"
+    precision: str = "none"
+    n_solved: int = 0
+    raced: bool = False
     warnings: tuple[str, ...] = ()
 
 
-def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str]) -> RankedTexts:
+def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], top_n: int | None = None) -> RankedTexts:
     """Re-ranks texts; those without a known word come last, in the order given.
+
+    With `top_n` the others of the texts need not be solved for; the best are the same.
 
     A query that has words, but none that is known, leaves the texts in the order given, with scores that fall from
     low ones and a warning. An error would be the wrong answer to programs: a search pipeline of OpenSearch fails
@@ -53,15 +74,25 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str]) -
     parameters = service.parameters(options.epsilon, options.n_iterations, options.tau)
     n_words = sum(len(text.split()) for text in (options.query, *texts))
     try:
-        ranking = _rerank(service, options, texts, parameters)
+        ranking = _rerank(service, options, texts, parameters, top_n)
     except (EmptyQuery, UnknownWords) as error:
-        falling = tuple((place, _low_score(len(texts) - place)) for place in range(len(texts)))
-        return RankedTexts(falling, "none", n_words, (f"the documents are in the order given: {error}",))
-    return RankedTexts(tuple((one.index, one.score) for one in ranking.documents), ranking.method, n_words)
+        falling = tuple(RankedText(place, _low_score(len(texts) - place)) for place in range(len(texts)))
+        return RankedTexts(falling[:top_n], n_words, warnings=(f"the documents are in the order given: {error}",))
+    return RankedTexts(
+        tuple(RankedText(one.index, one.score, one.without_known_word) for one in ranking.documents),
+        n_words,
+        ranking.method,
+        ranking.precision,
+        ranking.n_solved,
+        ranking.raced,
+    )
 
 
-def _rerank(service: Service, options: RerankOptions, texts: Sequence[str], parameters: Parameters) -> Reranking:
+def _rerank(
+    service: Service, options: RerankOptions, texts: Sequence[str], parameters: Parameters, top_n: int | None
+) -> Reranking:
     method = options.method or service.settings.method
+    race = service.settings.race if options.race is None else options.race
     if options.index is None:
         return service.reranker.rerank(
             options.query,
@@ -70,11 +101,13 @@ def _rerank(service: Service, options: RerankOptions, texts: Sequence[str], para
             document_languages=options.document_languages,
             method=method,
             parameters=parameters,
+            top_n=top_n,
+            race=race,
         )
     reranker = service.searcher.reranker(options.index)
     query = reranker.query(options.query, options.language)
     candidates = _candidates(reranker, texts, options.document_languages)
-    return reranker.rerank_bags(query, candidates, method, parameters)
+    return reranker.rerank_bags(query, candidates, method, parameters, top_n=top_n, race=race)
 
 
 def _candidates(

@@ -56,4 +56,6 @@ def _search_request(service: Service, body: SearchBody) -> SearchRequest:
         parameters=service.parameters(body.epsilon, body.n_iterations, body.tau),
         offset=body.offset,
         size=settings.size if body.size is None else body.size,
+        race=settings.race if body.race is None else body.race,
+        knn_weight=settings.knn_weight if body.knn_weight is None else body.knn_weight,
     )

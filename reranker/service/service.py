@@ -108,12 +108,12 @@ def _observer(metrics: Metrics) -> Observer:
 
     def observe(query: Query, reranking: Reranking, seconds: float) -> None:
         metrics.observe_reranking(query, reranking, seconds)
-        trace_reranking(seconds, reranking.method, len(reranking.documents))
+        trace_reranking(seconds, reranking.method, reranking.n_candidates)
         note(
             query=query.text,
             language=query.language,
             method=reranking.method,
-            n_candidates=len(reranking.documents),
+            n_candidates=reranking.n_candidates,
             rerank_ms=round(seconds * 1000, 1),
         )
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -37,7 +39,7 @@ def compiled(function: Function) -> Function:
     return cast(Function, _kept_on_disk(function) or numba.njit(function, **_OPTIONS))
 
 
-def _kept_on_disk(function: Callable[..., object]) -> object | None:
+def _kept_on_disk(function: Callable[..., object]) -> Any:
     """The function with code that is kept on disk, or None where there is no place for it.
 
     Numba takes kept code for its own as long as the file of the function is the same, whatever the functions that it
@@ -53,7 +55,24 @@ def _kept_on_disk(function: Callable[..., object]) -> object | None:
     finally:
         function.__qualname__ = name
     kept_as = getattr(getattr(getattr(dispatcher, "_cache", None), "_impl", None), "filename_base", "")
-    return dispatcher if _SOURCES and _SOURCES in kept_as else None
+    if not _SOURCES or _SOURCES not in kept_as:
+        return None
+    _remove_stale_code(Path(dispatcher._cache.cache_path))
+    return dispatcher
+
+
+@cache
+def _remove_stale_code(folder: Path) -> None:
+    """Removes what other versions of the sources left in the folder, once a process: no process would read it again.
+
+    The folder holds code of this package alone: it lies beside the sources, or its name tells their path. Other
+    processes may remove the same files meanwhile, and one of the old sources that still runs compiles anew what it has
+    not loaded yet. Numba writes under another name first, so what it is about to keep is not met here.
+    """
+    for kept in folder.glob("*.nb[ic]"):
+        if _SOURCES not in kept.name:
+            with suppress(OSError):  # gone already, or not ours to remove
+                kept.unlink()
 
 
 def inlined(function: Function) -> Function:

@@ -39,12 +39,15 @@ def transport(
     checked = checked_query(query, embeddings)
     checked_document = checked_candidates(WeightedBags.join([document]), len(embeddings))[0]
     check_method(method)
+    parameters = parameters or Parameters()
+    _, last, settings = parts(method, parameters)[-1]
+    precision = reference.precision(last, settings)
     if not m:
-        return Transport(np.zeros((n, 0)), np.zeros((n, 0)), np.inf, method)
+        return Transport(np.zeros((n, 0)), np.zeros((n, 0)), np.inf, method, precision)
     used = np.ix_(np.asarray(query.weights) > 0, np.asarray(document.weights) > 0)
     plan, cost = np.zeros((n, m)), np.zeros((n, m))
-    plan[used], cost[used] = _plan_and_cost(checked, checked_document, embeddings, method, parameters or Parameters())
-    return Transport(plan, cost, float((plan * cost).sum()), method)
+    plan[used], cost[used] = _plan_and_cost(checked, checked_document, embeddings, method, parameters)
+    return Transport(plan, cost, float((plan * cost).sum()), method, precision)
 
 
 def _plan_and_cost(

@@ -151,12 +151,14 @@ class Transport:
             pair pays divided by its mass; `nbow`, alone or in `auto`, makes it less than 0 for near words.
         distance: sum of plan * cost; +inf for a document with no known word.
         method: the method that was used.
+        precision: the arithmetic used: float64 or log.
     """
 
     plan: NDArray[np.float64]
     cost: NDArray[np.float64]
     distance: float
     method: str
+    precision: str
 
 
 def scaling_precision(epsilon: float) -> str:

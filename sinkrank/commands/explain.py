@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sinkrank import options
+
+if TYPE_CHECKING:
+    from reranker.explanation import Explanation
+
+# The heat map shows more pairs of a word than the table.
+_PLOTTED_PAIRS = 15
 
 
 def explain(
@@ -16,6 +23,9 @@ def explain(
     method: options.Method = None,
     epsilon: options.Epsilon = None,
     tau: options.Tau = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw the transport too: bands and a heat map.")
+    ] = None,
     json_: options.Json = False,
     home: options.Home = None,
     embeddings: options.EmbeddingsPath = None,
@@ -25,12 +35,16 @@ def explain(
 ) -> None:
     """Take the distance between a query and a document apart, word by word.
 
-    For each query word: the document words that its mass went to, what a unit of mass pays for that way (0 to 2), and
-    the share of the distance. The parts sum to the distance. The method auto also goes by the document's hubness and by
-    the query's words without an embedding that it lacks: the last line has the sum.
+    For each query word: the document words that its mass went to, what a unit of mass pays for that way, and the share
+    of the distance. Mass times cost sums to the distance. By auto and nbow a cost can be below 0 or above 2, and its
+    share below 0: a line says why. The method auto also goes by the document's hubness and by the query's words without
+    an embedding that it lacks: a line has the sum that the order goes by.
 
     Example: [bold]sinkrank explain "asiakirjan tulostaminen" el/text/swriter/guide/print_preview --lang fi[/bold]
     """
+    if plot is not None and plot.suffix.lower() != ".svg":
+        raise typer.BadParameter(f"{plot} does not end in .svg, which is what is drawn", param_hint="--plot")
+
     from reranker import answers
     from sinkrank import output, resources, tables
 
@@ -46,15 +60,26 @@ def explain(
     ).settings
     with resources.opened_searcher(settings) as searcher:
         name = searcher.choose_index(settings.index)
-        explanation = searcher.explain(text, name, doc_id, lang, settings.method, resources.parameters_of(settings))
+        asked = (text, name, doc_id, lang, settings.method, resources.parameters_of(settings))
+        explanation = searcher.explain(*asked)
+        if plot is not None:
+            _draw(plot, searcher.explain(*asked, pairs_per_word=_PLOTTED_PAIRS), f"{text} → {doc_id}")
     if json_:
         output.print_json(answers.explanation(name, doc_id, explanation))
         return
     console = output.results()
     console.print(tables.explanation_table(explanation))
-    footer = tables.explanation_footer(explanation)
-    if footer:
-        console.print(footer, markup=False)
+    console.print(tables.explanation_footer(explanation), markup=False)
     pairs = tables.telling_pairs(explanation, 5)
     if pairs:
         console.print("What brought it nearest: " + "; ".join(pairs), markup=False)
+
+
+def _draw(path: Path, explanation: Explanation, title: str) -> None:
+    from reranker.errors import BadInput
+    from sinkrank.transport_plot import transport_svg
+
+    try:
+        path.write_text(transport_svg(explanation, title), encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror}; name a file in a folder that can be written") from error

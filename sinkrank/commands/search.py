@@ -18,10 +18,12 @@ def search(
     first_stage: Annotated[
         str | None, typer.Option("--first-stage", help="What fetches the candidates: knn, bm25 or hybrid.")
     ] = None,
+    knn_weight: options.KnnWeight = None,
     depth: Annotated[int | None, typer.Option("--depth", help="Candidates to re-rank (default: 100).")] = None,
     method: options.Method = None,
     epsilon: options.Epsilon = None,
     tau: options.Tau = None,
+    race: options.Race = None,
     filters: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,10 +64,12 @@ def search(
         store=store,
         index=index,
         first_stage=first_stage,
+        knn_weight=knn_weight,
         depth=depth,
         method=method,
         epsilon=epsilon,
         tau=tau,
+        race=race,
         size=size,
     ).settings
     with resources.opened_searcher(settings) as searcher:
@@ -80,6 +84,8 @@ def search(
             parameters=resources.parameters_of(settings),
             offset=offset,
             size=settings.size,
+            race=settings.race,
+            knn_weight=settings.knn_weight,
         )
         answer = searcher.search(request)
     if json_:

@@ -30,10 +30,12 @@ def serve(
         int | None, typer.Option("--threads", help="Threads of one re-ranking (default: one a core, at most 4).")
     ] = None,
     first_stage: Annotated[str | None, typer.Option("--first-stage", help="knn, bm25 or hybrid.")] = None,
+    knn_weight: options.KnnWeight = None,
     depth: Annotated[int | None, typer.Option("--depth", help="Candidates to re-rank (default: 100).")] = None,
     method: options.Method = None,
     epsilon: options.Epsilon = None,
     tau: options.Tau = None,
+    race: options.Race = None,
     print_settings: Annotated[
         bool, typer.Option("--print-settings", help="Show each setting and where it came from, and stop.")
     ] = False,
@@ -60,10 +62,12 @@ def serve(
         processes=processes,
         threads=threads,
         first_stage=first_stage,
+        knn_weight=knn_weight,
         depth=depth,
         method=method,
         epsilon=epsilon,
         tau=tau,
+        race=race,
         home=home,
         embeddings=embeddings,
         store=store,

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import pytest
 
-from reranker.reranking import Reranker
+from reranker.reranking import Reranker, Reranking
 from tests.tiny import TRANSLATION_DISTANCE, tiny_embeddings
 
 TEXTS = ["une voiture", "un chat", "un chien", "zzz"]
 # Cosines with cat: chat 0.96, chien 0.6, voiture 0.28; zzz is not known.
 BY_CAT = [1, 2, 0, 3]
 BEST_SCORE = 1 / (1 + TRANSLATION_DISTANCE)
+MANY = TEXTS * 20  # more than a race solves for
 
 
 @pytest.fixture(scope="session")
 def reranker(tmp_path_factory: pytest.TempPathFactory) -> Reranker:
     return Reranker(tiny_embeddings(tmp_path_factory.mktemp("adapters") / "embeddings"))
+
+
+class Observed:
+    """A re-ranker, and what it was asked to do."""
+
+    def __init__(self, reranker: Reranker) -> None:
+        self.rankings: list[Reranking] = []
+        self.reranker = Reranker(reranker.embeddings, observer=lambda query, ranking, s: self.rankings.append(ranking))
+
+    def raced_for(self, n_documents: int) -> bool:
+        """Whether the one ranking was a race for so many documents."""
+        (ranking,) = self.rankings
+        return ranking.raced and len(ranking.documents) == n_documents
+
+
+@pytest.fixture
+def observed(reranker: Reranker) -> Observed:
+    return Observed(reranker)

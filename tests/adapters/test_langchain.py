@@ -11,7 +11,7 @@ from langchain_core.documents.compressor import BaseDocumentCompressor as Contra
 from reranker.adapters.langchain import SinkrankCompressor
 from reranker.errors import BadInput
 from reranker.reranking import Reranker
-from tests.adapters.conftest import BEST_SCORE, BY_CAT, TEXTS
+from tests.adapters.conftest import BEST_SCORE, BY_CAT, MANY, TEXTS, Observed
 
 DOCUMENTS = [Document(text, id=str(place), metadata={"place": place}) for place, text in enumerate(TEXTS)]
 
@@ -58,3 +58,10 @@ def test_a_method_that_there_is_not_is_an_error(reranker: Reranker) -> None:
 def test_a_misspelled_option_is_an_error(reranker: Reranker) -> None:
     with pytest.raises(ValueError, match="topn"):
         SinkrankCompressor(reranker=reranker, topn=3)  # type: ignore[call-arg]
+
+
+def test_the_best_few_and_a_race_are_asked_of_the_reranker(observed: Observed) -> None:
+    documents = [Document(text) for text in MANY]
+    compressor = SinkrankCompressor(reranker=observed.reranker, top_n=3, race=True, language="en")
+    assert [document.page_content for document in compressor.compress_documents(documents, "cat")] == ["un chat"] * 3
+    assert observed.raced_for(3)

@@ -14,7 +14,7 @@ from llama_index.core.schema import NodeWithScore, TextNode
 from reranker.adapters.llamaindex import SinkrankPostprocessor
 from reranker.errors import BadInput
 from reranker.reranking import Reranker
-from tests.adapters.conftest import BEST_SCORE, BY_CAT, TEXTS
+from tests.adapters.conftest import BEST_SCORE, BY_CAT, MANY, TEXTS, Observed
 
 
 @pytest.fixture
@@ -47,3 +47,11 @@ def test_a_query_without_a_known_word_keeps_the_retrievers_order(reranker: Reran
 def test_without_a_query_it_says_what_is_missing(reranker: Reranker, nodes: list[Any]) -> None:
     with pytest.raises(BadInput, match="query_str"):
         SinkrankPostprocessor(reranker=reranker).postprocess_nodes(nodes)
+
+
+def test_the_best_few_and_a_race_are_asked_of_the_reranker(observed: Observed) -> None:
+    nodes = [NodeWithScore(node=TextNode(text=text), score=0.1) for text in MANY]
+    postprocessor = SinkrankPostprocessor(reranker=observed.reranker, top_n=3, race=True, language="en")
+    found = postprocessor.postprocess_nodes(nodes, query_str="cat")
+    assert [node.node.get_content() for node in found] == ["un chat"] * 3
+    assert observed.raced_for(3)

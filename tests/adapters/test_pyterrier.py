@@ -13,7 +13,7 @@ import pyterrier as pt
 from reranker.adapters.pyterrier import SinkrankTransformer
 from reranker.errors import BadInput
 from reranker.reranking import Reranker
-from tests.adapters.conftest import BEST_SCORE, TEXTS
+from tests.adapters.conftest import BEST_SCORE, MANY, TEXTS, Observed
 
 
 @pytest.fixture
@@ -56,3 +56,10 @@ def test_an_empty_frame_stays_empty_with_its_columns(reranker: Reranker, results
 def test_a_frame_without_texts_says_how_to_get_them(reranker: Reranker, results: Any) -> None:
     with pytest.raises(BadInput, match=r"no column text .*get_text"):
         SinkrankTransformer(reranker)(results.drop(columns="text"))
+
+
+def test_the_best_few_and_a_race_are_asked_of_the_reranker(observed: Observed) -> None:
+    rows = [{"qid": "q1", "query": "cat", "docno": f"d{n}", "text": text} for n, text in enumerate(MANY)]
+    ranked = SinkrankTransformer(observed.reranker, top_n=3, race=True, language="en")(pd.DataFrame(rows))
+    assert list(ranked.text) == ["un chat"] * 3
+    assert observed.raced_for(3)

@@ -11,7 +11,7 @@ from rerankers.results import RankedResults
 
 from reranker.adapters.rerankers import SinkrankRanker
 from reranker.reranking import Reranker
-from tests.adapters.conftest import BEST_SCORE, BY_CAT, TEXTS
+from tests.adapters.conftest import BEST_SCORE, BY_CAT, MANY, TEXTS, Observed
 
 
 @pytest.fixture
@@ -51,3 +51,9 @@ def test_the_async_form_gives_the_same(ranker: SinkrankRanker) -> None:
 
 def test_a_query_without_a_known_word_keeps_the_order_given(ranker: SinkrankRanker) -> None:
     assert [result.doc_id for result in ranker.rank("zzz", TEXTS)] == [0, 1, 2, 3]
+
+
+def test_the_best_few_and_a_race_are_asked_of_the_reranker(observed: Observed) -> None:
+    ranker = SinkrankRanker(observed.reranker, top_n=3, race=True, language="en")
+    assert [result.text for result in ranker.rank("cat", MANY)] == ["un chat"] * 3
+    assert observed.raced_for(3)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, write_rows
 from tests.engines.nodes import free_ports
 from tests.tiny import TRANSLATION_COST
 
@@ -143,9 +143,51 @@ def test_explain_prints_the_pairs_and_the_sum(run: Run) -> None:
     assert ["emd", "distance", "1.0000", "0.7150", "100.0", "%"] in lines
 
 
+def test_explain_draws_the_transport_into_a_file(run: Run, tmp_path: Path) -> None:
+    result = run("explain", "cat", "fr/animaux", "--lang", "en", "--plot", str(tmp_path / "out.svg"))
+    assert result.exit_code == 0, result.stderr
+    assert "cat → fr/animaux" in (tmp_path / "out.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "code", "said"), [("out.png", 2, ".svg"), ("gone/out.svg", 1, "cannot write")])
+def test_a_picture_that_cannot_be_drawn_says_why(run: Run, tmp_path: Path, name: str, code: int, said: str) -> None:
+    result = run("explain", "cat", "fr/animaux", "--lang", "en", "--plot", str(tmp_path / name))
+    assert result.exit_code == code
+    assert said in result.stderr
+    assert not (tmp_path / name).exists()
+
+
 def test_explain_names_the_pair_that_brought_the_document_nearest(run: Run) -> None:
     result = run("explain", "cat", "fr/animaux", "--method", "emd")
     assert "What brought it nearest: cat → chat (mass 0.29, cost 0.28)" in result.stdout
+
+
+@pytest.mark.parametrize(("flags", "raced"), [((), False), (("--race",), True), (("--no-race",), False)])
+def test_a_race_is_run_where_it_is_asked_for_and_is_said(
+    run: Run, indexed: Path, flags: tuple[str, ...], raced: bool
+) -> None:
+    rows = [{"id": f"en/{n}", "language": "en", "text": "cat dog"} for n in range(70)]
+    assert run("ingest", str(write_rows(indexed / "many.jsonl", rows))).exit_code == 0
+
+    assert json.loads(run("search", "cat", "--json", *flags).stdout)["raced"] is raced
+    assert ("raced: not certified" in run("search", "cat", *flags).stdout) is raced
+
+
+def test_explain_says_which_parts_make_the_order_and_what_a_cost_is(run: Run) -> None:
+    # cat and zzz: half the query is unknown, and the document has no zzz.
+    explained = json.loads(run("explain", "cat zzz", "fr/chat", "--lang", "en", "--json").stdout)
+    distance = 1 - 0.96  # of one word and its translation, by all parts of auto
+    assert explained["order_distance"] == pytest.approx(0.5 * distance + 0.5, abs=1e-6)
+
+    shown = " ".join(run("explain", "cat zzz", "fr/chat", "--lang", "en").stdout.split())
+
+    assert "The order goes by 0.5200 = 0.0200 (known words: 0.5000 · the distance) + 0.5000 (words without" in shown
+    assert "that the document lacks: zzz)" in shown
+    assert "words without an embedding, which the distance leaves out: zzz" in shown
+    assert "can be below 0 for near words and above 2 for far ones" in shown
+    by_emd = " ".join(run("explain", "cat", "fr/chat", "--method", "emd").stdout.split())
+    assert "cost: the Euclidean distance of the two words' embeddings, 0 (the same) to 2 (opposite)" in by_emd
+    assert "The order goes by" not in by_emd
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,14 @@ def test_candidates_without_a_known_word_are_counted(client: FlaskClient) -> Non
     assert number(client, "candidates_sum") == 3
 
 
+def test_all_candidates_are_counted_where_the_best_few_are_asked_for(client: FlaskClient) -> None:
+    body = {"query": "cat", "documents": ["zzz", "dog", "qqq", "cat"], "language": "en", "top_n": 1}
+    client.post("/v1/rerank", json=body)
+    assert number(client, "candidates_sum") == 4
+    assert number(client, "wordless_candidates_total") == 2
+    assert number(client, "ranked_candidates_total") == 1
+
+
 def test_requests_in_progress_fall_back_to_the_one_that_asks(client: FlaskClient) -> None:
     client.post("/v1/search", json={"query": "cat"})
     client.post("/v1/search", data=b"no json")

@@ -71,6 +71,53 @@ def test_top_n_cuts_and_may_be_more_than_there_are(client: FlaskClient) -> None:
     assert len(rerank(client, query="cat", documents=TEXTS, top_n=99)["results"]) == len(TEXTS)
 
 
+def test_the_best_few_are_those_of_all_and_the_others_are_not_solved(make_app: Any, settings: Settings) -> None:
+    """300 times bread, opposite of the cat, and the others between them: no bound leaves out one that may be best."""
+    client = make_app(settings.model_copy(update={"max_documents": 400}), None).test_client()
+    documents = ["bread"] * 150 + ["zzz", "chien chat", "cat", "dog", "water dog"] + ["bread"] * 150
+    for method in ("emd", "sinkhorn", "relaxed", "auto"):
+        body = {"query": "chat", "language": "fr", "documents": documents, "document_languages": "en", "method": method}
+        all_of_them, best = rerank(client, **body), rerank(client, **body, top_n=3)
+        assert best["results"] == all_of_them["results"][:3]
+        assert all_of_them["meta"]["n_solved"] == len(documents) - 1  # all but "zzz"
+        assert best["meta"]["n_solved"] < 100, method  # the first few dozen are solved before any bound is known
+
+
+@pytest.mark.parametrize("path", ["/v1/rerank", "/v2/rerank", "/rerank"])
+def test_texts_without_a_known_word_are_marked_and_no_others(client: FlaskClient, path: str) -> None:
+    for key, answer_of in (("documents", lambda answer: answer["results"]), ("texts", lambda answer: answer)):
+        if key == "documents" or path == "/rerank":
+            results = answer_of(rerank(client, path, **{"query": "cat", key: TEXTS}))
+            marked = {result["index"]: result.get("without_known_word") for result in results}
+            assert marked == {0: None, 1: None, 2: True, 3: None, 4: True}
+
+
+def test_the_precision_is_that_of_the_epsilon(client: FlaskClient) -> None:
+    for epsilon, precision in ((0.1, "float32"), (0.02, "float64")):
+        body = {"query": "cat", "method": "sinkhorn", "epsilon": epsilon}
+        assert rerank(client, documents=TEXTS, **body)["meta"]["precision"] == precision
+        answer = client.post("/rerank", json={"texts": TEXTS, **body})
+        assert answer.headers["X-Rerank-Precision"] == precision
+        assert answer.headers["X-Rerank-Method"] == "sinkhorn"
+    assert rerank(client, query="zzz", documents=TEXTS)["meta"]["precision"] == "none"
+
+
+def test_a_race_is_run_where_request_or_setting_asks_for_it_and_is_said(make_app: Any, settings: Settings) -> None:
+    documents = ["bread water", "dog", "cat", "car dog"] * 20
+    for by_setting in (False, True):
+        changed = settings.model_copy(update={"max_documents": 400, "race": by_setting})
+        client = make_app(changed, None).test_client()
+        for asked, raced in (({}, by_setting), ({"race": True}, True), ({"race": False}, False)):
+            meta = rerank(client, query="cat", language="en", documents=documents, **asked)["meta"]
+            assert (meta["raced"], meta["n_solved"]) == (raced, 64 if raced else 80)
+            answer = client.post("/rerank", json={"query": "cat", "texts": documents, **asked})
+            assert answer.headers["X-Rerank-Raced"] == str(raced).lower()
+
+
+def test_a_search_of_few_candidates_is_no_race(client: FlaskClient) -> None:
+    assert rerank(client, query="cat", documents=TEXTS, race=True)["meta"]["raced"] is False
+
+
 def test_documents_come_back_where_they_are_asked_for(client: FlaskClient) -> None:
     documents = ["chien", {"text": "chat", "id": 7}]
     results = rerank(client, query="cat", documents=documents, return_documents=True)["results"]

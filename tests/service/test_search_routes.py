@@ -5,7 +5,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from reranker.documents import Document
+from reranker.embeddings import Embeddings
 from reranker.settings import Settings
+from reranker.stores.protocol import Store
+from tests.service.conftest import fill
 from tests.tiny import TRANSLATION_COST
 
 
@@ -56,6 +60,29 @@ def test_a_hit_behind_the_window_is_not_marked(client: FlaskClient) -> None:
     assert not any(hit["without_known_word"] for hit in hits)
 
 
+@pytest.mark.parametrize(
+    ("by_setting", "asked", "raced"),
+    [(False, None, False), (False, True, True), (True, None, True), (True, False, False)],
+)
+def test_a_race_is_run_where_it_is_asked_for_and_is_said(
+    make_app: Any, settings: Settings, store: Store, embeddings: Embeddings, by_setting: bool, asked: Any, raced: bool
+) -> None:
+    fill(store, embeddings, "many", [Document(f"d{n}", "cat dog" if n % 2 else "cat", "en") for n in range(70)])
+    client = make_app(settings.model_copy(update={"race": by_setting}), store).test_client()
+    wanted = {} if asked is None else {"race": asked}
+    assert search(client, query="cat", language="en", index="many", **wanted)["raced"] is raced
+
+
+def test_what_was_not_re_ranked_was_not_raced(client: FlaskClient) -> None:
+    answer = search(client, query="cat", method="none", race=True)
+    assert (answer["raced"], answer["precision"]) == (False, "none")
+
+
+@pytest.mark.parametrize(("epsilon", "precision"), [(0.1, "float32"), (0.02, "float64")])
+def test_the_precision_is_that_of_the_epsilon(client: FlaskClient, epsilon: float, precision: str) -> None:
+    assert search(client, query="cat", method="sinkhorn", epsilon=epsilon)["precision"] == precision
+
+
 def test_the_language_of_the_query_is_guessed(client: FlaskClient) -> None:
     assert search(client, query="chien eau")["language"] == "fr"
 
@@ -89,6 +116,34 @@ def test_the_parts_of_an_explanation_sum_to_the_distance(client: FlaskClient) ->
         paid = sum(pair["mass"] * pair["cost"] for pair in word["pairs"])
         assert paid + word["rest_distance"] == pytest.approx(word["distance"], abs=1e-9)
     assert {word["word"] for word in words} == {"chat", "voiture"}
+
+
+@pytest.mark.parametrize("method", ["auto", "nbow", "emd", "sinkhorn"])
+def test_each_part_of_an_explanation_sums_to_what_it_says(client: FlaskClient, method: str) -> None:
+    body = {"query": "chat chien zzz", "language": "fr", "id": "cat-en", "method": method}
+    explained = client.post("/v1/explain", json=body).get_json()
+    pairs = [pair for word in explained["words"] for pair in word["pairs"]]
+    paid = sum(pair["mass"] * pair["cost"] for pair in pairs) + sum(
+        word["rest_distance"] for word in explained["words"]
+    )
+    assert paid == pytest.approx(explained["distance"], abs=1e-9)
+    assert sum(explained["order_parts"].values()) == pytest.approx(explained["order_distance"], abs=1e-9)
+    assert explained["score"] == pytest.approx(1 / (1 + explained["order_distance"]), abs=1e-6)
+    assert explained["unknown_words"] == ["zzz"]
+    # By auto the unknown third of the query counts, by the others the distance alone.
+    assert explained["unknown_share"] == pytest.approx(1 / 3 if method == "auto" else 0)
+    beyond = "below 0" in explained["cost_meaning"]
+    assert beyond == (method in ("auto", "nbow"))
+    assert beyond or all(0 <= pair["cost"] <= 2 for pair in pairs)
+    assert explained["precision"] == "float64"
+
+
+def test_an_explanation_by_nbow_has_a_cost_below_0_which_its_words_announce(client: FlaskClient) -> None:
+    """The means of cat and car, and of "cat", "cat" and "dog": near each other, and shorter than the words."""
+    body = {"query": "cat water dog", "language": "en", "id": "cat-en", "method": "nbow"}
+    explained = client.post("/v1/explain", json=body).get_json()
+    assert min(pair["cost"] for word in explained["words"] for pair in word["pairs"]) < 0
+    assert "below 0" in explained["cost_meaning"]
 
 
 @pytest.mark.parametrize(

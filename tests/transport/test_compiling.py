@@ -4,10 +4,12 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+import regex
 
 import reranker
 from reranker.transport import compiling
@@ -44,17 +46,43 @@ def copy(tmp_path):
     return transport, run
 
 
+def kept(transport: Path) -> set[str]:
+    """The digests that the names of the kept code tell."""
+    found = {regex.search(r"_([0-9a-f]{16})-", path.name) for path in (transport / "__pycache__").glob("*.nb[ic]")}
+    return {match[1] if match else "none" for match in found}
+
+
 def test_an_edit_of_another_module_is_not_answered_by_code_of_before(copy):
     transport, run = copy
     assert run() == (pytest.approx(np.exp(-1)), 0)
+    (before,) = kept(transport)
+    for name in ("kernels.fill-9.py311.nbi", "gone.f_0123456789abcdef-7.py311.1.nbc"):  # of earlier versions
+        (transport / "__pycache__" / name).write_bytes(b"")
     assert run() == (pytest.approx(np.exp(-1)), 1)  # from disk
+    assert kept(transport) == {before}
     lanes = transport / "lanes.py"
     written, edited = "return builder.fmul(series, ", "return builder.fadd(series, "
     assert written in lanes.read_text()
     lanes.write_text(lanes.read_text().replace(written, edited))
     value, n_hits = run()
     assert n_hits == 0
+    assert len(kept(transport)) == 1  # that of the edited sources alone
+    assert before not in kept(transport)
     assert value != pytest.approx(np.exp(-1), abs=0.01)
+
+
+def test_processes_that_remove_the_same_code_at_once_leave_what_is_not_stale(tmp_path):
+    stale = [f"old.f_0123456789abcdef-{number}.py311.{kind}" for number in range(500) for kind in ("nbi", "1.nbc")]
+    others = ["kernels.cpython-311.pyc", f"kernels.f_{compiling._SOURCES}-7.py311.nbi", "notes.nbt"]
+    for name in stale + others:
+        (tmp_path / name).write_bytes(b"")
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(compiling._remove_stale_code.__wrapped__, [tmp_path] * 4))
+    assert {path.name for path in tmp_path.iterdir()} == set(others)
+
+
+def test_a_folder_that_is_not_there_holds_nothing_stale(tmp_path):
+    compiling._remove_stale_code.__wrapped__(tmp_path / "gone")
 
 
 def test_a_numba_that_keeps_code_under_another_name_keeps_none(monkeypatch):

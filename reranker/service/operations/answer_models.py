@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from reranker.explanation import WordTransport
 from reranker.service.errors import Problem
 
+# The arithmetic of the distances; `none` where the order given stays.
+Precision = Literal["float32", "float64", "log", "none"]
+
 
 class _Answer(BaseModel):
     """An answer has the keys that are named here, and no others."""
@@ -31,6 +34,9 @@ class Hit(BaseModel):
     first_stage_score: float
     first_stage_rank: int = Field(ge=1)
     without_known_word: bool
+    order_distance: float | None
+    hubness: float | None
+    lacking_words: list[str]
 
 
 class SearchAnswer(BaseModel):
@@ -42,28 +48,46 @@ class SearchAnswer(BaseModel):
     language: str
     first_stage: Literal["knn", "bm25", "hybrid"]
     method: str
-    precision: str
+    precision: Precision
     n_converged: int
+    raced: bool
     unknown_words: list[str]
     took_ms: dict[str, float]
 
 
+class OrderParts(_Answer):
+    """What the order goes by, in parts that sum to `order_distance`."""
+
+    words: float
+    lacking_words: float
+    hubness: float
+
+
 class ExplainAnswer(BaseModel):
-    """A distance taken apart; the parts of all words sum to it."""
+    """A distance taken apart; the parts of all words sum to it, and those of all document words. More keys may come."""
 
     id: str
     index: str
     method: str
+    precision: Literal["float64", "log"]
+    cost_meaning: str
     distance: float
+    order_distance: float
+    order_parts: OrderParts
+    unknown_share: float = Field(ge=0, lt=1)
+    unknown_words: list[str]
+    lacking_words: list[str]
+    hubness: float | None
     score: float = Field(gt=0, le=1)
     words: list[WordTransport]
 
 
 class RerankResult(BaseModel):
-    """One document's place; `document` where it was asked for."""
+    """One document's place; `document` where it was asked for, `without_known_word` where it is true."""
 
     index: int = Field(ge=0)
     relevance_score: float = Field(gt=0, le=1)
+    without_known_word: bool | None = None
     document: dict[str, Any] | None = None
 
 
@@ -74,6 +98,23 @@ class Usage(_Answer):
     total_tokens: int
 
 
+class ApiVersion(_Answer):
+    """Whose answer it is: Cohere's v1 or v2."""
+
+    version: Literal["1", "2"]
+
+
+class RerankMeta(_Answer):
+    """How the order came to be; `warnings` where there are any."""
+
+    api_version: ApiVersion
+    method: str
+    precision: Precision
+    n_solved: int = Field(ge=0)
+    raced: bool
+    warnings: list[str] | None = None
+
+
 class RerankAnswer(BaseModel):
     """Cohere's and Jina's answer."""
 
@@ -82,14 +123,15 @@ class RerankAnswer(BaseModel):
     model: str
     results: list[RerankResult]
     usage: Usage
-    meta: dict[str, Any]
+    meta: RerankMeta
 
 
 class RankedText(BaseModel):
-    """One text's place, as text-embeddings-inference answers it."""
+    """One text's place, as text-embeddings-inference answers it; `without_known_word` where it is true."""
 
     index: int = Field(ge=0)
     score: float = Field(gt=0, le=1)
+    without_known_word: bool | None = None
     text: str | None = None
 
 

@@ -76,14 +76,13 @@ class Metrics:
 
     def observe_reranking(self, query: Query, reranking: Reranking, seconds: float) -> None:
         """Counts one re-ranking, of whichever route."""
-        n_wordless = sum(document.without_known_word for document in reranking.documents)
         self.rerankings.labels(reranking.method).inc()
         self.stage_seconds.labels("rerank").observe(seconds)
-        self.candidates.observe(len(reranking.documents))
+        self.candidates.observe(reranking.n_candidates)
         self.ranked.inc(len(reranking.documents))
         self.solved.inc(reranking.n_solved)
         self.converged.inc(reranking.n_converged)
-        self.wordless.inc(n_wordless)
+        self.wordless.inc(reranking.n_without_known_word)
         self.query_words.observe(len(query.weighted))
         self.unknown_words.inc(len(query.unknown_words))
 

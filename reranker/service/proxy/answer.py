@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from reranker.service.json_text import float_text
 from reranker.service.proxy.raw_json import (
+    Member,
     RawArray,
     RawObject,
     read_array,
@@ -29,6 +30,23 @@ SEQ_NO_KEYS = ("_seq_no", "_primary_term")
 
 
 @dataclass(frozen=True, slots=True)
+class Ordering:
+    """How hits came into their order.
+
+    Attributes:
+        precision: the arithmetic used: float32, float64 or log; `none` for the engine's own order.
+        raced: a few iterations chose which hits were solved to the end.
+    """
+
+    method: str
+    precision: str
+    raced: bool = False
+
+
+ENGINES_ORDER = Ordering("none", "none")
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a hit goes.
 
@@ -36,13 +54,15 @@ class Place:
         index: its place in the engine's order, from 0.
         score: the new one; None to leave the engine's.
         rank: over all pages, from 1.
-        method: what gave it its place.
+        ordering: what gave it its place.
+        without_known_word: no word of it has an embedding, so it is the last of the window.
     """
 
     index: int
     score: float | None
     rank: int
-    method: str
+    ordering: Ordering
+    without_known_word: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +106,9 @@ class SearchAnswer:
         if max_score is not None and outer.get("max_score") is not None:
             changed["max_score"] = float_text(max_score)
         changes = {"hits": write_object(self.text, outer, replace=changed)}
+        suggest = self.raw.member("suggest")
+        if suggest is not None:
+            changes["suggest"] = self._suggestions(suggest, source_filter, drop)
         took = self.raw.get("took")
         if isinstance(took, int):
             changes["took"] = str(took + round(added_ms))
@@ -94,21 +117,52 @@ class SearchAnswer:
     def _hit(
         self, hit: RawObject, place: Place, source_filter: SourceFilter, drop: Sequence[str], with_details: bool
     ) -> str:
+        score = {} if place.score is None else {"_score": float_text(place.score)}
+        added = {DETAILS_KEY: self._details(hit, place)} if with_details else {}
+        return self._as_asked(hit, source_filter, drop, score, added)
+
+    def _suggestions(self, suggest: Member, source_filter: SourceFilter, drop: Sequence[str]) -> str:
+        """The suggestions; those of a completion are documents, which come with all that the hits come with."""
+        raw, _ = read_object(self.text, suggest.value_start)
+        changes = {}
+        for suggester in raw.members:
+            entries, _ = read_array(self.text, suggester.value_start, _read_entry)
+            pieces = [
+                write_object(self.text, entry.parsed, replace=self._options(entry.parsed, source_filter, drop))
+                for entry in entries.elements
+            ]
+            changes[suggester.key] = write_array(self.text, entries, pieces)
+        return write_object(self.text, raw, replace=changes)
+
+    def _options(self, entry: RawObject, source_filter: SourceFilter, drop: Sequence[str]) -> dict[str, str]:
+        options: RawArray = entry.get("options")
+        pieces = [self._as_asked(option.parsed, source_filter, drop) for option in options.elements]
+        return {"options": write_array(self.text, options, pieces)}
+
+    def _as_asked(
+        self,
+        hit: RawObject,
+        source_filter: SourceFilter,
+        drop: Sequence[str],
+        changes: Mapping[str, str] | None = None,
+        added: Mapping[str, str] | None = None,
+    ) -> str:
+        """A document of the answer without what the caller did not ask for."""
         dropped = [*drop, "_source"] if source_filter.drop else drop
-        changes = {} if place.score is None else {"_score": float_text(place.score)}
+        changed = dict(changes or {})
         source = hit.member("_source")
         if source_filter.extra and source is not None and isinstance(hit.get("_source"), Mapping):
             raw, _ = read_object(self.text, source.value_start)
-            changes["_source"] = write_object(self.text, raw, drop=source_filter.extra)
-        added = {DETAILS_KEY: self._details(hit, place)} if with_details else {}
-        return write_object(self.text, hit, dropped, changes, added)
+            changed["_source"] = write_object(self.text, raw, drop=source_filter.extra)
+        return write_object(self.text, hit, dropped, changed, added)
 
     def _details(self, hit: RawObject, place: Place) -> str:
         score = hit.member("_score")
         written = "null" if score is None else self.text[score.value_start : score.end]
+        how = {**asdict(place.ordering), "without_known_word": place.without_known_word}
         return (
             f'{{"rank":{place.rank},"first_stage_rank":{place.index + 1},"first_stage_score":{written},'
-            f'"method":{json.dumps(place.method)}}}'
+            f"{json.dumps(how, separators=(',', ':'))[1:]}"
         )
 
 
@@ -150,6 +204,11 @@ def _read_outer(text: str, at: int) -> tuple[RawObject, int]:
 
 def _read_hits(text: str, at: int) -> tuple[Any, int]:
     return read_object(text, at, {"hits": _read_list}) if text[at : at + 1] == "{" else read_value(text, at)
+
+
+def _read_entry(text: str, at: int) -> tuple[RawObject, int]:
+    """Of a suggester's, one for each part of its text."""
+    return read_object(text, at, {"options": _read_list})
 
 
 def _read_list(text: str, at: int) -> tuple[RawArray, int]:

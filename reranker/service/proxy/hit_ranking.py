@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from reranker.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.reranking import Reranker
 from reranker.search import INDEX_CACHE_SECONDS
+from reranker.service.proxy.answer import Ordering
 from reranker.service.proxy.bag_cache import Bag
 from reranker.service.proxy.hits import Hit
 from reranker.service.proxy.search_request import ProxySearch
@@ -27,11 +28,12 @@ class HitRanking:
 
     Attributes:
         places: (place among the hits, score), best first.
-        method: the method used.
+        without_known_word: the places of the hits of which no word has an embedding: the last, in the engine's order.
     """
 
     places: list[tuple[int, float]]
-    method: str
+    ordering: Ordering
+    without_known_word: frozenset[int] = frozenset()
 
 
 class HitRanker:
@@ -57,8 +59,12 @@ class HitRanker:
             return None
         reranker = self._common_reranker(hits)
         query = reranker.query(search.text, search.language)
-        ranking = reranker.rerank_bags(query, bags, search.method, search.parameters)
-        return HitRanking([(ranked.index, ranked.score) for ranked in ranking.documents], ranking.method)
+        ranking = reranker.rerank_bags(query, bags, search.method, search.parameters, race=search.race)
+        return HitRanking(
+            [(ranked.index, ranked.score) for ranked in ranking.documents],
+            Ordering(ranking.method, ranking.precision, ranking.raced),
+            frozenset(ranked.index for ranked in ranking.documents if ranked.without_known_word),
+        )
 
     def _common_reranker(self, hits: Sequence[Hit]) -> Reranker:
         """With the idf of the hits' index; hits of several are weighed alike, by that of the embeddings."""

@@ -46,6 +46,7 @@ class _RerankExt(BaseModel):
     epsilon: float | None = None
     tau: float | None = None
     n_iterations: int | None = None
+    race: bool | None = None
     text_fields: list[Name] | None = Field(default=None, max_length=_MAX_TEXT_FIELDS)
     details: bool = False
 
@@ -79,6 +80,7 @@ class ProxySearch:
     language: str | None
     method: str
     parameters: Parameters
+    race: bool
     page: PagePlan
     source_filter: SourceFilter
     text_fields: tuple[str, ...]
@@ -148,6 +150,7 @@ def _read(
         language=language,
         method=method,
         parameters=service.parameters(ext.epsilon, ext.n_iterations, ext.tau),
+        race=service.settings.race if ext.race is None else ext.race,
         page=page,
         source_filter=source_filter,
         text_fields=tuple(ext.text_fields or service.settings.proxy_text_fields),

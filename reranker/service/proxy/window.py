@@ -9,11 +9,11 @@ With a window of W hits, page after page shows the W re-ranked hits and then the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from reranker.scores import falling_scores
-from reranker.service.proxy.answer import Place
+from reranker.service.proxy.answer import ENGINES_ORDER, Ordering, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,28 @@ class PagePlan:
     def n_fetch(self) -> int:
         return max(self.window, self.offset + self.size)
 
-    def cut(self, ranked: Sequence[tuple[int, float]], n_hits: int, method: str) -> list[Place]:
+    def cut(
+        self,
+        ranked: Sequence[tuple[int, float]],
+        n_hits: int,
+        ordering: Ordering,
+        without_known_word: Collection[int] = (),
+    ) -> list[Place]:
         """The page, best first.
 
         Args:
             ranked: (place, score) of the hits of the window in their new order, each place once.
             n_hits: hits that the engine brought, the window's among them.
-            method: what ordered the window; hits behind it have the method `none`.
+            ordering: how the window was ordered; hits behind it are in the engine's order.
+            without_known_word: the places of the hits of which no word has an embedding.
         """
         behind = falling_scores(ranked[-1][1] if ranked else 1.0, len(ranked), n_hits - len(ranked))
-        whole = [Place(index, score, rank, method) for rank, (index, score) in enumerate(ranked, 1)]
+        whole = [
+            Place(index, score, rank, ordering, index in without_known_word)
+            for rank, (index, score) in enumerate(ranked, 1)
+        ]
         whole += [
-            Place(index, score, index + 1, "none")
+            Place(index, score, index + 1, ENGINES_ORDER)
             for index, score in zip(range(len(ranked), n_hits), behind, strict=True)
         ]
         return whole[self.offset : self.offset + self.size]
@@ -47,7 +57,8 @@ class PagePlan:
     def first_stage(self, n_hits: int) -> list[Place]:
         """The same page in the engine's own order and with its scores."""
         return [
-            Place(index, None, index + 1, "none") for index in range(self.offset, min(n_hits, self.offset + self.size))
+            Place(index, None, index + 1, ENGINES_ORDER)
+            for index in range(self.offset, min(n_hits, self.offset + self.size))
         ]
 
 

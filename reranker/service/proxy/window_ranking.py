@@ -89,5 +89,6 @@ def written(search: ProxySearch, answer: SearchAnswer, outcome: Outcome, added_m
     if ranking is None:
         places, max_score = search.page.first_stage(n_hits), None
     else:
-        places, max_score = search.page.cut(ranking.places, n_hits, ranking.method), ranking.places[0][1]
+        places = search.page.cut(ranking.places, n_hits, ranking.ordering, ranking.without_known_word)
+        max_score = ranking.places[0][1]
     return answer.rearranged(places, max_score, added_ms, search.source_filter, search.added_keys, search.with_details)

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reranker.scores import falling_scores
+from reranker.service.proxy.answer import Ordering
 from reranker.service.proxy.window import plan_page
 
 
@@ -32,7 +33,7 @@ def test_pages_cover_each_hit_once(n_hits: int, window: int, size: int, seed: "s
         if plan is None:
             seen += range(offset, min(n_hits, offset + size))  # the engine's own page
             continue
-        page = plan.cut(list(zip(order, scores, strict=True)), min(n_hits, plan.n_fetch), "emd")
+        page = plan.cut(list(zip(order, scores, strict=True)), min(n_hits, plan.n_fetch), Ordering("emd", "float64"))
         assert len(page) == max(0, min(size, n_hits - offset))
         assert [place.score for place in page] == sorted((place.score or 0.0 for place in page), reverse=True)
         assert [place.rank for place in page] == list(range(offset + 1, offset + 1 + len(page)))

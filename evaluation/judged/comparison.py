@@ -1,0 +1,162 @@
+"""Runs ways to search over judged queries, and says which is better, with what certainty, and by which hits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import ir_measures
+from ir_measures import RR, Judged, P, Qrel, R, ScoredDoc, nDCG
+
+from evaluation.judged.judgments import JudgedQuery
+from evaluation.statistics import Interval, bootstrap_interval, holm, randomisation_p
+from ingest.progress import Progress, no_progress
+from reranker.errors import UnknownWords
+from reranker.search import Searcher, SearchRequest
+from reranker.stores.protocol import Filters
+from reranker.transport import Parameters
+
+MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
+    {"nDCG@10": nDCG @ 10, "MRR": RR, "P@1": P @ 1, "P@10": P @ 10, "R@100": R @ 100, "judged@10": Judged @ 10}
+)
+"""By the name in a report. `judged@10` is the share of the first ten that somebody has judged: where it is low, a
+method that brings other documents looks worse than it is."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to search, by the name in a report."""
+
+    name: str
+    method: str
+    first_stage: str = "knn"
+    depth: int = 100
+    parameters: Parameters = field(default_factory=Parameters)
+    knn_weight: float = 0.5
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a way found.
+
+    Attributes:
+        ranking: document ids in order, by query id; empty where no word of the query is known.
+        values: by measure, then by query id.
+    """
+
+    way: Way
+    ranking: Mapping[str, Sequence[str]]
+    values: Mapping[str, Mapping[str, float]]
+
+    def mean(self, measure: str) -> float:
+        """The mean of a measure over the queries."""
+        values = self.values[measure]
+        return sum(values.values()) / len(values)
+
+    def interval(self, measure: str) -> Interval:
+        """The mean with its 95 % bootstrap interval over queries."""
+        values = list(self.values[measure].values())
+        return bootstrap_interval(values, [1] * len(values))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a run differs from the baseline in one measure: the mean, and the p-value after Holm's correction."""
+
+    mean: float
+    p_value: float
+    n_better: int
+    n_worse: int
+
+
+def run_way(
+    way: Way, searcher: Searcher, index: str, queries: Sequence[JudgedQuery], progress: Progress = no_progress
+) -> Run:
+    """Searches every query one way and measures it.
+
+    Raises:
+        StoreError: the index cannot be searched.
+    """
+    ranking = {}
+    for done, query in enumerate(queries, start=1):
+        ranking[query.query_id] = _search(way, searcher, index, query)
+        progress(done, len(queries), f"searching by {way.name}")
+    return Run(way, ranking, _measure(queries, ranking))
+
+
+def _search(way: Way, searcher: Searcher, index: str, query: JudgedQuery) -> tuple[str, ...]:
+    request = SearchRequest(
+        text=query.text,
+        index=query.index or index,
+        language=query.language,
+        filters=Filters.parse(query.languages or None),
+        first_stage=way.first_stage,
+        depth=way.depth,
+        method=way.method,
+        parameters=way.parameters,
+        size=way.depth,
+        knn_weight=way.knn_weight,
+    )
+    try:
+        answer = searcher.search(request)
+    except UnknownWords:
+        return ()
+    return tuple(hit.document.doc_id for hit in answer.hits)
+
+
+def _measure(queries: Sequence[JudgedQuery], ranking: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
+    qrels = [Qrel(query.query_id, doc, grade) for query in queries for doc, grade in query.relevance.items()]
+    run = [ScoredDoc(query_id, doc, -place) for query_id, docs in ranking.items() for place, doc in enumerate(docs)]
+    names = {measure: name for name, measure in MEASURES.items()}
+    values: dict[str, dict[str, float]] = {name: {query.query_id: 0.0 for query in queries} for name in MEASURES}
+    for metric in ir_measures.iter_calc(list(MEASURES.values()), qrels, run):
+        values[names[metric.measure]][metric.query_id] = float(metric.value)
+    return values
+
+
+def differences(runs: Sequence[Run], baseline: Run, measure: str) -> dict[str, Difference]:
+    """Each run against the baseline, by name: a paired randomisation test over queries, corrected for their number."""
+    others = [run for run in runs if run is not baseline]
+    changes = [
+        [run.values[measure][query_id] - before for query_id, before in baseline.values[measure].items()]
+        for run in others
+    ]
+    p_values = holm([randomisation_p(change) for change in changes])
+    return {
+        run.way.name: Difference(
+            sum(change) / len(change), p, sum(each > 0 for each in change), sum(each < 0 for each in change)
+        )
+        for run, change, p in zip(others, changes, p_values, strict=True)
+    }
+
+
+@dataclass(frozen=True)
+class QueryMove:
+    """One query: its measure by each run, and the rank of each judged document by each (None: not found)."""
+
+    query: JudgedQuery
+    values: Mapping[str, float]
+    ranks: Mapping[str, Mapping[str, int | None]]
+
+
+def query_moves(runs: Sequence[Run], queries: Sequence[JudgedQuery], measure: str) -> Iterator[QueryMove]:
+    """Query by query and hit by hit."""
+    for query in queries:
+        places = {
+            run.way.name: {doc: rank for rank, doc in enumerate(run.ranking[query.query_id], start=1)} for run in runs
+        }
+        yield QueryMove(
+            query,
+            {run.way.name: run.values[measure][query.query_id] for run in runs},
+            {doc: {name: found.get(doc) for name, found in places.items()} for doc in query.relevance},
+        )
+
+
+def by_gain(moves: Sequence[QueryMove], run: Run, baseline: Run) -> list[QueryMove]:
+    """Those that changed, the largest gain of `run` over the baseline first, the largest loss last."""
+
+    def gain(move: QueryMove) -> float:
+        return move.values[run.way.name] - move.values[baseline.way.name]
+
+    return sorted((move for move in moves if gain(move)), key=gain, reverse=True)

@@ -1,0 +1,133 @@
+"""Reads queries and relevance judgments: TREC qrels, and queries as TSV or JSON lines (as the page saves them)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reranker.errors import BadInput, NotFound
+
+_ID_KEYS = ("query_id", "id", "_id", "qid")
+_TEXT_KEYS = ("query", "text")
+
+
+@dataclass(frozen=True)
+class JudgedQuery:
+    """A query of a file, with its judgments.
+
+    Attributes:
+        language: of the query; None to guess it.
+        languages: of the documents; empty for all.
+        index: None for the one that the command names.
+        relevance: by document id; over 0 is relevant, and more is better.
+    """
+
+    query_id: str
+    text: str
+    language: str | None
+    languages: tuple[str, ...]
+    index: str | None
+    relevance: Mapping[str, int]
+
+
+def read_judged_queries(queries: Path, qrels: Path) -> list[JudgedQuery]:
+    """The queries that have a relevant document, in the order of their file.
+
+    Raises:
+        BadInput: a line that cannot be read, a query id twice, or no query that has a relevant document.
+        NotFound: a file is not there.
+    """
+    judged = _read_qrels(qrels)
+    found: dict[str, JudgedQuery] = {}
+    for place, record in _records(queries):
+        query_id, text = _first(record, _ID_KEYS), _first(record, _TEXT_KEYS)
+        if not query_id or not text:
+            raise BadInput(f"{place}: no query id or no text; give both, as query_id and query")
+        if query_id in found:
+            raise BadInput(f"{place}: the query id {query_id!r} stands there twice")
+        found[query_id] = JudgedQuery(
+            query_id,
+            text,
+            _optional(record, "language", place),
+            _languages(record, place),
+            _optional(record, "index", place),
+            judged.get(query_id, {}),
+        )
+    kept = [query for query in found.values() if any(grade > 0 for grade in query.relevance.values())]
+    if not kept:
+        raise BadInput(
+            f"no query of {queries} has a relevant document in {qrels}; its first column must be the queries' ids, "
+            "and the last one 1 or more for a relevant document"
+        )
+    return kept
+
+
+def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """`query iteration document relevance` a line; a document's id may hold blanks."""
+    judged: dict[str, dict[str, int]] = {}
+    for place, line in _lines(path):
+        parts = line.split(None, 2)
+        if len(parts) == 3 and (end := parts[2].rsplit(None, 1)) and len(end) == 2:
+            document, grade = end
+            try:
+                judged.setdefault(parts[0], {})[document] = int(grade)
+                continue
+            except ValueError:
+                pass
+        raise BadInput(f"{place}: {line[:80]!r} is no judgment; a line is QUERY 0 DOCUMENT RELEVANCE")
+    return judged
+
+
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for place, line in _lines(path):
+        if line.startswith("{"):
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise BadInput(f"{place}: not JSON: {error}") from error
+            yield place, record
+        else:
+            query_id, tab, text = line.partition("\t")
+            if not tab:
+                raise BadInput(
+                    f"{place}: {line[:80]!r} has no tab; a line is ID, a tab, and the query, or a JSON object"
+                )
+            yield place, {"query_id": query_id.strip(), "query": text.strip()}
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """The lines that are not blank, each with its place for messages."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise NotFound(f"there is no file {path}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read {path}: {error}; give a text file in UTF-8") from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            yield f"{path}, line {number}", line.strip()
+
+
+def _first(record: Mapping[str, Any], keys: Iterable[str]) -> str:
+    for key in keys:
+        value = record.get(key)
+        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+            return str(value).strip()
+    return ""
+
+
+def _optional(record: Mapping[str, Any], key: str, place: str) -> str | None:
+    value = record.get(key)
+    if value is None or (isinstance(value, str) and value):
+        return value
+    raise BadInput(f"{place}: {key} is {value!r}; give a text, or leave it out")
+
+
+def _languages(record: Mapping[str, Any], place: str) -> tuple[str, ...]:
+    value = record.get("languages", [])
+    if isinstance(value, list) and all(isinstance(code, str) for code in value):
+        return tuple(value)
+    raise BadInput(f"{place}: languages is {value!r}; give a list of codes, or leave it out")

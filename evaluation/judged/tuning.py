@@ -1,0 +1,139 @@
+"""Chooses epsilon, tau, depth and the weight of kNN on one half of the judged queries, and reports on the other."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from evaluation.judged.comparison import Difference, Run, Way, differences, run_way
+from evaluation.judged.judgments import JudgedQuery
+from ingest.progress import Progress, no_progress
+from reranker.errors import BadInput
+from reranker.search import Searcher
+
+EPSILONS = (0.02, 0.05, 0.1, 0.2)
+TAU_SHARES = (0.0, 0.3, 0.5, 0.7, 0.9)
+DEPTHS = (50, 100, 200, 500)
+KNN_WEIGHTS = (0.2, 0.35, 0.5, 0.65, 0.8)
+
+# On fewer, chance chooses.
+MIN_QUERIES = 20
+# What is better by less is chance too, and the default is what others have measured.
+_LEAST_GAIN = 0.001
+_ROUNDS = 2
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was chosen, and how it does on queries that had no part in the choice.
+
+    Attributes:
+        tried: every way with its measure on the choosing half.
+        before, after: on the reporting half.
+    """
+
+    measure: str
+    tried: tuple[tuple[Way, float], ...]
+    chosen: Way
+    before: Run
+    after: Run
+    n_choosing: int
+
+    @property
+    def difference(self) -> Difference:
+        """After less before, on the reporting half."""
+        return differences([self.before, self.after], self.before, self.measure)[self.after.way.name]
+
+
+def halves(queries: Sequence[JudgedQuery]) -> tuple[list[JudgedQuery], list[JudgedQuery]]:
+    """Two halves by a hash of the query's text, so that the same query stays on the same side as judgments grow.
+
+    Raises:
+        BadInput: too few queries.
+    """
+    if len(queries) < MIN_QUERIES:
+        raise BadInput(f"{len(queries)} judged queries; to choose by less than {MIN_QUERIES} is chance: judge more")
+    order = sorted(queries, key=lambda query: hashlib.sha256(query.text.encode()).digest())
+    sides: tuple[list[JudgedQuery], list[JudgedQuery]] = ([], [])
+    for query in order:
+        sides[hashlib.sha256(query.text.encode()).digest()[-1] % 2].append(query)
+    if min(map(len, sides)) < MIN_QUERIES // 3:
+        return order[::2], order[1::2]
+    return sides
+
+
+def tune(
+    start: Way,
+    searcher: Searcher,
+    index: str,
+    queries: Sequence[JudgedQuery],
+    measure: str = "nDCG@10",
+    progress: Progress = no_progress,
+) -> Tuning:
+    """Changes one parameter at a time, keeps what is better by 0.001 at least, and goes round once more.
+
+    Raises:
+        BadInput: too few queries.
+    """
+    choosing, reporting = halves(queries)
+    tried: dict[Way, float] = {}
+
+    def measured(way: Way) -> float:
+        if way not in tried:
+            tried[way] = run_way(way, searcher, index, choosing, progress).mean(measure)
+        return tried[way]
+
+    best = replace(start, name="other parameters")
+    for _ in range(_ROUNDS):
+        before = best
+        for change in _changes(best):
+            best = _better(best, change, measured)
+        if best == before:
+            break
+    chosen = replace(best, name="tuned")
+    before_run = run_way(replace(start, name="as set"), searcher, index, reporting, progress)
+    after_run = run_way(chosen, searcher, index, reporting, progress)
+    return Tuning(measure, tuple(tried.items()), chosen, before_run, after_run, len(choosing))
+
+
+def _better(best: Way, change: Callable[[Way], Iterator[Way]], measured: Callable[[Way], float]) -> Way:
+    for way in change(best):
+        if measured(way) > measured(best) + _LEAST_GAIN:
+            best = way
+    return best
+
+
+def _changes(way: Way) -> list[Callable[[Way], Iterator[Way]]]:
+    """The parameters that act in this method and first stage."""
+    changes = []
+    if way.method in ("sinkhorn", "relaxed", "auto"):
+        changes.append(_epsilons)
+    if way.method == "relaxed":
+        changes.append(_taus)
+    if way.first_stage == "hybrid":
+        changes.append(_knn_weights)
+    return [*changes, _depths]
+
+
+def _epsilons(way: Way) -> Iterator[Way]:
+    share = None if way.parameters.tau is None else way.parameters.tau / way.parameters.epsilon
+    for epsilon in EPSILONS:
+        tau = None if share is None else share * epsilon
+        yield replace(way, parameters=replace(way.parameters, epsilon=epsilon, tau=tau))
+
+
+def _taus(way: Way) -> Iterator[Way]:
+    epsilon = way.parameters.epsilon
+    for share in TAU_SHARES:
+        yield replace(way, parameters=replace(way.parameters, tau=round(epsilon * share / (1 - share), 6)))
+
+
+def _knn_weights(way: Way) -> Iterator[Way]:
+    for weight in KNN_WEIGHTS:
+        yield replace(way, knn_weight=weight)
+
+
+def _depths(way: Way) -> Iterator[Way]:
+    for depth in DEPTHS:
+        yield replace(way, depth=depth)

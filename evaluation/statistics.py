@@ -1,0 +1,118 @@
+"""Says whether a difference between systems is more than chance: paired randomisation, Holm's correction, bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+N_RESAMPLES = 10_000
+SEED = 2018
+
+# Differences by the thousand times resamples: as many at once as take some 100 MB.
+_BATCH_VALUES = 4_000_000
+
+
+class Interval(NamedTuple):
+    """A mean and the limits between which it lies, with the confidence asked for."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def randomisation_p(differences: ArrayLike, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> float:
+    """The two-sided p-value of a mean difference between paired systems (Fisher; Smucker, Allan and Carterette 2007).
+
+    If both systems were alike, each difference might as well have the other sign: p is the share of the sign patterns
+    whose mean is at least as far from 0 as the one seen. All 2^n patterns are tried where these are no more than
+    `n_resamples`, else so many at random, the one seen counted among them.
+
+    Args:
+        differences: (n,), one a unit of observation; units must be independent of each other.
+
+    Raises:
+        ValueError: there is no difference, or one is not finite.
+    """
+    values = _checked(differences)
+    changed = values[values != 0]  # a sign turns nothing at 0, so the share is the same without it
+    if not len(changed):
+        return 1.0
+    if len(changed) == 1:
+        return 1.0  # both patterns are as far from 0
+    result = stats.permutation_test(
+        (changed,),
+        lambda x, axis: np.mean(x, axis=axis),
+        permutation_type="samples",
+        n_resamples=n_resamples,
+        vectorized=True,
+        batch=max(1, _BATCH_VALUES // len(changed)),
+        rng=np.random.default_rng(seed),
+    )
+    return float(result.pvalue)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values of several tests, raised so that the chance of any false discovery stays below the level (Holm 1979).
+
+    The smallest is multiplied by the number of tests, the next by one less, and so on; none comes below the one before
+    it, nor above 1. The order is that of the argument.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=lambda each: p_values[each])):
+        highest = max(highest, min(1.0, p_values[place] * (len(p_values) - rank)))
+        adjusted[place] = highest
+    return adjusted
+
+
+def bootstrap_interval(
+    sums: ArrayLike, counts: ArrayLike, confidence: float = 0.95, n_resamples: int = N_RESAMPLES, seed: int = SEED
+) -> Interval:
+    """The mean over all observations and its percentile bootstrap interval, units drawn with replacement.
+
+    Args:
+        sums: (n,), the sum of the observations of each unit; a unit's observations stay together, as a page's queries
+            in several directions do.
+        counts: (n,), how many observations each unit has, 1 or more.
+
+    Raises:
+        ValueError: no unit, arrays of different lengths, or a value that is not finite.
+    """
+    totals, sizes = _checked(sums), _checked(counts)
+    if totals.shape != sizes.shape:
+        raise ValueError(f"sums has {len(totals)} units and counts {len(sizes)}; give both for the same units")
+    if sizes.min() < 1:
+        raise ValueError(f"a unit has {sizes.min():g} observations; leave out units without any")
+    mean = float(totals.sum() / sizes.sum())
+    if len(totals) == 1:
+        return Interval(mean, mean, mean)
+    rng = np.random.default_rng(seed)
+    means: list[NDArray[np.float64]] = []
+    batch = max(1, _BATCH_VALUES // len(totals))
+    for first in range(0, n_resamples, batch):
+        drawn = rng.integers(len(totals), size=(min(batch, n_resamples - first), len(totals)))
+        means.append(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
+    low, high = np.quantile(np.concatenate(means), [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(mean, float(low), float(high))
+
+
+def by_unit(values: Mapping[str, Sequence[float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(sums, counts) of the observations of each unit, in the mapping's order."""
+    sums = np.array([sum(each) for each in values.values()], dtype=np.float64)
+    return sums, np.array([len(each) for each in values.values()], dtype=np.float64)
+
+
+def _checked(values: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"the values have the shape {array.shape}; give one dimension with one value or more")
+    if not np.isfinite(array).all():
+        raise ValueError("a value is not finite")
+    return array

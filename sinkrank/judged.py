@@ -1,0 +1,232 @@
+"""`sinkrank evaluate --qrels … --queries …` and `sinkrank tune`: people's judgments, as tables and files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+
+from sinkrank import output, resources
+from sinkrank.tables import plain
+
+if TYPE_CHECKING:
+    from evaluation.judged.comparison import QueryMove, Run, Way
+    from evaluation.judged.tuning import Tuning
+    from reranker.settings import Settings
+
+_SHOWN_MOVES = 5
+_MEASURE = "nDCG@10"
+
+
+def way_of(settings: Settings, method: str, name: str = "") -> Way:
+    """The way to search that the settings say, by another method."""
+    from evaluation.judged.comparison import Way
+
+    return Way(
+        name or method,
+        method,
+        settings.first_stage,
+        settings.depth,
+        resources.parameters_of(settings),
+        settings.knn_weight,
+    )
+
+
+def compare(
+    settings: Settings,
+    queries: Path,
+    qrels: Path,
+    methods: Sequence[str],
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Runs each method and the first stage alone; prints, and writes a report and TREC runs into a folder."""
+    from evaluation.judged.comparison import query_moves, run_way
+    from evaluation.judged.judgments import read_judged_queries
+    from reranker.transport import check_method
+
+    names = ["none", *(check_method(name) for name in methods if name != "none")]
+    judged = read_judged_queries(queries, qrels)
+    talk = output.talk()
+    with resources.opened_searcher(settings) as searcher, output.progress_bars(talk) as progress:
+        index = searcher.choose_index(settings.index)
+        runs = [run_way(way_of(settings, name), searcher, index, judged, progress) for name in names]
+    moves = list(query_moves(runs, judged, _MEASURE))
+    report = _report(index, runs, moves)
+    if folder is not None:
+        _write(folder, report, runs)
+        talk.print(f"written: {folder}", markup=False)
+    if as_json:
+        output.print_json(report)
+        return
+    console = output.results()
+    console.print(_table(runs))
+    for line in _moved(runs, moves):
+        console.print(line, markup=False)
+
+
+def tune(settings: Settings, queries: Path, qrels: Path, as_json: bool) -> None:
+    """Chooses parameters, and prints them as lines of sinkrank.toml."""
+    from evaluation.judged.judgments import read_judged_queries
+    from evaluation.judged.tuning import tune as choose
+
+    judged = read_judged_queries(queries, qrels)
+    with resources.opened_searcher(settings) as searcher, output.progress_bars() as progress:
+        index = searcher.choose_index(settings.index)
+        tuning = choose(way_of(settings, settings.method), searcher, index, judged, _MEASURE, progress)
+    if as_json:
+        output.print_json(_tuning_json(tuning))
+        return
+    console = output.results()
+    console.print(_table([tuning.before, tuning.after]))
+    console.print(_verdict(tuning), markup=False)
+    console.print("\n".join(_toml_lines(tuning.chosen)), markup=False)
+
+
+def _table(runs: Sequence[Run]) -> Table:
+    from evaluation.judged.comparison import MEASURES, differences
+
+    changed = differences(runs, runs[0], _MEASURE)
+    queries = len(runs[0].ranking)
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        title=f"{queries} queries; p: paired randomisation test of {_MEASURE} against {runs[0].way.name}, Holm",
+        title_justify="left",
+    )
+    table.add_column("method")
+    for name in MEASURES:
+        table.add_column(name, justify="right")
+    for name in ("95 %", "difference", "p", "better / worse"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for run in runs:
+        interval = run.interval(_MEASURE)
+        found = changed.get(run.way.name)
+        difference = (
+            ("", "", "")
+            if found is None
+            else (f"{found.mean:+.3f}", f"{found.p_value:.3f}", f"{found.n_better} / {found.n_worse}")
+        )
+        means = [f"{run.mean(name):.3f}" for name in MEASURES]
+        table.add_row(run.way.name, *means, f"{interval.low:.3f}–{interval.high:.3f}", *difference)
+    return table
+
+
+def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
+    """For each method the queries that gained and lost most, with the ranks of their relevant documents."""
+    from evaluation.judged.comparison import by_gain
+
+    first = runs[0]
+    lines = []
+    for run in runs[1:]:
+        ordered = by_gain(moves, run, first)
+        if not ordered:
+            lines.append(f"\n{run.way.name} changes no query's {_MEASURE}")
+            continue
+        lines.append(f"\n{run.way.name} against {first.way.name}, the largest gains and losses:")
+        shown = ordered if len(ordered) <= 2 * _SHOWN_MOVES else [*ordered[:_SHOWN_MOVES], *ordered[-_SHOWN_MOVES:]]
+        for move in shown:
+            change = move.values[run.way.name] - move.values[first.way.name]
+            hits = "; ".join(
+                f"{plain(doc).plain} {ranks[first.way.name] or '–'} → {ranks[run.way.name] or '–'}"
+                for doc, ranks in move.ranks.items()
+                if move.query.relevance[doc] > 0
+            )
+            lines.append(f"  {change:+.3f}  {plain(move.query.text).plain}: {hits}")
+    return lines
+
+
+def _report(index: str, runs: Sequence[Run], moves: Sequence[QueryMove]) -> dict[str, Any]:
+    from evaluation.judged.comparison import MEASURES, differences
+
+    changed = differences(runs, runs[0], _MEASURE)
+    return {
+        "index": index,
+        "baseline": runs[0].way.name,
+        "measure": _MEASURE,
+        "methods": {
+            run.way.name: {
+                "means": {name: run.mean(name) for name in MEASURES},
+                "interval": list(run.interval(_MEASURE)[1:]),
+                "difference": None if run is runs[0] else vars(changed[run.way.name]),
+            }
+            for run in runs
+        },
+        "queries": [
+            {
+                "query_id": move.query.query_id,
+                "query": move.query.text,
+                "values": dict(move.values),
+                "ranks": {doc: dict(ranks) for doc, ranks in move.ranks.items()},
+            }
+            for move in moves
+        ],
+    }
+
+
+def _write(folder: Path, report: dict[str, Any], runs: Sequence[Run]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for run in runs:
+        lines = [
+            f"{query_id} Q0 {doc} {rank} {1 / rank:.6f} {run.way.name}\n"
+            for query_id, docs in run.ranking.items()
+            for rank, doc in enumerate(docs, start=1)
+        ]
+        (folder / f"{run.way.name}.run").write_text("".join(lines), encoding="utf-8")
+    text = json.dumps(report, ensure_ascii=False, indent=2, allow_nan=False)
+    (folder / "judged.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _verdict(tuning: Tuning) -> str:
+    found = tuning.difference
+    n_reporting = len(tuning.after.ranking)
+    told = (
+        f"Chosen on {tuning.n_choosing} queries out of {len(tuning.tried)} ways; on the other {n_reporting} "
+        f"{tuning.measure} changes by {found.mean:+.3f} (p = {found.p_value:.3f})."
+    )
+    if tuning.before.way.parameters == tuning.after.way.parameters and _same_first_stage(tuning):
+        return told + " Nothing was better than what is set."
+    if found.mean <= 0 or found.p_value > 0.05:
+        return told + " That is no more than chance: keep what is set, or judge more queries."
+    return told
+
+
+def _same_first_stage(tuning: Tuning) -> bool:
+    before, after = tuning.before.way, tuning.after.way
+    return (before.depth, before.knn_weight) == (after.depth, after.knn_weight)
+
+
+def _toml_lines(way: Way) -> list[str]:
+    lines = [f'method = "{way.method}"', f"epsilon = {way.parameters.epsilon:g}", f"depth = {way.depth}"]
+    if way.parameters.tau is not None:
+        lines.append(f"tau = {way.parameters.tau:g}")
+    if way.first_stage == "hybrid":
+        lines.append(f"knn_weight = {way.knn_weight:g}")
+    return lines
+
+
+def _tuning_json(tuning: Tuning) -> dict[str, Any]:
+    def settings(way: Way) -> dict[str, Any]:
+        return {
+            "method": way.method,
+            "first_stage": way.first_stage,
+            "epsilon": way.parameters.epsilon,
+            "tau": way.parameters.tau,
+            "depth": way.depth,
+            "knn_weight": way.knn_weight,
+        }
+
+    return {
+        "measure": tuning.measure,
+        "chosen": settings(tuning.chosen),
+        "before": tuning.before.mean(tuning.measure),
+        "after": tuning.after.mean(tuning.measure),
+        "p_value": tuning.difference.p_value,
+        "n_choosing": tuning.n_choosing,
+        "n_reporting": len(tuning.after.ranking),
+        "tried": [{**settings(way), tuning.measure: value} for way, value in tuning.tried],
+    }

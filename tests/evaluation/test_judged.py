@@ -1,0 +1,161 @@
+"""Methods compared by people's judgments: files read, figures by hand, parameters chosen on one half."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from math import log2
+from pathlib import Path
+
+import pytest
+
+from evaluation.judged.comparison import Run, Way, by_gain, differences, query_moves, run_way
+from evaluation.judged.judgments import JudgedQuery, read_judged_queries
+from evaluation.judged.tuning import halves, tune
+from reranker import Parameters
+from reranker.documents import Document
+from reranker.errors import BadInput, NotFound
+from reranker.search import Searcher
+from reranker.stores import open_store
+from tests.service.conftest import fill
+from tests.tiny import tiny_embeddings
+
+
+def query(query_id: str, text: str, **relevance: int) -> JudgedQuery:
+    return JudgedQuery(query_id, text, "fr", (), None, relevance)
+
+
+@pytest.fixture(scope="module")
+def searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searcher]:
+    folder = tmp_path_factory.mktemp("judged")
+    embeddings = tiny_embeddings(folder / "embeddings")
+    documents = [
+        Document("cat", "cat dog", "en"),
+        Document("long", "cat water bread car car bread water", "en"),
+        Document("bread", "bread water", "en"),
+        Document("car", "car", "en"),
+    ]
+    with closing(open_store(str(folder / "store"))) as store:
+        fill(store, embeddings, "pets", documents)
+        yield Searcher(store, embeddings, n_threads=1)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_files_that_the_page_saves_are_read(tmp_path: Path) -> None:
+    line = {"query_id": "q1", "query": "chat noir", "language": "fr", "languages": ["en"], "index": "pets"}
+    queries = write(tmp_path / "queries.jsonl", json.dumps(line) + "\n\n")
+    qrels = write(tmp_path / "qrels.txt", "q1 0 en/cat 1\nq1 0 a name with blanks 0\n")
+    (read,) = read_judged_queries(queries, qrels)
+    assert read == JudgedQuery("q1", "chat noir", "fr", ("en",), "pets", {"en/cat": 1, "a name with blanks": 0})
+
+
+def test_queries_of_other_collections_are_lines_with_a_tab(tmp_path: Path) -> None:
+    queries = write(tmp_path / "queries.tsv", "\ufeff301\tinternational organised crime\n302\tpoliomyelitis\n")
+    qrels = write(tmp_path / "qrels", "301\t0\tFBIS3-1\t2\n302 0 FBIS3-2 0\n")
+    (read,) = read_judged_queries(queries, qrels)  # 302 has no relevant document
+    assert (read.text, read.relevance) == ("international organised crime", {"FBIS3-1": 2})
+
+
+@pytest.mark.parametrize(
+    ("queries", "qrels", "said"),
+    [
+        ("no tab here\n", "q 0 d 1\n", "line 1: 'no tab here' has no tab"),
+        ("q\tchat\n", "q 0 d\n", "line 1: 'q 0 d' is no judgment"),
+        ("q\tchat\n", "q 0 d one\n", "is no judgment"),
+        ('{"query_id": "q"}\n', "q 0 d 1\n", "no query id or no text"),
+        ("q\tchat\nq\tchien\n", "q 0 d 1\n", "'q' stands there twice"),
+        ("q\tchat\n", "other 0 d 1\n", "no query of"),
+        ('{"query_id": "q", "query": "chat", "languages": "en"}\n', "q 0 d 1\n", "give a list of codes"),
+        ("{broken\n", "q 0 d 1\n", "not JSON"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, queries: str, qrels: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        read_judged_queries(write(tmp_path / "queries", queries), write(tmp_path / "qrels", qrels))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="queries"):
+        read_judged_queries(tmp_path / "queries", write(tmp_path / "qrels", "q 0 d 1\n"))
+
+
+def test_the_measures_are_those_of_the_ranking(searcher: Searcher) -> None:
+    run = run_way(Way("nbow", "nbow"), searcher, "pets", [query("q", "chat", long=1, car=0)])
+    ranking = run.ranking["q"]
+    rank = ranking.index("long") + 1
+    assert rank > 1
+    assert run.mean("MRR") == pytest.approx(1 / rank)
+    assert run.mean("nDCG@10") == pytest.approx(1 / log2(rank + 1))
+    assert run.mean("judged@10") == pytest.approx(2 / 4)  # of the four that are there
+
+
+def test_a_query_without_a_known_word_finds_nothing(searcher: Searcher) -> None:
+    run = run_way(Way("auto", "auto"), searcher, "pets", [query("q", "zzz", cat=1), query("r", "chat", cat=1)])
+    assert run.ranking["q"] == ()
+    assert run.mean("MRR") == pytest.approx(0.5)
+
+
+def made(name: str, values: list[float]) -> Run:
+    return Run(Way(name, name), {}, {"nDCG@10": {f"q{i}": value for i, value in enumerate(values)}})
+
+
+def test_a_difference_is_tested_query_by_query_and_corrected() -> None:
+    first = made("none", [0.0] * 6)
+    better, same = made("auto", [1.0] * 6), made("nbow", [0.0] * 6)
+    found = differences([first, better, same], first, "nDCG@10")
+    # Of the 64 patterns of signs two are as far from 0; two tests double it.
+    assert found["auto"].p_value == pytest.approx(2 * 2 / 64)
+    assert (found["auto"].mean, found["auto"].n_better, found["auto"].n_worse) == (1.0, 6, 0)
+    assert found["nbow"].p_value == 1.0
+
+
+def test_moves_name_the_rank_of_each_judged_document(searcher: Searcher) -> None:
+    queries = [query("q", "chat", long=1, gone=1), query("r", "pain", bread=1)]
+    runs = [run_way(Way(name, name), searcher, "pets", queries) for name in ("none", "relaxed")]
+    moves = list(query_moves(runs, queries, "MRR"))
+    assert moves[0].ranks["gone"] == {"none": None, "relaxed": None}
+    assert moves[0].ranks["long"]["none"] == runs[0].ranking["q"].index("long") + 1
+    ordered = by_gain(moves, runs[1], runs[0])
+    assert all(move.values["none"] != move.values["relaxed"] for move in ordered)
+
+
+def test_a_query_stays_on_its_side_as_judgments_grow() -> None:
+    few = [query(f"q{i}", f"text {i}", cat=1) for i in range(40)]
+    many = [replace(each, query_id=f"other {each.query_id}") for each in few] + [
+        query(f"n{i}", f"more {i}", cat=1) for i in range(60)
+    ]
+    side = {each.text for each in halves(few)[0]}
+    assert {each.text for each in halves(many)[0]} & {each.text for each in few} == side
+
+
+def test_too_few_queries_are_refused() -> None:
+    with pytest.raises(BadInput, match="19 judged queries"):
+        halves([query(f"q{i}", f"text {i}", cat=1) for i in range(19)])
+
+
+def test_a_parameter_that_is_better_on_one_half_is_chosen_and_told_by_the_other(searcher: Searcher) -> None:
+    # "long" holds the cat among other words: with the document's weights as a law it is far, as a wish it is near.
+    queries = [query(f"q{i}", f"chat pain eau{' chat' * i}", long=1) for i in range(30)]
+    start = Way("relaxed", "relaxed", parameters=Parameters(tau=100.0))
+    tuning = tune(start, searcher, "pets", queries, "MRR")
+    choosing, reporting = halves(queries)
+    assert (tuning.n_choosing, len(tuning.after.ranking)) == (len(choosing), len(reporting))
+    assert tuning.chosen.parameters.tau is not None
+    assert tuning.chosen.parameters.tau < 1
+    assert tuning.after.mean("MRR") > tuning.before.mean("MRR")
+    best = max(value for _, value in tuning.tried)
+    assert dict(tuning.tried)[replace(tuning.chosen, name="other parameters")] == pytest.approx(best, abs=0.002)
+    assert not {each.query_id for each in choosing} & set(tuning.after.ranking)
+
+
+def test_only_parameters_that_act_are_tried(searcher: Searcher) -> None:
+    queries = [query(f"q{i}", f"chat{' pain' * i}", cat=1) for i in range(24)]
+    tuning = tune(Way("emd", "emd"), searcher, "pets", queries)
+    assert {(way.parameters, way.knn_weight) for way, _ in tuning.tried} == {(Parameters(), 0.5)}
+    assert {way.depth for way, _ in tuning.tried} == {50, 100, 200, 500}

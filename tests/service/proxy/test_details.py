@@ -1,0 +1,63 @@
+"""`_rerank`: what each hit says of its place where `details` asks for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from reranker.embeddings import Embeddings
+from reranker.service.app import create_app, warm_up
+from reranker.settings import Settings
+from tests.service.proxy.fake_engine import FakeEngine, Received, ok
+
+TEXTS = ["zzz", "dog", "qqq", "cat", "bread"]
+
+
+@pytest.fixture
+def client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> FlaskClient:
+    """A service before an engine that finds 100 texts, the same five again and again."""
+
+    def page(received: Received) -> bytes:
+        found = [
+            {"_index": "pages", "_id": str(n), "_score": 100.0 - n, "_source": {"body": TEXTS[n % len(TEXTS)]}}
+            for n in range(json.loads(received.body)["size"])
+        ]
+        return ok(json.dumps({"took": 1, "hits": {"max_score": 100.0, "hits": found}}).encode())
+
+    fake.answer = page
+    app: Flask = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings)
+    warm_up(app)
+    return app.test_client()
+
+
+def details(client: FlaskClient, size: int = 100, **section: Any) -> list[dict[str, Any]]:
+    ext = {"rerank": {"details": True, "language": "en", **section}}
+    body = {"query": {"match": {"body": "cat"}}, "size": size, "ext": ext}
+    answer = client.post("/pages/_search", json=body)
+    assert answer.headers["X-Rerank-Status"] == "applied", answer.text
+    return [hit["_rerank"] for hit in answer.get_json()["hits"]["hits"]]
+
+
+def test_hits_without_a_known_word_are_marked_the_last_of_the_window_in_the_engines_order(client: FlaskClient) -> None:
+    found = details(client, size=7, window_size=5)
+    assert [hit["without_known_word"] for hit in found] == [False, False, False, True, True, False, False]
+    assert [hit["first_stage_rank"] for hit in found] == [4, 2, 5, 1, 3, 6, 7]  # cat, dog, bread, zzz, qqq
+
+
+@pytest.mark.parametrize(("epsilon", "precision"), [(0.1, "float32"), (0.02, "float64")])
+def test_the_precision_is_that_of_the_epsilon(client: FlaskClient, epsilon: float, precision: str) -> None:
+    found = details(client, size=6, window_size=5, method="sinkhorn", epsilon=epsilon)
+    assert [hit["precision"] for hit in found] == [precision] * 5 + ["none"]
+    assert [hit["method"] for hit in found] == ["sinkhorn"] * 5 + ["none"]
+
+
+@pytest.mark.parametrize(("section", "raced"), [({}, False), ({"race": True}, True), ({"race": False}, False)])
+def test_a_race_is_run_where_it_is_asked_for_and_is_said(
+    client: FlaskClient, section: dict[str, Any], raced: bool
+) -> None:
+    assert {hit["raced"] for hit in details(client, **section)} == {raced}

@@ -1,0 +1,38 @@
+"""`make clean`, in a copy of the checkout's outline."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+MAKEFILE = Path(__file__).parent.parent / "Makefile"
+
+BUILT = [
+    ".venv/bin/python",
+    ".sinkrank/embeddings/vectors.npy",
+    ".pytest_cache/README.md",
+    ".mypy_cache/a.json",
+    ".ruff_cache/a",
+    ".hypothesis/a",
+    "build/lib/a.py",
+    "dist/a.whl",
+    "sinkrank.egg-info/PKG-INFO",
+    "reranker/__pycache__/bags.cpython-311.pyc",
+    "reranker/transport/__pycache__/kernels.fill_0123456789abcdef-7.py311.1.nbc",
+]
+KEPT = ["Makefile", "reranker/bags.py", "pages.rejects.jsonl", ".git/hooks/__pycache__/hook.pyc", "my notes/a.txt"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_clean_removes_what_was_built_and_nothing_else(tmp_path: Path) -> None:
+    for name in (*BUILT, *KEPT):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    shutil.copy(MAKEFILE, tmp_path / "Makefile")
+    for _ in range(2):  # where there is nothing left it is no error
+        done = subprocess.run(["make", "clean"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+    assert {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()} == set(KEPT)
