@@ -24,6 +24,9 @@ _CONTENT_SECURITY_POLICY = "; ".join(
     ]
 )
 
+# Candidates to choose from; that of the settings stands among them.
+_DEPTHS = (20, 50, 100, 200, 500)
+
 blueprint = Blueprint("page", __name__, template_folder="templates")
 _log = logging.getLogger(__name__)
 
@@ -40,6 +43,8 @@ def page() -> Response:
         method=service.settings.method,
         first_stages=FIRST_STAGES,
         first_stage=service.settings.first_stage,
+        depths=sorted({*_DEPTHS, service.settings.depth}),
+        depth=service.settings.depth,
         indices=indices,
         index=service.settings.index,
         problem=problem,

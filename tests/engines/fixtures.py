@@ -47,6 +47,21 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("engine")
 
 
+def engine_of(item: pytest.Item) -> str:
+    """The name of the engine that a test talks to; `several` where it is more than one, empty for none."""
+    named = {
+        "opensearch_2_url": OPENSEARCH_2.name,
+        "opensearch_2_ml_url": OPENSEARCH_2_ML.name,
+        "opensearch_3_url": OPENSEARCH_3.name,
+        "elasticsearch_8_url": ELASTICSEARCH_8.name,
+    }
+    fixtures = ENGINE_FIXTURES & set(getattr(item, "fixturenames", ()))
+    asked = {named[name] for name in fixtures if name in named}
+    if callspec := getattr(item, "callspec", None):
+        asked |= {str(callspec.params["engine"])} if "engine" in callspec.params else set()
+    return asked.pop() if len(asked) == 1 else "several" if fixtures else ""
+
+
 @pytest.fixture(scope="session")
 def engine_pool() -> Iterator[EnginePool]:
     with closing(EnginePool()) as pool:

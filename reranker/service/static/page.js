@@ -1,218 +1,176 @@
-"use strict";
-// Text from documents and the service enters the page through textContent alone, links through a check of their scheme.
+// Ties the page together: the form, the search, the two columns, the explanation, the judgments.
+import { element } from "./elements.js";
+import { explanationView } from "./explanation.js";
+import { Judgments, save } from "./judgments.js";
+import { drawMoves } from "./moves.js";
+import { afterItem, beforeItem, pageOf } from "./results.js";
+import { post } from "./service.js";
+import * as address from "./state.js";
 
-const SNIPPET_CHARS = 280;
 const PAGE_SIZE = 10;
-// What one word pair does to a rank is seen in the largest few.
-const MAX_PAIRS = 12;
+const SLIDER_PAUSE_MS = 150;
 
-const form = document.getElementById("search");
-const statusLine = document.getElementById("status");
-const results = document.getElementById("results");
-const rows = results.querySelector("tbody");
-const pages = document.getElementById("pages");
-const previous = document.getElementById("previous");
-const next = document.getElementById("next");
+const at = (id) => document.getElementById(id);
+const form = at("search");
+const dialog = at("why");
+const judgments = new Judgments();
 
-let asked = null; // the request whose answer is shown
-let running = null; // aborts the request under way
-
-function element(name, text, className) {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
+let shown = null; // { state, answer, page }: what is on the page
+let running = null; // aborts the search under way
+let explaining = null; // and the explanation
 
 function say(text, isWrong = false) {
-  statusLine.textContent = text;
-  statusLine.classList.toggle("wrong", isWrong);
+  at("status").textContent = text;
+  at("status").classList.toggle("wrong", isWrong);
 }
 
-async function post(path, body, signal) {
-  let response;
-  try {
-    response = await fetch(path, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-      signal,
-    });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Error("The service does not answer. Is it still running? Start it with: sinkrank serve");
+async function search({ page = 1, hit = null } = {}) {
+  const state = address.readForm(form);
+  if (!state.query) {
+    say("Type at least one word.", true);
+    return;
   }
-  const answer = await response.json().catch(() => null);
-  if (!response.ok) throw new Error(answer?.detail ?? `The service answered ${response.status}.`);
-  return answer;
-}
-
-function readForm() {
-  const values = new FormData(form);
-  const body = { query: values.get("query").trim(), size: PAGE_SIZE, from: 0 };
-  for (const name of ["language", "method", "first_stage", "index"]) {
-    if (values.get(name)) body[name] = values.get(name);
-  }
-  if (values.get("target")) body.languages = [values.get("target")];
-  return body;
-}
-
-async function search(body) {
   running?.abort();
-  running = new AbortController();
-  const { signal } = running;
+  const mine = new AbortController();
+  running = mine;
   say("Searching …");
-  results.setAttribute("aria-busy", "true");
+  at("results").setAttribute("aria-busy", "true");
   try {
-    const answer = await post("/v1/search", body, signal);
-    asked = body;
-    show(answer, body);
+    const answer = await post("/v1/search", address.searchBody(state), mine.signal);
+    const lastPage = Math.max(1, Math.ceil(answer.hits.length / PAGE_SIZE));
+    shown = { state, answer, page: Math.min(page, lastPage) };
+    show();
+    const opened = hit === null ? undefined : answer.hits.find((found) => found.id === hit);
+    if (opened) explain(opened);
   } catch (error) {
     if (error.name === "AbortError") return;
-    results.hidden = pages.hidden = true;
+    at("results").hidden = true;
     say(error.message, true);
   } finally {
-    if (running?.signal === signal) results.removeAttribute("aria-busy");
+    if (running === mine) at("results").removeAttribute("aria-busy");
   }
 }
 
-function show(answer, body) {
-  rows.replaceChildren(...answer.hits.map((hit) => row(hit, body, answer.method)));
-  results.hidden = answer.hits.length === 0;
-  pages.hidden = body.from === 0 && answer.hits.length < PAGE_SIZE;
-  previous.disabled = body.from === 0;
-  next.disabled = answer.hits.length < PAGE_SIZE;
-  say(summary(answer, body));
+function show() {
+  const { state, answer, page } = shown;
+  const { before, after } = pageOf(answer.hits, page, PAGE_SIZE);
+  const judged = judgments.of(state);
+  at("before").replaceChildren(...before.map(beforeItem));
+  at("after").replaceChildren(
+    ...after.map((hit) =>
+      afterItem(hit, { judgment: judged[hit.id], onWhy: explain, onJudge: (found, relevance) => judge(state, found, relevance) }),
+    ),
+  );
+  at("before").start = at("after").start = (page - 1) * PAGE_SIZE + 1;
+  at("results").hidden = answer.hits.length === 0;
+  at("pages").hidden = answer.hits.length <= PAGE_SIZE;
+  at("previous").disabled = page === 1;
+  at("next").disabled = page * PAGE_SIZE >= answer.hits.length;
+  address.writeAddress(state, page, null);
+  say(summary(answer, page));
+  drawMoves(at("moves"), at("before"), at("after"));
 }
 
-function summary(answer, body) {
+function summary(answer, page) {
   if (answer.hits.length === 0) {
-    return body.from > 0
-      ? "No more documents."
-      : "No document found. Try other words, another first stage, or all languages.";
+    return "No document found. Try other words, another first stage, or all languages.";
   }
   const parts = [
     `${answer.n_candidates} candidates by ${answer.first_stage}`,
-    `re-ranked by ${answer.method}`,
+    answer.method === "none" ? "not re-ranked" : `re-ranked by ${answer.method}`,
     `query read as ${answer.language}`,
     `${Math.round(answer.took_ms.total)} ms`,
   ];
+  if (page > 1) parts.push(`page ${page}`);
   if (answer.unknown_words.length > 0) parts.push(`unknown: ${answer.unknown_words.join(", ")}`);
   return parts.join(" · ");
 }
 
-function rank(number, score, className, mark) {
-  const cell = element("td", undefined, "rank");
-  cell.append(element("b", String(number)));
-  if (mark) cell.append(" ", element("span", mark, className));
-  cell.append(element("small", score.toFixed(4)));
-  return cell;
-}
-
-function row(hit, body, method) {
-  const made = element("tr");
-  const risen = hit.first_stage_rank - hit.rank;
-  const mark = risen > 0 ? `▲ ${risen}` : risen < 0 ? `▼ ${-risen}` : "";
-  made.append(
-    rank(hit.rank, hit.score, risen > 0 ? "up" : "down", mark),
-    rank(hit.first_stage_rank, hit.first_stage_score),
-    documentCell(hit, body, method),
-  );
-  return made;
-}
-
-function documentCell(hit, body, method) {
-  const cell = element("td");
-  const name = hit.title || hit.id;
-  const isLink = /^https?:\/\//i.test(hit.url);
-  const title = element(isLink ? "a" : "span", name, "title");
-  if (isLink) {
-    title.href = hit.url;
-    title.rel = "noopener noreferrer";
+async function explain(hit) {
+  explaining?.abort();
+  const mine = new AbortController();
+  explaining = mine;
+  at("why-name").textContent = `${hit.rank}. ${hit.title || hit.id}`;
+  at("why-name").lang = hit.language;
+  at("why-body").replaceChildren(element("p", "Taking the distance apart …"));
+  if (!dialog.open) dialog.showModal();
+  dialog.scrollTop = 0;
+  address.writeAddress(shown.state, shown.page, hit.id);
+  try {
+    const answer = await post("/v1/explain", address.explainBody(shown.state, hit.id), mine.signal);
+    at("why-body").replaceChildren(explanationView(answer, at("why-body").clientWidth));
+  } catch (error) {
+    if (error.name !== "AbortError") at("why-body").replaceChildren(element("p", error.message, "wrong"));
   }
-  const text = hit.text.length > SNIPPET_CHARS ? `${hit.text.slice(0, SNIPPET_CHARS)} …` : hit.text;
-  const snippet = element("p", text, "snippet");
-  snippet.lang = title.lang = hit.language;
-  cell.append(title, element("span", hit.language, "code"), snippet);
-  if (hit.distance !== null && method !== "none") cell.append(explainButton(hit, body));
-  return cell;
 }
 
-function explainButton(hit, body) {
-  const holder = element("div");
-  const button = element("button", "Why?", "why");
-  button.type = "button";
-  button.setAttribute("aria-expanded", "false");
-  button.setAttribute("aria-label", `Why is ${hit.title || hit.id} here?`);
-  let shown = null;
-  button.addEventListener("click", async () => {
-    if (shown) {
-      shown.hidden = !shown.hidden;
-      button.setAttribute("aria-expanded", String(!shown.hidden));
-      return;
-    }
-    button.disabled = true;
-    try {
-      const { query, index, language, method } = body;
-      shown = pairsTable(await post("/v1/explain", { query, id: hit.id, index, language, method }));
-      holder.append(shown);
-      button.setAttribute("aria-expanded", "true");
-    } catch (error) {
-      say(error.message, true);
-    } finally {
-      button.disabled = false;
-      button.focus();
-    }
-  });
-  holder.append(button);
-  return holder;
+function judge(state, hit, relevance) {
+  judgments.judge(state, hit.id, relevance);
+  showJudgments();
 }
 
-function pairsTable(explanation) {
-  const table = element("table", undefined, "pairs");
-  const head = table.createTHead().insertRow();
-  for (const name of ["Query word", "Document word", "Mass", "Cost", "Share"]) {
-    const cell = element("th", name);
-    cell.scope = "col";
-    head.append(cell);
-  }
-  const pairs = explanation.words.flatMap((word) => word.pairs);
-  pairs.sort((left, right) => right.mass - left.mass);
-  const body = table.createTBody();
-  const shown = pairs.slice(0, MAX_PAIRS);
-  for (const pair of shown) {
-    addRow(body, [pair.query_word, pair.document_word, pair.mass.toFixed(3), pair.cost.toFixed(3), percent(pair.share)]);
-  }
-  const mass = 1 - shown.reduce((sum, pair) => sum + pair.mass, 0);
-  const share = 1 - shown.reduce((sum, pair) => sum + pair.share, 0);
-  if (mass > 0.0005 && explanation.distance > 0) addRow(body, ["the rest", "", mass.toFixed(3), "", percent(share)]);
-  addRow(body, [`distance ${explanation.distance.toFixed(4)} (${explanation.method})`, "", "1.000", "", "100 %"]);
-  const { words, lacking_words: lacking, hubness } = explanation.order_parts;
-  if (lacking + hubness > 0) {
-    const sum = `${words.toFixed(4)} words + ${lacking.toFixed(4)} missing words + ${hubness.toFixed(4)} hubness`;
-    addRow(body, [`in order by ${explanation.order_distance.toFixed(4)}`, sum, "", "", ""]);
-  }
-  return table;
+function showJudgments() {
+  const summed = judgments.summary();
+  at("judgments").hidden = summed === "";
+  at("judged").textContent = summed;
 }
 
-function addRow(body, texts) {
-  const made = body.insertRow();
-  for (const text of texts) made.insertCell().textContent = text;
+function turn(pages) {
+  if (!shown) return;
+  shown.page += pages;
+  show();
+  at("results").scrollIntoView({ block: "start" });
 }
 
-function percent(share) {
-  return `${(100 * share).toFixed(1)} %`;
-}
-
-function turn(pagesOn) {
-  if (asked) search({ ...asked, from: Math.max(0, asked.from + pagesOn * PAGE_SIZE) });
+// The first stage does not change with the sliders, but asking anew is one request and one path.
+let pause = null;
+function searchSoon() {
+  address.showSliders(form);
+  window.clearTimeout(pause);
+  if (shown) pause = window.setTimeout(() => search({ page: shown.page }), SLIDER_PAUSE_MS);
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  const body = readForm();
-  if (body.query) search(body);
-  else say("Type at least one word.", true);
+  window.clearTimeout(pause);
+  search();
 });
-previous.addEventListener("click", () => turn(-1));
-next.addEventListener("click", () => turn(1));
+form.addEventListener("input", (event) => {
+  if (event.target.name !== "query") searchSoon();
+});
+form.elements.reset.addEventListener("click", () => {
+  address.resetSliders(form);
+  searchSoon();
+});
+at("previous").addEventListener("click", () => turn(-1));
+at("next").addEventListener("click", () => turn(1));
+at("close").addEventListener("click", () => dialog.close());
+dialog.addEventListener("click", (event) => {
+  if (event.target === dialog) dialog.close(); // its backdrop
+});
+dialog.addEventListener("close", () => {
+  explaining?.abort();
+  if (shown) address.writeAddress(shown.state, shown.page, null);
+});
+at("save-qrels").addEventListener("click", () => save(judgments.qrels(), "qrels.txt", "text/plain"));
+at("save-queries").addEventListener("click", () => save(judgments.queryLines(), "queries.jsonl", "application/jsonl"));
+at("forget").addEventListener("click", () => {
+  judgments.forget();
+  showJudgments();
+  if (shown) show();
+});
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target instanceof HTMLElement && event.target.matches("input[type=search], select");
+  if (event.key === "/" && !isTyping && !dialog.open) {
+    event.preventDefault();
+    form.elements.query.focus();
+  }
+});
+new ResizeObserver(() => {
+  if (shown) drawMoves(at("moves"), at("before"), at("after"));
+}).observe(at("columns"));
+
+const linked = address.readAddress();
+address.fillForm(form, linked.state);
+showJudgments();
+if (linked.state.query) search(linked);

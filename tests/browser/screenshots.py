@@ -1,0 +1,60 @@
+"""Takes the README's pictures of the page: python -m tests.browser.screenshots --home .sinkrank
+
+Serves the pages that `make demo` has fetched, on a free port, and asks for one of them in Finnish.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import sync_playwright
+
+from reranker.embeddings import Embeddings
+from reranker.service.app import create_app
+from reranker.settings import Settings
+from reranker.stores import open_store
+from tests.browser.chromium import find_chromium
+from tests.service.conftest import serving
+
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+ASKED = {"query": "asiakirjan tulostaminen", "language": "fi", "target": "fr"}
+SIZE = {"width": 1200, "height": 800}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--home", type=Path, required=True, help="folder that `make demo` has filled")
+    settings = Settings(home=parser.parse_args().home)
+    with closing(open_store(settings.store_address)) as store:
+        app = create_app(settings, store, Embeddings.open(settings.home / "embeddings"))
+        with serving(app) as address:
+            _take(f"{address}/-/ui?{urlencode(ASKED)}")
+    return 0
+
+
+def _take(address: str) -> None:
+    chromium = find_chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium.path, args=["--no-sandbox"], env={**os.environ, **chromium.environment}
+        )
+        page = browser.new_page(viewport=SIZE, color_scheme="light")
+        page.goto(address)
+        page.locator("#after li").first.wait_for()
+        page.mouse.move(0, 0)
+        page.screenshot(path=IMAGES / "page.png")
+        page.get_by_role("button", name="Why").first.click()
+        page.locator(".transport").wait_for()
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(200)
+        page.screenshot(path=IMAGES / "transport.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,332 @@
+"""The page in a real browser, as people use it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from reranker.documents import Document
+from reranker.embeddings import Embeddings
+from reranker.service.app import create_app
+from reranker.settings import Settings
+from reranker.stores import open_store
+from tests.service.conftest import fill, serving
+
+MARKUP = "<b>cat</b> <img src=x onerror=alert(1)>"
+# 24 documents: three pages. The first stage likes pure texts, the transport those that hold the query's words.
+DOCUMENTS = [
+    Document("markup", MARKUP, "en", title="Markup <i>title</i>"),
+    *(Document(f"d{i:02}", f"{'cat ' * (i % 4)}{'dog ' * (i % 3)}bread {'water ' * (i % 5)}", "en") for i in range(22)),
+    Document("unknown", "zzz qqq", "en", title="Nothing known"),
+]
+
+
+@pytest.fixture(scope="module")
+def address(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    settings = Settings(home=tmp_path_factory.mktemp("page"), threads=1, first_stage="hybrid")
+    with closing(open_store(settings.store_address)) as store:
+        fill(store, embeddings, "pages", DOCUMENTS)
+        with serving(create_app(settings, store, embeddings)) as url:
+            yield url
+
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(browser: Browser, address: str) -> Iterator[OpenPage]:
+    """Opens the page with an address of its own; a message in the console or a request to elsewhere fails the test."""
+    contexts, complaints = [], []
+
+    def opened(query: str = "", **options: Any) -> Page:
+        context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 900}), **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        # A failed request to the API is the page's to show.
+        page.on("console", lambda told: "/v1/" in told.location["url"] or complaints.append(told.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: request.url.startswith((address, "data:")) or complaints.append(request.url))
+        page.goto(f"{address}/-/ui{query}")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def searched(page: Page, text: str) -> None:
+    page.get_by_label("Query", exact=True).fill(text)
+    page.keyboard.press("Enter")
+    expect(page.locator("#after li").first).to_be_visible()
+
+
+def ids(page: Page, column: str) -> list[str]:
+    return page.locator(f"#{column} li").evaluate_all("items => items.map((item) => item.dataset.id)")
+
+
+def asked(address: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    with urllib3.PoolManager() as http:
+        return http.request("POST", f"{address}{path}", json=body).json()
+
+
+def test_both_orders_stand_side_by_side_with_a_line_for_each_hit(open_page: OpenPage, address: str) -> None:
+    page = open_page()
+    searched(page, "cat water")
+    hits = asked(address, "/v1/search", {"query": "cat water", "size": 100})["hits"]
+    before = sorted(hits, key=lambda hit: hit["first_stage_rank"])
+    assert ids(page, "after") == [hit["id"] for hit in hits[:10]]
+    assert ids(page, "before") == [hit["id"] for hit in before[:10]]
+    assert page.locator("#moves path").count() == len({*ids(page, "before"), *ids(page, "after")})
+    risen = next(hit for hit in hits[:10] if hit["rank"] < hit["first_stage_rank"])
+    item = page.locator(f"#after li[data-id='{risen['id']}']")
+    assert f"▲ {risen['first_stage_rank'] - risen['rank']}" in item.inner_text()
+
+
+def test_lines_end_where_the_hits_stand(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water")
+    expect(page.locator("#after li").first).to_be_visible()
+    both = next(hit for hit in ids(page, "after") if hit in ids(page, "before"))
+    line = page.locator(f"#moves path[data-id='{both}']").get_attribute("d")
+    assert line is not None
+    start, end = re.match(r"M0,([\d.]+) .* [\d.]+,([\d.]+)$", line).groups()  # type: ignore[union-attr]
+    top = page.locator("#moves").bounding_box()["y"]  # type: ignore[index]
+    for column, height in (("before", start), ("after", end)):
+        box = page.locator(f"#{column} li[data-id='{both}']").bounding_box()
+        assert box is not None
+        assert float(height) == pytest.approx(box["y"] + box["height"] / 2 - top, abs=1.5)
+
+
+def test_a_hit_opens_into_its_transport(open_page: OpenPage, address: str) -> None:
+    page = open_page("?query=cat+water&method=sinkhorn&hit=d11")
+    explained = asked(address, "/v1/explain", {"query": "cat water", "id": "d11", "method": "sinkhorn"})
+    bands = page.locator(".transport .band")
+    expect(bands.first).to_be_attached()
+    pairs = [pair for word in explained["words"] for pair in word["pairs"]]
+    assert bands.count() == len(pairs)
+    for pair in pairs:
+        band = page.locator(f".band[data-query='{pair['query_word']}'][data-document='{pair['document_word']}']")
+        assert float(band.get_attribute("stroke-width") or 0) == pytest.approx(max(0.75, 420 * pair["mass"]), abs=0.01)
+        assert f"cost {pair['cost']:.3f}" in (band.text_content() or "")
+    rows = page.locator(".pairs tbody tr")
+    assert rows.count() == len(pairs)
+    assert f"{explained['distance']:.4f}" in page.locator(".sums").inner_text()
+
+
+def test_near_words_have_another_colour_than_far_ones(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&method=sinkhorn&hit=d11")
+    colour = "band => getComputedStyle(band).stroke"
+    near = page.locator(".band[data-document='cat']").evaluate(colour)
+    far = page.locator(".band[data-document='water']").evaluate(colour)
+    assert near != far
+
+
+def test_the_words_of_the_document_are_shaded_by_their_mass(open_page: OpenPage, address: str) -> None:
+    page = open_page("?query=cat+water&method=sinkhorn&hit=d11")
+    expect(page.locator(".document mark").first).to_be_visible()
+    text = next(document.text for document in DOCUMENTS if document.doc_id == "d11")
+    assert page.locator(".document mark").all_inner_texts() == text.split()
+    words = asked(address, "/v1/explain", {"query": "cat water", "id": "d11", "method": "sinkhorn"})["document_words"]
+    most = max(word["mass"] for word in words)
+    strong = {word["word"] for word in words if word["mass"] > 0.8 * most}
+    assert set(page.locator(".mass-5").all_inner_texts()) == strong < set(text.split())
+
+
+def test_markup_in_a_document_is_text(open_page: OpenPage) -> None:
+    page = open_page("?query=cat")
+    item = page.locator("#after li[data-id='markup']")
+    expect(item).to_contain_text(MARKUP)
+    item.get_by_role("button", name="Why").click()
+    expect(page.locator(".document-text")).to_have_text(MARKUP)
+    assert page.locator("img").count() == 0
+
+
+def test_a_slider_ranks_anew_at_once(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water&method=relaxed")
+    expect(page.locator("#after li").first).to_be_visible()
+    for name, value, sent in (
+        ("Blur", "-0.8", {"epsilon": 0.16}),
+        ("other words", "0.65", {"epsilon": 0.16, "tau": 0.3}),
+    ):
+        with page.expect_request("**/v1/search") as request:
+            page.get_by_label(re.compile(name)).fill(value)
+        body = json.loads(request.value.post_data or "")
+        assert {key: body[key] for key in sent} == sent
+    expect(page).to_have_url(re.compile("epsilon=0.16&tau=0.3"))
+    with page.expect_request("**/v1/search") as request:
+        page.get_by_role("button", name="Defaults").click()
+    assert "epsilon" not in json.loads(request.value.post_data or "")
+
+
+def test_a_slider_that_the_method_does_not_have_is_off(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&method=emd")
+    assert page.get_by_label(re.compile("Blur")).is_disabled()
+    assert "not in emd" in page.locator(".slider").first.inner_text()
+
+
+def test_a_link_keeps_the_whole_state(open_page: OpenPage) -> None:
+    page = open_page()
+    chosen = {"method": "relaxed", "first_stage": "bm25", "depth": "20", "language": "en", "target": "en"}
+    for name, value in chosen.items():
+        page.locator(f"select[name={name}]").select_option(value)
+    page.get_by_label(re.compile("Blur")).fill("-1.3")
+    page.get_by_label(re.compile("other words")).fill("0.2")
+    searched(page, "cat water")
+    page.get_by_role("button", name="Next").click()
+    page.locator("#after li").first.get_by_role("button", name="Why").click()
+    title = page.locator("#why-name").inner_text()
+    expect(page.locator(".transport")).to_be_visible()
+    again = open_page(page.url.removeprefix(page.url.split("?")[0]))
+    expect(again.locator(".transport")).to_be_visible()
+    assert again.locator("#why-name").inner_text() == title
+    assert ids(again, "after") == ids(page, "after")
+    for field in ("query", "language", "target", "first_stage", "depth", "method", "index", "epsilon", "tau"):
+        value = "form => form.elements[name].value".replace("name", json.dumps(field))
+        assert again.locator("#search").evaluate(value) == page.locator("#search").evaluate(value)
+
+
+def test_the_link_of_the_slow_query_log_searches(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&language=en&index=pages&method=sinkhorn&first_stage=knn")
+    expect(page.locator("#after li").first).to_be_visible()
+    expect(page.locator("#status")).to_contain_text("candidates by knn · re-ranked by sinkhorn")
+
+
+def test_an_address_with_nonsense_is_read_over(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&method=%3Cb%3E&depth=abc&epsilon=-1&page=0&hit=none&first_stage=x")
+    expect(page.locator("#after li").first).to_be_visible()
+    assert page.locator("select[name=method]").input_value() == "auto"
+
+
+def test_pages_turn_within_the_window(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water")
+    expect(page.locator("#after li").first).to_be_visible()
+    seen = ids(page, "after")
+    for _ in range(2):
+        page.get_by_role("button", name="Next").click()
+        seen += ids(page, "after")
+    assert len(seen) == len(set(seen)) > 20
+    assert page.get_by_role("button", name="Next").is_disabled()
+    page.get_by_role("button", name="Previous").click()
+    assert ids(page, "after") == seen[10:20]
+
+
+def test_a_slider_moves_by_the_keyboard(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&method=relaxed")
+    expect(page.locator("#after li").first).to_be_visible()
+    with page.expect_request("**/v1/search") as request:
+        page.get_by_label(re.compile("Blur")).press("ArrowRight")
+    assert json.loads(request.value.post_data or "")["epsilon"] == 0.11
+
+
+def test_the_keyboard_is_enough(open_page: OpenPage) -> None:
+    page = open_page()
+    assert page.evaluate("document.activeElement.name") == "query"
+    page.keyboard.type("cat water")
+    page.keyboard.press("Enter")
+    expect(page.locator("#after li").first).to_be_visible()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if "Why" in page.evaluate("document.activeElement.textContent"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_be_hidden()
+    assert page.evaluate("document.activeElement.textContent") == "Why?"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.name") == "query"
+
+
+def test_a_narrow_screen_shows_all_without_scrolling_sideways(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water", viewport={"width": 360, "height": 740})
+    expect(page.locator("#after li").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.get_by_role("button", name="Why").first.click()
+    expect(page.locator(".transport")).to_be_visible()
+    assert page.locator("dialog").evaluate("dialog => dialog.scrollWidth - dialog.clientWidth") <= 0
+
+
+def test_judgments_are_saved_as_qrels_with_their_queries(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("?query=cat&language=en")
+    expect(page.locator("#after li").first).to_be_visible()
+    good, bad, dropped = ids(page, "after")[:3]
+    judge(page, good, "relevant")
+    judge(page, bad, "not relevant")
+    judge(page, dropped, "relevant")
+    judge(page, dropped, "relevant")  # taken back
+    with page.expect_response("**/v1/search"):
+        searched(page, "water dog")
+    other = ids(page, "after")[0]
+    judge(page, other, "relevant")
+    expect(page.locator("#judged")).to_have_text("3 hits judged for 2 queries.")
+    page.reload()
+    expect(page.locator("#judged")).to_have_text("3 hits judged for 2 queries.")
+    expect(page.locator(f"#after li[data-id='{other}'] [aria-pressed=true]")).to_have_text("Relevant")
+    saved = {}
+    for name in ("qrels", "queries"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Save {name}").click()
+        download.value.save_as(tmp_path / name)
+        saved[name] = (tmp_path / name).read_text(encoding="utf-8")
+    assert saved["qrels"] == f"q1 0 {good} 1\nq1 0 {bad} 0\nq2 0 {other} 1\n"
+    assert [json.loads(line) for line in saved["queries"].splitlines()] == [
+        {"query_id": "q1", "query": "cat", "language": "en", "index": "pages"},
+        {"query_id": "q2", "query": "water dog", "language": "en", "index": "pages"},
+    ]
+    page.get_by_role("button", name="Forget all").click()
+    expect(page.locator("#judgments")).to_be_hidden()
+
+
+def judge(page: Page, hit: str, text: str) -> None:
+    page.locator(f"#after li[data-id='{hit}']").get_by_role("button", name=f": {text}").click()
+
+
+def test_nothing_found_says_what_to_do(open_page: OpenPage) -> None:
+    page = open_page("?query=cat&target=fr")
+    expect(page.locator("#status")).to_contain_text("No document found. Try other words")
+    expect(page.locator("#results")).to_be_hidden()
+
+
+def test_unknown_words_are_named(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+qqq&language=en")
+    expect(page.locator("#status")).to_contain_text("unknown: qqq")
+
+
+def test_a_hit_without_a_known_word_says_so(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+zzz&language=en&first_stage=bm25&page=3")
+    expect(page.locator("#after li[data-id='unknown']")).to_contain_text("no known word")
+
+
+def test_errors_say_what_to_do(open_page: OpenPage) -> None:
+    page = open_page("?first_stage=knn")
+    page.route("**/v1/search", lambda route: route.abort())
+    page.get_by_label("Query", exact=True).fill("cat")
+    page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_contain_text("Start it with: sinkrank serve")
+    page.unroute("**/v1/search")
+    page.get_by_label("Query", exact=True).fill("qqq")
+    page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_contain_text("qqq")
+    expect(page.locator("#status")).to_have_class("wrong")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_of_accessibility_is_broken(open_page: OpenPage, scheme: str) -> None:
+    page = open_page(color_scheme=scheme)
+    assert Axe().run(page).response["violations"] == []
+    searched(page, "cat water")
+    page.locator("#after li").first.get_by_role("button", name=": relevant").click()
+    assert Axe().run(page).response["violations"] == []
+    page.get_by_role("button", name="Why").first.click()
+    expect(page.locator(".transport")).to_be_visible()
+    assert Axe().run(page).response["violations"] == []
