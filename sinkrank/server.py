@@ -67,6 +67,8 @@ def serve_until_stopped(
     from waitress.server import create_server
     from waitress.wasyncore import close_all, loop
 
+    from sinkrank.kept_alive import keep_connections
+
     channels: dict[int, Any] = {}
     server = create_server(
         app,
@@ -79,6 +81,7 @@ def serve_until_stopped(
         # The application trusts no such header, and the engine gets what the client sent.
         clear_untrusted_proxy_headers=False,
     )
+    keep_connections(server)
     with _stop_signals(server.pull_trigger) as stopped:
         on_ready()
         while not stopped():

@@ -1,4 +1,4 @@
-"""LlamaIndex's own classes call the postprocessor; run where llama-index-core is installed (docs/library.md)."""
+"""LlamaIndex's own classes call the postprocessor; run by `tests/clients/test_frameworks.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("llama_index.core", reason="needs the extra llamaindex: see docs/library.md")
+pytest.importorskip("llama_index.core", reason="run by tests/clients/test_frameworks.py")
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, TextNode
 

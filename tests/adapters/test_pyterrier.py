@@ -1,4 +1,4 @@
-"""PyTerrier's own operators call the transformer; run where python-terrier is installed (docs/library.md)."""
+"""PyTerrier's own operators call the transformer; run by `tests/clients/test_frameworks.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pyterrier", reason="needs the extra pyterrier: see docs/library.md")
+pytest.importorskip("pyterrier", reason="run by tests/clients/test_frameworks.py")
 import pandas as pd
 import pyterrier as pt
 

@@ -65,14 +65,14 @@ def assembled_home(recipe: Recipe) -> Path:
     if home.exists():
         return home
     cache.mkdir(parents=True, exist_ok=True)
-    with _only_one_builder(cache):
+    with only_one_builder(cache):
         if not home.exists():
             _build(recipe, home)
     return home
 
 
 @contextmanager
-def _only_one_builder(cache: Path) -> Iterator[None]:
+def only_one_builder(cache: Path) -> Iterator[None]:
     """Held by one process at a time: two Mavens writing one local repository can spoil it."""
     with (cache / "assemble.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -91,10 +91,17 @@ def _build(recipe: Recipe, home: Path) -> None:
 
 
 def _download(recipe: Recipe, maven: Path, jdk: Jdk, target: Path) -> None:
-    """Bring every artifact of the pom into one flat folder, all attempts together within the limit."""
-    command = [str(maven), "-B", "-q", "-f", str(recipe.pom), COPY_GOAL]
-    command += ["-DincludeScope=runtime", f"-DoutputDirectory={target}"]
-    command += [f"-P{profile}" for profile in recipe.profiles]
+    """Bring every artifact of the pom into one flat folder."""
+    options = ["-f", str(recipe.pom), COPY_GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={target}"]
+    fetch_with_maven(recipe.name, [*options, *(f"-P{profile}" for profile in recipe.profiles)], maven, jdk)
+
+
+def fetch_with_maven(what: str, options: list[str], maven: Path, jdk: Jdk) -> None:
+    """Run a goal of Maven that fetches `what`, all attempts together within the limit.
+
+    Raises EngineUnavailable, with Maven's last words, when every attempt fails.
+    """
+    command = [str(maven), "-B", "-q", *options]
     deadline = time.monotonic() + DOWNLOAD_LIMIT_S
     for attempt in range(DOWNLOAD_ATTEMPTS):
         # Without -U a failure is remembered for a day.
@@ -104,7 +111,7 @@ def _download(recipe: Recipe, maven: Path, jdk: Jdk, target: Path) -> None:
         if done.returncode == 0:
             return
     raise EngineUnavailable(
-        f"Maven could not fetch {recipe.name} in {DOWNLOAD_ATTEMPTS} attempts (exit code {done.returncode}); check "
+        f"Maven could not fetch {what} in {DOWNLOAD_ATTEMPTS} attempts (exit code {done.returncode}); check "
         f"that Maven Central or the mirror in ~/.m2/settings.xml answers, then run again:\n{_tail(done.stdout)}"
     )
 

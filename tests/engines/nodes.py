@@ -39,6 +39,12 @@ N_LOG_LINES = 40
 
 Setting = str | int | float | bool | list[str]
 
+# Pages that a test serves at another port of this machine may ask the node.
+FOR_BROWSERS: dict[str, Setting] = {
+    "http.cors.enabled": True,
+    "http.cors.allow-origin": r"/https?:\/\/127\.0\.0\.1(:[0-9]+)?/",
+}
+
 
 @dataclass(frozen=True)
 class Node:
@@ -182,6 +188,7 @@ def _own_settings(folder: Path, http_port: int, transport_port: int) -> dict[str
         "path.logs": str(folder / "logs"),
         # A nearly full disk is no reason for a test node to refuse an index.
         "cluster.routing.allocation.disk.threshold_enabled": False,
+        **FOR_BROWSERS,
     }
 
 

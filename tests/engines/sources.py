@@ -15,7 +15,7 @@ import urllib3
 
 from tests.engines.assemble import find_recipe
 from tests.engines.errors import EngineUnavailable
-from tests.engines.nodes import START_LIMIT_S, cluster_answers, start_node
+from tests.engines.nodes import FOR_BROWSERS, START_LIMIT_S, cluster_answers, start_node
 from tests.engines.recipes import TESTED, Recipe
 
 ENGINES_VARIABLE = "SINKRANK_TEST_ENGINES"
@@ -146,7 +146,11 @@ def _container(recipe: Recipe) -> Iterator[Engine]:
 
 
 def _container_environment(recipe: Recipe) -> dict[str, str]:
-    common = {"discovery.type": "single-node", "cluster.routing.allocation.disk.threshold_enabled": "false"}
+    common = {
+        "discovery.type": "single-node",
+        "cluster.routing.allocation.disk.threshold_enabled": "false",
+        **{key: str(value).lower() for key, value in FOR_BROWSERS.items()},
+    }
     if recipe.distribution == "elasticsearch":
         return {**common, "xpack.security.enabled": "false", "ES_JAVA_OPTS": "-Xms1g -Xmx1g"}
     return {

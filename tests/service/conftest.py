@@ -21,6 +21,7 @@ from reranker.service.app import create_app
 from reranker.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.protocol import IndexDescription, Store
+from sinkrank.kept_alive import keep_connections
 from tests.tiny import tiny_embeddings
 
 DOCUMENTS = [
@@ -53,6 +54,7 @@ def serving(app: Flask) -> Iterator[str]:
     """The app behind waitress at a free port; gives its URL."""
     sockets: dict[int, Any] = {}
     server = create_server(app, map=sockets, host="127.0.0.1", port=0, threads=4)
+    keep_connections(server)
     stopped = threading.Event()
 
     def run() -> None:

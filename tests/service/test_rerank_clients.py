@@ -1,7 +1,7 @@
 """Other people's clients of Cohere, Jina and text-embeddings-inference, pointed at this service.
 
-The library `rerankers` is installed with the tests; the clients of LangChain and LlamaIndex are heavy, and run where
-they are installed (docs/library.md).
+The library `rerankers` is installed with the tests; the clients of LangChain and LlamaIndex are heavy, and run in the
+environment of `tests/clients/test_frameworks.py`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tests.tiny import TRANSLATION_DISTANCE
 
 TEXTS = ["une voiture", "un chat", "un chien", "zzz"]
 BY_CAT = ["un chat", "un chien", "une voiture", "zzz"]  # cosines with cat: 0.96, 0.6, 0.28; zzz is not known
+ELSEWHERE = "run by tests/clients/test_frameworks.py"
 BEST_SCORE = pytest.approx(1 / (1 + TRANSLATION_DISTANCE), abs=1e-6)
 
 # Their clients leave sockets to the garbage collector, which comes in the fixture's end.
@@ -50,7 +51,7 @@ def test_the_api_rankers_of_rerankers(url: str, provider: str, path: str) -> Non
 
 
 def test_langchains_cohere_rerank(url: str) -> None:
-    langchain_cohere = pytest.importorskip("langchain_cohere", reason="see docs/library.md")
+    langchain_cohere = pytest.importorskip("langchain_cohere", reason=ELSEWHERE)
     from langchain_core.documents import Document
 
     compressor = langchain_cohere.CohereRerank(model="sinkrank", cohere_api_key="any", base_url=url, top_n=2)
@@ -60,7 +61,7 @@ def test_langchains_cohere_rerank(url: str) -> None:
 
 
 def test_langchains_jina_rerank(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    jina = pytest.importorskip("langchain_community.document_compressors.jina_rerank", reason="see docs/library.md")
+    jina = pytest.importorskip("langchain_community.document_compressors.jina_rerank", reason=ELSEWHERE)
     from langchain_core.documents import Document
 
     monkeypatch.setattr(jina, "JINA_API_URL", f"{url}/v1/rerank")  # the one way to say where it is
@@ -78,7 +79,7 @@ def test_langchains_jina_rerank(url: str, monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_llamaindexs_rerankers(url: str, module: str, name: str, path: str, options: dict[str, str]) -> None:
-    postprocessors = pytest.importorskip(f"llama_index.postprocessor.{module}", reason="see docs/library.md")
+    postprocessors = pytest.importorskip(f"llama_index.postprocessor.{module}", reason=ELSEWHERE)
     from llama_index.core.schema import NodeWithScore, TextNode
 
     postprocessor = getattr(postprocessors, name)(top_n=2, base_url=f"{url}{path}", **options)

@@ -52,11 +52,17 @@ def read_source_filter(body: Mapping[str, Any], parameters: Mapping[str, str]) -
         read = _read(in_url)
         return read if read.widened is not None else replace(read, widened=in_url)
     if "_source" not in body:
-        # These alone switch `_source` off.
-        if "stored_fields" in parameters or any(name in body for name in ("stored_fields", "script_fields")):
-            return SourceFilter(list(FIELDS), is_partial=True, drop=True)
-        return SourceFilter()
+        return SourceFilter(list(FIELDS), is_partial=True, drop=True) if _is_off(body, parameters) else SourceFilter()
     return _read(body["_source"])
+
+
+def _is_off(body: Mapping[str, Any], parameters: Mapping[str, str]) -> bool:
+    """Whether a search without `_source` brings none: other fields that it asks for, without it, switch it off."""
+    if "stored_fields" in parameters:
+        return "_source" not in _listed(parameters["stored_fields"])
+    if "stored_fields" in body:
+        return "_source" not in (_patterns(body["stored_fields"]) or [])
+    return "script_fields" in body
 
 
 def _read(source: Any) -> SourceFilter:

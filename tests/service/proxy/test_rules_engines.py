@@ -20,8 +20,10 @@ PROPERTIES = {
     "n": {"type": "integer"},
     "day": {"type": "date"},
     "parts": {"type": "nested", "properties": {"name": {"type": "keyword"}}},
+    "typed": {"type": "completion"},
 }
 EVERY = {"query": {"match": {"all": "qqq"}}}
+COMPLETION = {"suggest": {"s": {"prefix": "c", "completion": {"field": "typed", "size": 20}}}}
 NESTED = {"nested": {"path": "parts", "query": {"match_all": {}}, "inner_hits": {}}}
 
 
@@ -35,6 +37,7 @@ def index(engine: Engine, http: urllib3.PoolManager, index_name: str) -> str:
             "kind": f"k{n}",
             "day": f"2026-01-{n + 1:02}",
             "parts": [{"name": "a"}, {"name": "b"}],
+            "typed": text,
             "list": [],
             "empty": {},
             "price": 1.50,
@@ -65,6 +68,9 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "typed_keys": ({"aggs": {"mean": {"avg": {"field": "n"}}}}, {"typed_keys": ""}),
     "highlight": ({"highlight": {"fields": {"all": {}}}}, {}),
     "suggest": ({"suggest": {"s": {"text": "qqx", "term": {"field": "all"}}}}, {}),
+    "completion": (COMPLETION, {}),
+    "completion, some of _source": ({**COMPLETION, "_source": ["n"]}, {"pretty": ""}),
+    "completion without _source": ({**COMPLETION, "_source": False}, {"typed_keys": ""}),
     "inner_hits": ({"query": {"bool": {"must": [EVERY["query"], NESTED]}}}, {}),
     "matched_queries": ({"query": {"match": {"all": {"query": "qqq", "_name": "mine"}}}}, {}),
     "collapse": ({"collapse": {"field": "kind"}}, {}),
@@ -88,6 +94,8 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "fields without _source": ({"fields": ["kind"], "_source": False}, {}),
     "stored_fields": ({"stored_fields": ["body"]}, {}),
     "stored_fields in the URL": ({}, {"stored_fields": "body"}),
+    "_source in stored_fields": ({"stored_fields": ["body", "_source"]}, {}),
+    "_source in stored_fields in the URL": ({"stored_fields": ["body"]}, {"stored_fields": "body,_source"}),
     "stored_fields with _source": ({"stored_fields": ["body"], "_source": ["n"]}, {}),
     "_source off": ({"_source": False}, {}),
     "_source list": ({"_source": ["n", "parts.*"]}, {}),

@@ -80,7 +80,13 @@ def test_a_filter_in_the_url_goes_before_that_of_the_body(parameters: dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("body", "parameters"), [({"stored_fields": ["a"]}, {}), ({}, {"stored_fields": "a"}), ({"script_fields": {}}, {})]
+    ("body", "parameters"),
+    [
+        ({"stored_fields": ["a"]}, {}),
+        ({}, {"stored_fields": "a"}),
+        ({"script_fields": {}}, {}),
+        ({"stored_fields": ["_source"]}, {"stored_fields": "a"}),
+    ],
 )
 def test_stored_fields_alone_switch_the_source_off(body: dict[str, Any], parameters: dict[str, str]) -> None:
     assert read_source_filter(body, parameters) == read_source_filter({"_source": False}, {})
@@ -92,3 +98,11 @@ def test_fields_that_the_caller_names_are_there() -> None:
     assert not read.brings(["titles"])
     assert not read.brings([])
     assert not read_source_filter({"_source": {"includes": ["title"], "excludes": ["title.de"]}}, {}).brings(["title"])
+
+
+@pytest.mark.parametrize(
+    ("body", "parameters"),
+    [({"stored_fields": ["title", "_source"]}, {}), ({"stored_fields": "title"}, {"stored_fields": "title,_source"})],
+)
+def test_a_source_among_the_stored_fields_comes_whole(body: dict[str, Any], parameters: dict[str, str]) -> None:
+    assert read_source_filter(body, parameters) == SourceFilter()

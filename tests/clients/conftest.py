@@ -1,0 +1,46 @@
+"""The proxy in front of real engines, for clients that others wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from reranker.embeddings import Embeddings
+from reranker.service.app import create_app, warm_up
+from reranker.settings import Settings
+from reranker.stores import open_store
+from tests.service.conftest import serving
+from tests.tiny import tiny_embeddings
+
+Proxying = Callable[[str], AbstractContextManager[str]]
+
+
+@pytest.fixture(scope="session")
+def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
+    return tiny_embeddings(tmp_path_factory.mktemp("clients") / "embeddings")
+
+
+@pytest.fixture(scope="session")
+def proxying(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Proxying:
+    """Gives the proxy's address in front of the engine at an address."""
+    home: Path = tmp_path_factory.mktemp("clients-home")
+
+    @contextmanager
+    def start(engine_url: str) -> Iterator[str]:
+        with closing(open_store(engine_url)) as store:
+            app = create_app(Settings(home=home, threads=1, store=engine_url), store, embeddings)
+            warm_up(app)  # a kernel that is compiled within a search outlasts its budget
+            with serving(app) as url:
+                yield url
+
+    return start
+
+
+@pytest.fixture
+def http() -> Iterator[urllib3.PoolManager]:
+    with urllib3.PoolManager(retries=False) as http:
+        yield http

@@ -1,0 +1,157 @@
+"""The engines' own REST tests turn out through the proxy as they do directly, request by request.
+
+A sample that calls every API is run by default. The whole takes some ten minutes an engine:
+
+    SINKRANK_REST_TESTS=all pytest tests/clients/test_rest_suites.py -s
+
+A test that fails directly as well was written for another version, or needs a module that this node has not: it is
+counted apart, and has to fail in the same place through the proxy. Searches are run once more with a text to re-rank
+by. What may then turn out otherwise is in `rest_steps.CHANGED_BY_DESIGN` and nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from reranker.service.app import create_app, warm_up
+from reranker.settings import Settings
+from reranker.stores import open_store
+from tests.clients.rest_comparison import Comparison, Runners, calls, sample
+from tests.clients.rest_runner import RestRunner
+from tests.clients.rest_steps import is_for
+from tests.clients.rest_suite import PUBLISHED, RestSuite, RestTest, read_suite
+from tests.clients.word_embeddings import word_embeddings
+from tests.engines.artifacts import fetched_artifact
+from tests.engines.errors import EngineUnavailable
+from tests.engines.nodes import Node, start_node
+from tests.engines.sources import chosen_engines
+from tests.service.conftest import serving
+
+pytestmark = pytest.mark.engine
+
+IS_WHOLE = os.environ.get("SINKRANK_REST_TESTS") == "all"
+EVERY = 20
+"""Of the tests that look at hits one in so many is in the sample."""
+
+# Words of the tests' own documents.
+RERANK_TEXT = "foo bar test"
+
+
+@dataclass(frozen=True)
+class Floor:
+    """At least so many tests pass directly, and at least so many searches are re-ranked."""
+
+    n_passed: int
+    n_reranked: int
+
+
+FLOORS = {
+    "opensearch-2.19.1": (Floor(95, 40), Floor(1350, 750)),
+    "opensearch-3.5.0": (Floor(95, 40), Floor(1380, 850)),
+    "elasticsearch-8.15.5": (Floor(75, 10), Floor(1130, 430)),
+}
+"""Of the sample, and of the whole."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    suite: RestSuite
+    node: Node
+    runners: Runners
+
+
+@pytest.fixture(scope="module", params=[name for name in chosen_engines() if name in PUBLISHED])
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """A node of its own, since the tests remove all that is on it, and the proxy in front of it."""
+    published = PUBLISHED[request.param]
+    try:
+        jar = fetched_artifact(published.coordinates, published.sha256)
+        suite = read_suite(jar)
+        with _folder() as folder, _node(request.param, folder) as node, closing(open_store(node.url)) as store:
+            embeddings = word_embeddings(folder / "embeddings", suite.words)
+            app = create_app(Settings(home=folder, threads=1, store=node.url), store, embeddings)
+            warm_up(app)  # a kernel that is compiled within a search outlasts its budget
+            with serving(app) as url, urllib3.PoolManager(retries=False) as http:
+                direct = RestRunner(http, suite, node.url, node, published.media_version)
+                proxied = RestRunner(http, suite, url, node, published.media_version)
+                forced = RestRunner(http, suite, url, node, published.media_version, RERANK_TEXT)
+                yield Stage(suite, node, Runners(direct, proxied, forced))
+    except EngineUnavailable as failed:
+        pytest.fail(str(failed), pytrace=False)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """In memory where that can be: these tests make thousands of indices, and a node waits for the disk at each."""
+    shared = Path("/dev/shm")
+    is_roomy = shared.is_dir() and os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > 2**30
+    with tempfile.TemporaryDirectory(dir=shared if is_roomy else None, prefix="sinkrank-rest-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _node(name: str, folder: Path) -> Iterator[Node]:
+    settings: dict[str, str | bool] = {
+        "action.destructive_requires_name": False,
+        "node.attr.testattr": "test",
+        "path.data": str(folder / "data"),
+        "path.repo": str(folder / "repositories"),
+    }
+    with start_node(name, settings=settings) as node:
+        yield node
+
+
+def chosen(stage: Stage) -> Sequence[RestTest]:
+    """The tests to run."""
+    if IS_WHOLE:
+        return stage.suite.tests
+    fitting = [test for test in stage.suite.tests if is_for(test, stage.node.distribution, stage.node.version)]
+    return sample(fitting, frozenset(stage.suite.apis), EVERY)
+
+
+@pytest.mark.timeout(5400 if IS_WHOLE else 600)
+def test_each_test_turns_out_through_the_proxy_as_directly(stage: Stage) -> None:
+    tests = chosen(stage)
+    compared = list(stage.runners.compare(tests))
+    print(report(stage.node.name, compared))
+    unlike = {f"{one.test.name}, forced: {one.is_forced}": one.differences for one in compared if one.differences}
+    assert unlike == {}
+    floor = FLOORS[stage.node.name][IS_WHOLE]
+    assert sum(one.direct.outcome == "passed" for one in compared if not one.is_forced) >= floor.n_passed
+    assert sum(one.n_reranked for one in compared) >= floor.n_reranked
+    # Chance does not differ often.
+    assert sum(one.n_runs > 1 for one in compared) <= max(3, len(compared) // 20)
+
+
+def test_the_sample_calls_each_api_that_any_test_calls(stage: Stage) -> None:
+    fitting = [test for test in stage.suite.tests if is_for(test, stage.node.distribution, stage.node.version)]
+    named = frozenset(stage.suite.apis)
+    called = {name for test in sample(fitting, named, EVERY) for name in calls(test)} & named
+    assert called == {name for test in fitting for name in calls(test)} & named
+    assert len(called) > 100
+
+
+def report(engine: str, compared: Sequence[Comparison]) -> str:
+    """Counts, for people."""
+    plain = [one for one in compared if not one.is_forced]
+    outcomes = Counter(one.direct.outcome if one.direct.outcome in ("passed", "skipped") else "failed" for one in plain)
+    lines = [
+        f"{engine}: {len(plain)} tests, {outcomes['passed']} pass directly, not applicable: {outcomes['failed']} fail "
+        f"directly and {outcomes['skipped']} are for others; {len(compared) - len(plain)} once more with a text",
+        f"searches re-ranked: {sum(one.n_reranked for one in plain)} by their own text, "
+        f"{sum(one.n_reranked for one in compared if one.is_forced)} by ours; assertions about their order that "
+        f"do not hold by design: {sum(len(one.proxied.reordered) for one in compared)}",
+        f"differ: {sum(bool(one.differences) for one in compared)}; again: "
+        f"{[one.test.name for one in compared if one.n_runs > 1]}",
+    ]
+    return "\n".join(lines)
