@@ -10,7 +10,7 @@ import numpy as np
 from evaluation.corpora.pages import Corpus
 from evaluation.corrected import sample_of
 from evaluation.measures import measure, recall
-from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, plain_run
+from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, plain_run, unknown_shares
 from evaluation.stopwatch import Stopwatch
 from evaluation.systems import Distances, System
 from evaluation.systems.transport import Transport
@@ -18,7 +18,7 @@ from evaluation.tasks import DEFAULT_LIMIT, DEFAULT_QUERY_KINDS, QUERY_KINDS, SA
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, check_rule
 from reranker.errors import BadInput
-from reranker.transport import METHODS, Parameters, check_method
+from reranker.transport import METHODS, Parameters, check_method, warm_up
 
 # Without `emd`: 400 queries against 400 pages take it some ten times as long as all the others together.
 DEFAULT_METHODS = ("nbow", "rwmd", "sinkhorn", "relaxed", "auto")
@@ -110,6 +110,7 @@ class TaskResult:
         n_unknown: queries without a known word; they find nothing.
         mean_query_words: distinct known words a query, on average.
         unknown_shares: share (0 to 1) of the tokens that take no embedding, of the queries and of the documents.
+        skipped_shares: what that is by the rule `skip`, by which no word takes another's embedding.
         systems: the methods and the plan's systems side by side; empty where no systems were asked for.
     """
 
@@ -123,6 +124,7 @@ class TaskResult:
     left_out: Mapping[str, int]
     methods: tuple[MethodResult, ...]
     unknown_shares: tuple[float, float] = (0.0, 0.0)
+    skipped_shares: tuple[float, float] = (0.0, 0.0)
     systems: tuple[SystemResult, ...] = ()
 
 
@@ -175,6 +177,8 @@ def run_plan(
             f"the embeddings have no words in {', '.join(missing)}, only in {', '.join(embeddings.languages)};"
             " train them on this corpus, or take other directions"
         )
+    if systems:
+        warm_up()  # what is compiled, or read, once is no cost of a query
     embeddings = embeddings.with_unknown_words(plan.unknown_words)
     asking = {each.query_language for each in plan.directions}
     sample = sample_of(corpus.train_pages, asking, embeddings)
@@ -245,6 +249,7 @@ def measure_task(
         left_out=task.left_out,
         methods=tuple(results),
         unknown_shares=encoded.unknown_shares,
+        skipped_shares=unknown_shares(task, encoded.embeddings.with_unknown_words("skip")),
         systems=tuple(beside),
     )
 

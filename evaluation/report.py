@@ -13,10 +13,10 @@ from typing import Any
 
 from rich.table import Table
 
-from evaluation import side_by_side
+from evaluation import by_method, side_by_side
 from evaluation.corpora.pages import DEVELOPMENT_SUFFIX, Corpus, shared_paragraph_share
-from evaluation.experiment import FittedSystem, MethodResult, Plan, TaskResult
-from evaluation.measures import MEASURES
+from evaluation.experiment import FittedSystem, Plan, TaskResult
+from evaluation.remarks import bars, remarks
 from evaluation.tasks import MIN_TOKENS, N_FIRST_TOKENS
 from evaluation.trained import is_trained_on, source_of
 from reranker.embeddings import Embeddings
@@ -109,7 +109,19 @@ class Report:
         tasks = [asdict(task) | {"direction": str(task.direction)} for task in self.tasks]
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         systems = [asdict(system) for system in self.systems]
-        whole = {"format": FORMAT, **fields, **_source(self.corpus), "plan": plan, "tasks": tasks, "systems": systems}
+        bars_of_auto = {
+            kind: [asdict(bar) | {"is_kept": bar.is_kept} for bar in bars(tasks)]
+            for kind, tasks in _by_kind(self.tasks)
+        }
+        whole = {
+            "format": FORMAT,
+            **fields,
+            **_source(self.corpus),
+            "plan": plan,
+            "tasks": tasks,
+            "systems": systems,
+            "bars_of_auto": bars_of_auto,
+        }
         return dict(json.loads(json.dumps(whole)))
 
 
@@ -118,9 +130,14 @@ def tables(report: Report) -> list[Table]:
     found = []
     for query_kind, tasks in _by_kind(report.tasks):
         title = f"{query_kind}: {_KINDS[query_kind]}"
-        found.append(_table(title, _columns(report.plan), [_rows(task, report.plan) for task in tasks]))
+        table = _table(title, by_method.columns(report.plan), _by_direction(by_method.rows(tasks)))
+        table.caption, table.caption_justify = "\n".join(remarks(tasks, report.plan.unknown_words)), "left"
+        found.append(table)
         if report.systems:
-            found.append(_table(f"{query_kind}: all documents ranked, CPU time", side_by_side.COLUMNS, _grouped(tasks)))
+            rows = side_by_side.rows(tasks)
+            found.append(
+                _table(f"{query_kind}: all documents ranked, CPU time", side_by_side.COLUMNS, _by_direction(rows))
+            )
     return found
 
 
@@ -135,9 +152,8 @@ def _table(title: str, columns: Sequence[str], sections: Iterable[Sequence[Seque
     return table
 
 
-def _grouped(tasks: Sequence[TaskResult]) -> list[list[list[str]]]:
-    """The rows side by side, parted by direction."""
-    return [list(rows) for _, rows in groupby(side_by_side.rows(tasks), key=lambda row: row[0])]
+def _by_direction(rows: Iterable[list[str]]) -> list[list[list[str]]]:
+    return [list(group) for _, group in groupby(rows, key=lambda row: row[0])]
 
 
 def markdown(report: Report) -> str:
@@ -170,10 +186,11 @@ def markdown(report: Report) -> str:
     lines += _about_systems(report.systems)
     for query_kind, tasks in _by_kind(report.tasks):
         lines += ["", f"## {query_kind}", "", f"{_KINDS[query_kind][0].upper()}{_KINDS[query_kind][1:]}.", ""]
-        lines += _lines(_columns(plan), [row for task in tasks for row in _rows(task, plan)])
+        lines += _lines(by_method.columns(plan), by_method.rows(tasks))
         if report.systems:
             lines += ["", side_by_side.READING, "", *_lines(side_by_side.COLUMNS, side_by_side.rows(tasks))]
-        lines += ["", f"Words left without an embedding, queries and documents: {_unknown_shares(tasks)}."]
+        for remark in remarks(tasks, plan.unknown_words):
+            lines += ["", remark]
         lines += [note for task in tasks for note in _notes(task)]
     return "\n".join(lines) + "\n"
 
@@ -197,33 +214,6 @@ def _about_systems(systems: Sequence[FittedSystem]) -> list[str]:
     return lines
 
 
-def _columns(plan: Plan) -> list[str]:
-    return [
-        "direction",
-        "method",
-        "queries",
-        *MEASURES,
-        *(["MRR, all re-ranked"] if plan.everything else []),
-        f"R@{plan.depth}",
-    ]
-
-
-def _rows(task: TaskResult, plan: Plan) -> list[list[str]]:
-    return [_row(task, result, plan) for result in task.methods]
-
-
-def _row(task: TaskResult, result: MethodResult, plan: Plan) -> list[str]:
-    everything = [f"{result.everything['MRR']:.3f}"] if plan.everything and result.everything else []
-    return [
-        str(task.direction),
-        result.method,
-        str(task.n_queries),
-        *(f"{result.two_stage[name]:.3f}" for name in MEASURES),
-        *everything,
-        f"{task.recall:.3f}",
-    ]
-
-
 def _notes(task: TaskResult) -> list[str]:
     notes = []
     if task.left_out:
@@ -231,12 +221,6 @@ def _notes(task: TaskResult) -> list[str]:
     if task.n_unknown:
         notes += ["", f"Queries without a known word in {task.direction}: {task.n_unknown}; they count as 0."]
     return notes
-
-
-def _unknown_shares(tasks: Iterable[TaskResult]) -> str:
-    return ", ".join(
-        f"{task.direction} {task.unknown_shares[0]:.1%} and {task.unknown_shares[1]:.1%}" for task in tasks
-    )
 
 
 def _source(corpus: str) -> Mapping[str, str]:

@@ -75,12 +75,12 @@ def encode(task: Task, embeddings: Embeddings, sample: HubnessSample = HubnessSa
             }
         )
         documents = [idf.weigh(bag, theirs) for bag in document_bags]
-        document_nbows = _nbows(documents, embeddings)
+        document_nbows = nbows(documents, embeddings)
         hubness = Hubness(sample, idf, embeddings).of(ours, document_nbows)
     with asking.running():
         query_bags = _bags(task.queries, ours, embeddings)
         queries = tuple(idf.weigh(bag, ours) for bag in query_bags)
-        cosines = _cosines(_nbows(queries, embeddings), document_nbows)
+        cosines = cosines_of(nbows(queries, embeddings), document_nbows)
     return EncodedTask(
         task,
         embeddings,
@@ -202,6 +202,14 @@ def _solve(
     return distances(query, bags, encoded.embeddings.vectors, method, parameters, n_threads).values
 
 
+def unknown_shares(task: Task, embeddings: Embeddings) -> tuple[float, float]:
+    """The share (0 to 1) of the tokens that take no embedding, of the queries and of the documents."""
+    return (
+        _unknown_share(_bags(task.queries, task.direction.query_language, embeddings)),
+        _unknown_share(_bags(task.documents, task.direction.document_language, embeddings)),
+    )
+
+
 def _bags(texts: Texts, language: str, embeddings: Embeddings) -> list[BagOfWords]:
     return [embeddings.bag_of_tokens(tokens, language) for tokens in texts.values()]
 
@@ -212,8 +220,8 @@ def _unknown_share(bags: Sequence[BagOfWords]) -> float:
     return n_unknown / n_tokens if n_tokens else 0.0
 
 
-def _nbows(bags: Sequence[WeightedBag], embeddings: Embeddings) -> NDArray[np.float32]:
-    """(n_bags, dim) float32; a row of zeros for a bag without an embedding."""
+def nbows(bags: Sequence[WeightedBag], embeddings: Embeddings) -> NDArray[np.float32]:
+    """(n_bags, dim) float32: the nBOW embeddings; a row of zeros for a bag without one."""
     rows = np.zeros((len(bags), embeddings.dim), dtype=np.float32)
     for row, bag in zip(rows, bags, strict=True):
         if (vector := embeddings.nbow(bag)) is not None:
@@ -221,7 +229,8 @@ def _nbows(bags: Sequence[WeightedBag], embeddings: Embeddings) -> NDArray[np.fl
     return rows
 
 
-def _cosines(queries: NDArray[np.float32], documents: NDArray[np.float32]) -> NDArray[np.float32]:
+def cosines_of(queries: NDArray[np.float32], documents: NDArray[np.float32]) -> NDArray[np.float32]:
+    """(n_queries, n_documents) float32, of nBOW embeddings; -inf where one of the two has none."""
     cosines: NDArray[np.float32] = queries @ documents.T
     cosines[~queries.any(axis=1)] = -np.inf
     cosines[:, ~documents.any(axis=1)] = -np.inf

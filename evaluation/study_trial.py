@@ -4,20 +4,24 @@ n_documents)."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.corpora.pages import Corpus, Page, by_language
 from evaluation.corrected import sample_of
-from evaluation.runs import EncodedTask, encode, method_distances
-from evaluation.tasks import Direction, make_task
-from reranker.bags import WeightedBag
+from evaluation.runs import EncodedTask, cosines_of, encode, method_distances, nbows
+from evaluation.study_weights import Norms, Weights
+from evaluation.tasks import Direction, Texts, make_task
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.documents import id_hash
 from reranker.embeddings import Embeddings
-from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.hubness import N_NEAREST, SAMPLE_QUERIES, SAMPLE_TOKENS
+from reranker.idf import DocumentFrequencies
 from reranker.tokens import tokenize
 from reranker.transport import Parameters, distances
 
@@ -27,10 +31,6 @@ EPSILON = 0.1
 # Farther than any document with a known word (at most 2).
 FARTHEST = 2.0
 
-# The hubness of a document is measured by the nearest 10 (as in CSLS: Lample et al. 2018) of a sample of queries.
-N_NEAREST = 10
-SAMPLE_SEED = 4
-
 
 @dataclass(frozen=True)
 class Sample:
@@ -39,26 +39,36 @@ class Sample:
     Attributes:
         pages: "apart": those that trained the embeddings, of which none asks or is searched; "index": those that ask.
         n_words: of each page, counted in tokens.
-        n_pages: drawn, or all where there are fewer.
+        n_pages: of those with a known word there, by the smallest hashes of their ids; all where there are fewer.
         languages: "query": of the query's language; "others": the same number of each that is not the documents'.
     """
 
     pages: str = "apart"
-    n_words: int = 8
-    n_pages: int = 400
+    n_words: int = SAMPLE_TOKENS
+    n_pages: int = SAMPLE_QUERIES
     languages: str = "query"
 
 
 @dataclass(eq=False)
 class Trial:
-    """One task; `corpus` is where samples are drawn from."""
+    """One task.
+
+    Attributes:
+        corpus: where samples are drawn from.
+        norms: gives those of the embeddings, if an attempt asks for them.
+        weights: of all words; `weighed` gives the same task with others.
+    """
 
     encoded: EncodedTask
     corpus: Corpus
+    norms: Callable[[], Norms]
     n_threads: int = 1
+    weights: Weights = field(default_factory=Weights)
     _kept: dict[tuple[float, float], Matrix] = field(default_factory=dict)
     _cosine: dict[float, tuple[Matrix, Matrix]] = field(default_factory=dict)
     _bags: dict[Sample, tuple[WeightedBag, ...]] = field(default_factory=dict)
+    _hubness: dict[Sample, Matrix] = field(default_factory=dict)
+    _weighed: dict[Weights, Trial] = field(default_factory=dict)
 
     @property
     def nbow(self) -> Matrix:
@@ -94,9 +104,26 @@ class Trial:
             )
         return self._cosine[epsilon]
 
+    def weighed(self, weights: Weights) -> Trial:
+        """The same task with all words of queries, documents and samples weighed otherwise.
+
+        Ties keep the first stage's order, which is that of tf·idf.
+        """
+        if weights not in self._weighed:
+            task, direction = self.encoded.task, self.encoded.task.direction
+            other = replace(self, weights=weights, _kept={}, _cosine={}, _bags={}, _hubness={}, _weighed={})
+            queries = list(other._bags_of(task.queries, direction.query_language, task.query_side))
+            documents = list(other._bags_of(task.documents, direction.document_language, task.documents))
+            cosines = cosines_of(*(nbows(bags, self.encoded.embeddings) for bags in (queries, documents)))
+            other.encoded = replace(
+                self.encoded, queries=tuple(queries), documents=WeightedBags.join(documents), cosines=cosines
+            )
+            self._weighed[weights] = other
+        return self._weighed[weights]
+
     def unknown_words(self) -> tuple[Matrix, Matrix]:
-        """The share of each query's tokens that take no embedding, (n_queries, 1), and how many of these each document
-        lacks (0 to 1; 0 where the query has none)."""
+        """The share of each query's tokens that take no embedding, (n_queries, 1), and how many of the distinct ones
+        among them each document lacks (0 to 1; 0 where the query has none)."""
         task, embeddings = self.encoded.task, self.encoded.embeddings
         holding: defaultdict[str, list[int]] = defaultdict(list)
         for place, tokens in enumerate(task.documents.values()):
@@ -106,42 +133,55 @@ class Trial:
         for row, tokens in enumerate(task.queries.values()):
             unknown = [token for token in tokens if embeddings.stand_in(task.direction.query_language, token) is None]
             shares[row] = len(unknown) / len(tokens)
-            for token in unknown:
-                lacking[row] += 1 / len(unknown)
-                lacking[row, holding.get(token, [])] -= 1 / len(unknown)
+            distinct = set(unknown)
+            for token in distinct:
+                lacking[row] += 1 / len(distinct)
+                lacking[row, holding.get(token, [])] -= 1 / len(distinct)
         return shares, lacking
 
     def sample(self, sample: Sample) -> tuple[WeightedBag, ...]:
-        """The sample's queries that have a known word."""
+        """The sample's queries."""
         if sample not in self._bags:
             direction = self.encoded.task.direction
             others = [language for language in self.corpus.languages if language != direction.document_language]
             languages = [direction.query_language] if sample.languages == "query" else others
-            drawn = [self._drawn(replace(sample, languages="query"), language) for language in languages]
-            self._bags[sample] = tuple(bag for bags in drawn for bag in bags if len(bag))
+            self._bags[sample] = tuple(bag for language in languages for bag in self._drawn(sample, language))
         return self._bags[sample]
 
     def _drawn(self, sample: Sample, language: str) -> list[WeightedBag]:
-        embeddings = self.encoded.embeddings
         asking = by_language(self.corpus.test_pages, language)
         pages = by_language(self.corpus.train_pages, language) if sample.pages == "apart" else asking
-        # The idf that an index of the pages has.
-        whole = [embeddings.bag_of_tokens(tokenize(page.text, language), language) for page in asking.values()]
-        idf = IdfTable({language: DocumentFrequencies.count(whole)})
-        order = np.random.default_rng(SAMPLE_SEED).permutation(len(pages))[: sample.n_pages]
-        texts: list[Page] = [page for _, page in sorted(pages.items())]
-        tokens = [tokenize(texts[place].text, language)[: sample.n_words] for place in sorted(order)]
-        return [idf.weigh(embeddings.bag_of_tokens(each, language), language) for each in tokens]
+        words = {page_id: _tokens(pages[page_id])[: sample.n_words] for page_id in sorted(pages, key=id_hash)}
+        if language == self.encoded.task.direction.query_language:
+            counted = self.encoded.task.query_side
+        else:
+            counted = {page_id: _tokens(page) for page_id, page in asking.items()}
+        return list(islice((bag for bag in self._bags_of(words, language, counted) if len(bag)), sample.n_pages))
+
+    def _bags_of(self, texts: Texts, language: str, counted: Texts) -> Iterator[WeightedBag]:
+        """The texts by this trial's weights, in their order.
+
+        Args:
+            counted: what an index holds of the language; its document frequencies count.
+        """
+        embeddings = self.encoded.embeddings
+        whole = (embeddings.bag_of_tokens(tokens, language) for tokens in counted.values())
+        frequencies = DocumentFrequencies.count(whole)
+        norms = self.norms() if self.weights.norm else np.ones(embeddings.n_terms)
+        for tokens in texts.values():
+            yield self.weights.weigh(embeddings.bag_of_tokens(tokens, language), frequencies, norms)
 
     def hubness(self, sample: Sample = Sample()) -> Matrix:
-        """The mean cosine of each document's nbow to the nearest of the sample, (n_documents,)."""
-        embeddings = self.encoded.embeddings
-        asked = [vector for bag in self.sample(sample) if (vector := embeddings.nbow(bag)) is not None]
-        documents = [embeddings.nbow(self.encoded.documents[place]) for place in range(len(self.encoded.documents))]
-        vectors = np.array([np.zeros(embeddings.dim) if vector is None else vector for vector in documents])
-        if not asked:
-            return np.zeros(len(vectors))
-        return np.asarray(np.sort(vectors @ np.array(asked).T, axis=1)[:, -N_NEAREST:].mean(axis=1))
+        """The mean cosine of each document's nbow to the nearest of the sample, 0 at least, (n_documents,)."""
+        if sample not in self._hubness:
+            documents = [self.encoded.documents[place] for place in range(len(self.encoded.documents))]
+            embeddings = self.encoded.embeddings
+            cosines = nbows(documents, embeddings) @ nbows(self.sample(sample), embeddings).T
+            nearest = (
+                np.sort(cosines, axis=1)[:, -N_NEAREST:].mean(axis=1) if cosines.size else np.zeros(len(documents))
+            )
+            self._hubness[sample] = np.maximum(nearest, 0.0)
+        return self._hubness[sample]
 
     def transport_hubness(self, weight: float, sample: Sample) -> Matrix:
         """The mean `mixed` distance of each document to the nearest of the sample, (n_documents,)."""
@@ -158,7 +198,13 @@ class Trial:
 
 
 def trials(
-    corpus: Corpus, embeddings: Embeddings, kind: str, directions: Sequence[str], n_queries: int, n_threads: int
+    corpus: Corpus,
+    embeddings: Embeddings,
+    kind: str,
+    directions: Sequence[str],
+    n_queries: int,
+    n_threads: int,
+    norms: Callable[[], Norms],
 ) -> Iterator[Trial]:
     """The tasks of one kind of query: every page is a document, the first `n_queries` ask."""
     for name in directions:
@@ -174,7 +220,12 @@ def trials(
             cosines=whole.cosines[:n_queries],
             order=whole.order[:n_queries],
         )
-        yield Trial(asked, corpus, n_threads)
+        yield Trial(asked, corpus, norms, n_threads)
+
+
+@cache
+def _tokens(page: Page) -> tuple[str, ...]:
+    return tuple(tokenize(page.text, page.language))
 
 
 def _first(texts: Mapping[str, tuple[str, ...]], n: int) -> dict[str, tuple[str, ...]]:

@@ -53,16 +53,16 @@ def train_on(
             f"{path} holds embeddings that were not trained on the corpus {corpus.name}; they are not replaced: "
             "move them away, or work in another folder, with --home DIR"
         )
-    train(_units(corpus), path, seed=SEED, replace=True, progress=progress, source=source_of(corpus))
+    train(training_units(corpus), path, seed=SEED, replace=True, progress=progress, source=source_of(corpus))
     return Embeddings.open(path)
 
 
 def source_of(corpus: Corpus) -> dict[str, Any]:
     """What a store of this corpus says in `meta.json`: the corpus, a hash of its training units, how it was made."""
-    return {"corpus": corpus.name, "units": digest(_units(corpus)), "seed": SEED, "recipe": RECIPE}
+    return {"corpus": corpus.name, "units": digest(training_units(corpus)), "seed": SEED, "recipe": RECIPE}
 
 
-def _units(corpus: Corpus) -> Iterator[dict[str, str]]:
+def training_units(corpus: Corpus) -> Iterator[dict[str, str]]:
     """The aligned paragraphs of the training pages; document frequencies are counted over pages, as in an index."""
     for unit in aligned_units(corpus.train_pages):
         yield {**unit, "document": unit["group"].partition("#")[0]}

@@ -1,6 +1,7 @@
 """The report of an evaluation of the shipped texts' shape, with figures made up by hand."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -29,9 +30,8 @@ def report(tmp_path):
         (page("test0", "en"), page("test0", "fr", "deux mots"), page("test1", "en", "four more words here")),
         {"untranslated/fr": 25},
     )
-    task = TaskResult(
-        FR_EN, "first20", 8, 9, 1, 17.5, 0.875, {"fewer than 6 words": 2}, (MethodResult("relaxed", HALF, FULL),)
-    )
+    methods = (MethodResult("relaxed", HALF, FULL), MethodResult("nbow", FULL, HALF), MethodResult("auto", HALF, FULL))
+    task = TaskResult(FR_EN, "first20", 8, 9, 1, 17.5, 0.875, {"fewer than 6 words": 2}, methods)
     return Report.of(corpus, tiny_embeddings(tmp_path / "embeddings"), Plan((FR_EN,)), [task])
 
 
@@ -48,7 +48,7 @@ def test_json_holds_every_measure_by_task_and_method(report):
 
     assert found["tasks"][0]["direction"] == "fr-en"
     assert found["tasks"][0]["recall"] == 0.875
-    assert found["tasks"][0]["methods"] == [{"method": "relaxed", "two_stage": HALF, "everything": FULL}]
+    assert found["tasks"][0]["methods"][0] == {"method": "relaxed", "two_stage": HALF, "everything": FULL}
     assert found["plan"]["directions"] == ["fr-en"]
     assert found["plan"]["seed"] == 2018
     parameters = found["plan"]["parameters"]
@@ -71,6 +71,44 @@ def test_markdown_shows_a_row_for_each_direction_and_method(report):
     assert "untranslated/fr 25" in text
     assert "Queries without a known word in fr-en: 1" in text
     assert "Left out in fr-en: fewer than 6 words 2" in text
+
+
+def test_several_directions_have_their_mean_below(report):
+    first = report.tasks[0]
+    better = {name: value + 0.25 for name, value in HALF.items()}
+    second = replace(
+        first,
+        direction=Direction("en", "fr"),
+        n_queries=4,
+        recall=1.0,
+        methods=tuple(MethodResult(each.method, better, FULL) for each in first.methods),
+    )
+    both = replace(report, tasks=(first, second))
+
+    # Of relaxed: 0.5 and 0.75, 0.25 and 0.5, 0.075 and 0.325, 0.625 and 0.875; 0.75 twice; 0.875 and 1.
+    row = "| mean | relaxed | 12 | 0.625 | 0.375 | 0.200 | 0.750 | 0.750 | 0.938 |"
+    assert row in markdown(both)
+    assert tables(both)[0].row_count == 9
+    assert "| mean |" not in markdown(report)
+
+
+def test_candidates_alone_have_a_mean_without_a_column_for_everything(report):
+    alone = tuple(MethodResult(each.method, each.two_stage, None) for each in report.tasks[0].methods)
+    task = replace(report.tasks[0], methods=alone)
+    candidates = replace(report, plan=replace(report.plan, everything=False), tasks=(task, task))
+
+    assert "| mean | relaxed | 16 | 0.500 | 0.250 | 0.075 | 0.625 | 0.875 |" in markdown(candidates)
+
+
+KEPT = "+0.250 against nbow (fr-en; kept: 0.005 may be lost)"
+
+
+def test_whether_auto_keeps_its_bar_stands_in_every_form_of_the_report(report):
+    assert KEPT in markdown(report)
+    assert KEPT in str(tables(report)[0].caption)
+    assert report.as_json()["bars_of_auto"] == {
+        "first20": [{"against": ["nbow"], "allowed": 0.005, "worst": 0.25, "direction": "fr-en", "is_kept": True}]
+    }
 
 
 def test_the_terminal_table_holds_the_same_figures(report):

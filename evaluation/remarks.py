@@ -1,0 +1,78 @@
+"""Turns the results of one kind of query into what is said under their table: whether `auto` keeps its bar, and how
+many words have no embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluation.experiment import TaskResult
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What `auto` must keep up with over the tasks of one kind of query.
+
+    Attributes:
+        against: methods; the best of them counts, in each direction anew.
+        allowed: how much MRR `auto` may lose against it.
+        worst: the least difference in MRR (that of `auto` less the other), below 0 where `auto` is behind.
+        direction: where it is that.
+    """
+
+    against: tuple[str, ...]
+    allowed: float
+    worst: float
+    direction: str
+
+    @property
+    def is_kept(self) -> bool:
+        return self.worst >= -self.allowed
+
+    def __str__(self) -> str:
+        """`−0.009 against the better of relaxed and sinkhorn (en-fr; kept: 0.010 may be lost)`."""
+        other = f"the better of {' and '.join(self.against)}" if len(self.against) > 1 else self.against[0]
+        verdict = "kept" if self.is_kept else "not kept"
+        return f"{self.worst:+.3f} against {other} ({self.direction}; {verdict}: {self.allowed:.3f} may be lost)"
+
+
+# The methods that `auto` is made to stand between, and the first stage, which re-ranking must not spoil.
+_BARS = ((("relaxed", "sinkhorn"), 0.01), (("nbow",), 0.005))
+
+
+def bars(tasks: Sequence[TaskResult]) -> list[Bar]:
+    """Those whose methods were all measured, over tasks of one kind of query; MRR of all documents re-ranked, or of the
+    candidates where these alone were."""
+    by_direction = [(str(task.direction), _mrr(task)) for task in tasks]
+    found = []
+    for against, allowed in _BARS:
+        if all(mrr.keys() >= {"auto", *against} for _, mrr in by_direction):
+            behind = [(mrr["auto"] - max(mrr[each] for each in against), name) for name, mrr in by_direction]
+            worst, direction = min(behind)
+            found.append(Bar(against, allowed, worst, direction))
+    return found
+
+
+def _mrr(task: TaskResult) -> dict[str, float]:
+    return {result.method: (result.everything or result.two_stage)["MRR"] for result in task.methods}
+
+
+def remarks(tasks: Sequence[TaskResult], unknown_words: str) -> list[str]:
+    """Sentences on tasks of one kind of query.
+
+    Args:
+        unknown_words: the rule by which words without an embedding took one.
+    """
+    found = [f"auto, MRR in the worst direction: {bar}." for bar in bars(tasks)]
+    by = "" if unknown_words == "skip" else f" by rule {unknown_words} (and by skip)"
+    shares = ", ".join(_unknown_shares(task, unknown_words) for task in tasks)
+    return [*found, f"Words without an embedding, queries and documents{by}: {shares}."]
+
+
+def _unknown_shares(task: TaskResult, unknown_words: str) -> str:
+    shown = f"{task.direction} {_both(task.unknown_shares)}"
+    return shown if unknown_words == "skip" else f"{shown} ({_both(task.skipped_shares)})"
+
+
+def _both(shares: tuple[float, float]) -> str:
+    return f"{shares[0]:.1%} and {shares[1]:.1%}"
