@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
-
-import regex
 
 from evaluation.corpora.debian import Archive, RunCommand, run_command
-from evaluation.corpora.dictd import read_entries
 from evaluation.tasks import Direction
+from ingest.embeddings.dictd import read_entries
+from ingest.embeddings.dictionaries import Translations, senses_of
 from ingest.progress import Progress, no_progress
 
 _CODES: Mapping[str, str] = MappingProxyType(
@@ -38,22 +36,6 @@ LICENCES: Mapping[Direction, str] = MappingProxyType(
 """The dictionaries that there are, from the language of the headwords, and what each says of its licence."""
 
 _DICTIONARIES = Path("usr/share/dictd")
-
-_SENSE = regex.compile(r"\d+\. (.*)")
-# A sense of several meanings: their number ends the line of the translations.
-_MEANING = regex.compile(r"\s\d+\.$")
-# Under a translation, or in the place of one: see: {…}, Synonyms: {…}, Note: …, "an example" - its translation
-_REMARK = regex.compile(r"\s+(?:see:|Synonyms?:|Note:|\")")
-# <masc>, [comp.], (sth.), {see also}
-_NOTE = regex.compile(r"<[^>]*>|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}")
-_BETWEEN = regex.compile(r"[,;]")
-
-
-class Translations(NamedTuple):
-    """A headword with the translations of each of its senses, as they are written."""
-
-    headword: str
-    senses: tuple[tuple[str, ...], ...]
 
 
 def package_of(direction: Direction) -> str:
@@ -90,26 +72,6 @@ def read_dictionary(path: Path, direction: Direction) -> Iterator[Translations]:
     """
     for headword, text in read_entries(*_files(path, direction)):
         yield Translations(headword, senses_of(text))
-
-
-def senses_of(entry: str) -> tuple[tuple[str, ...], ...]:
-    """The translations in an entry, sense by sense.
-
-    An entry has a line for the headword, then for each sense a line of translations, numbered where there is more
-    than one sense; definitions, examples and references to other headwords follow each. Notes in brackets go.
-
-    >>> senses_of("solu /solu/ <n>\\n1. cell 2.\\nelävä rakenne\\n 3.\\ntaulukossa\\n2. cell [adm.] , unit <n>")
-    (('cell',), ('cell', 'unit'))
-    """
-    lines = [line for line in entry.split("\n")[1:] if line.strip() and not _REMARK.match(line)]
-    numbered = [match.group(1) for line in lines if (match := _SENSE.match(line))]
-    unnumbered = [line for line in lines[:1] if not _SENSE.match(line)]
-    return tuple(found for line in unnumbered + numbered if (found := _parted(line)))
-
-
-def _parted(line: str) -> tuple[str, ...]:
-    plain = _NOTE.sub(" ", _MEANING.sub("", line))
-    return tuple(" ".join(part.split()) for part in _BETWEEN.split(plain) if part.strip())
 
 
 def _files(path: Path, direction: Direction) -> tuple[Path, Path]:

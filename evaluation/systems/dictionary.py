@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from evaluation.corpora.freedict import Translations
+from evaluation.corpora import freedict
 from evaluation.tasks import Direction
+from ingest.embeddings.dictionaries import Translations
+from ingest.progress import Progress, no_progress
+from reranker.errors import BadInput
 from reranker.stores.terms import bm25_terms
 from reranker.tokens import tokenize
 
 # "somebody" and "something" in the notation of the German dictionaries: they stand for no word.
-_PLACEHOLDERS = frozenset({"sb", "sth", "etw", "jd", "jdn", "jdm", "jds"})
+PLACEHOLDERS = frozenset({"sb", "sth", "etw", "jd", "jdn", "jdm", "jds"})
 
 Votes = Counter[tuple[str, ...]]
 """How many senses give each translation, a translation being its stems."""
@@ -45,7 +49,7 @@ class BilingualDictionary:
             if len(tokenize(headword, self.direction.document_language, None)) == 1:
                 for each in (each for sense in senses for each in sense):
                     words = tokenize(each, self.direction.query_language, None)
-                    if len(words) == 1 and words[0] not in _PLACEHOLDERS:
+                    if len(words) == 1 and words[0] not in PLACEHOLDERS:
                         self._vote(words[0], (headword,))
 
     def translate(self, token: str) -> Mapping[str, float]:
@@ -65,12 +69,50 @@ class BilingualDictionary:
     def _vote(self, word: str, translations: Iterable[str]) -> None:
         language = self.direction.document_language
         for each in translations:
-            words = [word for word in tokenize(each, language, None) if word not in _PLACEHOLDERS]
+            words = [word for word in tokenize(each, language, None) if word not in PLACEHOLDERS]
             if words:
                 stems = tuple(_stem(word, language) for word in words)
                 self._by_word.setdefault(word, Counter())[stems] += 1
                 stem = _stem(word, self.direction.query_language)
                 self._by_stem.setdefault(stem, Counter())[stems] += 1
+
+
+def read_into(
+    direction: Direction,
+    folder: Path,
+    add: Callable[[Iterable[Translations]], None],
+    add_inverted: Callable[[Iterable[Translations]], None],
+    progress: Progress = no_progress,
+) -> None:
+    """Gives the dictionary of a direction to `add` and that of the other to `add_inverted`; one of them may be missing.
+
+    Raises:
+        BadInput: FreeDict has neither, or one cannot be read.
+        CorpusUnavailable: one can be neither found nor downloaded.
+    """
+    check_direction(direction)
+    for listed, take in ((direction, add), (_back(direction), add_inverted)):
+        if listed in freedict.LICENCES:
+            path = freedict.fetch(folder, listed, progress)
+            take(freedict.read_dictionary(path, listed))
+
+
+def check_direction(direction: Direction, system: str = "bm25-translated") -> None:
+    """Raises BadInput if FreeDict has no dictionary for a direction, either way."""
+    if not {direction, _back(direction)} & freedict.LICENCES.keys():
+        raise BadInput(
+            f"there is no dictionary for {direction}; {system} knows {', '.join(map(str, freedict.LICENCES))}"
+        )
+
+
+def licences() -> str:
+    """Where the dictionaries come from, and the licence of each."""
+    listed = ", ".join(f"{direction} {licence}" for direction, licence in freedict.LICENCES.items())
+    return f"FreeDict, Debian packages dict-freedict-*-*: {listed}"
+
+
+def _back(direction: Direction) -> Direction:
+    return Direction(direction.document_language, direction.query_language)
 
 
 def _shared(votes: Votes) -> dict[str, float]:

@@ -18,6 +18,7 @@ _ZIP_MAGIC = b"PK\x03\x04"
 _BUFFER_BYTES = 1 << 18
 # A line of 300 numbers has some 3 kB; one far beyond that is no text.
 _MAX_LINE_BYTES = 1 << 20
+_DAMAGE = (EOFError, OSError, zlib.error, zipfile.BadZipFile)
 
 
 class EmbeddingsFile:
@@ -46,8 +47,10 @@ class EmbeddingsFile:
         Raises:
             BadEmbeddings: the file is cut short or damaged.
         """
-        with self._damage_named(f"after byte {self._n_bytes:,} of the contents"):
+        try:
             part = self._content.read1(n_bytes)
+        except _DAMAGE as error:
+            raise self._damaged(f"after byte {self._n_bytes:,} of the contents", error) from error
         self._n_bytes += len(part)
         return part
 
@@ -74,8 +77,10 @@ class EmbeddingsFile:
         """
         number = 0
         while True:
-            with self._damage_named(f"line {number + 1}"):
+            try:
                 line = self._content.readline(_MAX_LINE_BYTES)
+            except _DAMAGE as error:
+                raise self._damaged(f"line {number + 1}", error) from error
             if not line:
                 return
             number += 1
@@ -86,14 +91,8 @@ class EmbeddingsFile:
                 )
             yield number, line.rstrip(b"\r\n")
 
-    @contextmanager
-    def _damage_named(self, place: str) -> Iterator[None]:
-        try:
-            yield
-        except (EOFError, OSError, zlib.error, zipfile.BadZipFile) as error:
-            raise BadEmbeddings(
-                f"{self.path}, {place}: the file is cut short or damaged ({error}); fetch it again"
-            ) from error
+    def _damaged(self, place: str, error: Exception) -> BadEmbeddings:
+        return BadEmbeddings(f"{self.path}, {place}: the file is cut short or damaged ({error}); fetch it again")
 
 
 @contextmanager

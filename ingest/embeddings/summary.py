@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from reranker.embeddings import Embeddings
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +31,26 @@ class Summary:
     skipped: dict[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     seconds: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        embeddings: Embeddings,
+        started: float,
+        skipped: Mapping[str, int] | None = None,
+        warnings: Sequence[str] = (),
+    ) -> Summary:
+        """What to report of a store that was just made and opened.
+
+        Args:
+            started: when the work began, by `time.monotonic`.
+        """
+        return cls(
+            output=embeddings.path,
+            version=embeddings.version,
+            dim=embeddings.dim,
+            languages=dict(embeddings.meta["languages"]),
+            skipped={reason: count for reason, count in (skipped or {}).items() if count},
+            warnings=tuple(warnings),
+            seconds=time.monotonic() - started,
+        )

@@ -12,9 +12,8 @@ Goldberg 2014, and U·S^0.5 as Levy, Goldberg and Dagan 2015 recommend.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,9 @@ from scipy import sparse
 from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
 from ingest.embeddings.spelling import smooth
 from ingest.embeddings.summary import Summary
-from ingest.embeddings.units import Counts, count_units, read_units
+from ingest.embeddings.units import Counts, LanguageCounts, Units, count_units, read_units
 from ingest.progress import Progress, no_progress
-from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
+from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
 from reranker.errors import BadInput
 
 DIM = 300
@@ -34,11 +33,11 @@ DIM = 300
 MIN_COUNT = 1
 SEED = 2018
 
-_SINGULAR_VALUE_POWER = 0.5
+SINGULAR_VALUE_POWER = 0.5
 
 
 def train(
-    units: Iterable[Mapping[str, Any]] | Path,
+    units: Units,
     output: Path,
     *,
     dim: int = DIM,
@@ -46,20 +45,23 @@ def train(
     seed: int = SEED,
     replace: bool = False,
     source: object = None,
+    precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
     """Trains embeddings on aligned texts and writes them to a store, which appears whole or not at all.
 
     Args:
-        units: a JSONL file or rows: `{"group": id, "language": code, "text": …}`; texts of one group say the same in
-            different languages. A `"document"` names what the text is a part of, for document frequencies; without it
-            they are counted over groups.
+        units: JSONL files or rows: `{"group": id, "language": code, "text": …}`; texts of one group say the same in
+            different languages, be they documents, paragraphs or words. A `"document"` names what the text is a part
+            of, for document frequencies; without it they are counted over groups. Bilingual dictionaries too, each
+            sense being a group, and a part of no document.
         output: the folder to make.
         dim: dimensions; with fewer aligned groups (or less in them) the store has fewer, and a warning says so.
         min_count: a term that occurs less often in its language is left out.
         seed: of the randomised SVD; the same seed and texts give the same embeddings.
         replace: whether to put the new store in the place of an old one.
         source: where the texts come from, for the store's `meta.json`; by default the file's name.
+        precision: in what the numbers are kept (`reranker.embeddings.rows`).
 
     Raises:
         NotFound: there is no such file.
@@ -75,22 +77,20 @@ def train(
     vectors = _vectors(counts, dim, seed, progress)
     if source is None:
         source = units.name if isinstance(units, Path) else "aligned texts"
-    n_without = _write(counts, vectors, output, source, replace)
+    dim_found = next(iter(vectors.values())).shape[1]
+    with EmbeddingsWriter(output, dim=dim_found, source=source, replace=replace, precision=precision) as writer:
+        # Entries of dictionaries alone are no documents, and say nothing of how frequent a word is.
+        counted = any(language.n_documents for language in counts.languages.values())
+        n_without = append_languages(writer, counts.languages, vectors, counted=counted)
+        n_documents = {code: counts.languages[code].n_documents for code in writer.counts}
+        writer.commit(n_documents if counted else None)
     embeddings = Embeddings.open(output)
     skipped = {
         "terms that came too seldom": sum(language.n_rare for language in counts.languages.values()),
         "terms in no aligned unit, or in nearly all": n_without,
         "units of groups in one language only": counts.n_unaligned,
     }
-    return Summary(
-        output=embeddings.path,
-        version=embeddings.version,
-        dim=embeddings.dim,
-        languages=dict(embeddings.meta["languages"]),
-        skipped={reason: count for reason, count in skipped.items() if count},
-        warnings=_warnings(counts, embeddings, dim),
-        seconds=time.monotonic() - started,
-    )
+    return Summary.of(embeddings, started, skipped, _warnings(counts, embeddings, dim))
 
 
 def _check_aligned(counts: Counts) -> None:
@@ -112,7 +112,7 @@ def _vectors(counts: Counts, dim: int, seed: int, progress: Progress) -> dict[st
             "every unit holds the same words, so nothing tells the words apart; give more and different aligned texts"
         )
     left, values = truncated_svd(weighted, dim, seed, progress)
-    rows = unit_rows(left * values**_SINGULAR_VALUE_POWER)
+    rows = unit_rows(left * values**SINGULAR_VALUE_POWER)
     # A row without information comes out of the SVD as rounding; at length 1 it would point anywhere.
     rows[np.diff(weighted.indptr) == 0] = 0
     vectors: dict[str, NDArray[np.float32]] = {}
@@ -126,20 +126,25 @@ def _vectors(counts: Counts, dim: int, seed: int, progress: Progress) -> dict[st
     return vectors
 
 
-def _write(
-    counts: Counts, vectors: Mapping[str, NDArray[np.float32]], output: Path, source: object, replace: bool
+def append_languages(
+    writer: EmbeddingsWriter,
+    languages: Mapping[str, LanguageCounts],
+    vectors: Mapping[str, NDArray[np.float32]],
+    *,
+    counted: bool,
 ) -> int:
-    """Writes the store and returns how many terms had no vector."""
+    """Writes the terms that have a vector; returns how many have none.
+
+    Args:
+        counted: whether their document frequencies go with them.
+    """
     n_without = 0
-    dim = next(iter(vectors.values())).shape[1]
-    with EmbeddingsWriter(output, dim=dim, source=source, replace=replace) as writer:
-        for code, language in counts.languages.items():
-            known = vectors[code].any(axis=1)
-            n_without += int((~known).sum())
-            if known.any():
-                terms = [language.terms[row] for row in np.flatnonzero(known)]
-                writer.append(code, terms, vectors[code][known], language.document_frequencies[known])
-        writer.commit({code: counts.languages[code].n_documents for code in writer.counts})
+    for code, language in languages.items():
+        known = vectors[code].any(axis=1)
+        n_without += int((~known).sum())
+        if known.any():
+            terms = [language.terms[row] for row in np.flatnonzero(known)]
+            writer.append(code, terms, vectors[code][known], language.document_frequencies[known] if counted else None)
     return n_without
 
 

@@ -13,11 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ingest.embeddings.dictionaries import Dictionary, dictionary_units
 from ingest.files import json_type, open_sources, parse, read_rows
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput, UnknownLanguage
 from reranker.languages import language_code
 from reranker.tokens import tokenize
+
+Units = Iterable[Path | Dictionary | Mapping[str, Any]] | Path
+"""Where aligned texts come from: files, dictionaries, rows at hand, in one row one after the other."""
 
 _FIELDS = ("group", "language", "text")
 _UNITS_A_REPORT = 512
@@ -28,13 +32,14 @@ class Unit:
     """A text that has translations: the units of one group say the same in different languages.
 
     Attributes:
-        document: the document that it is a part of, in any language; by default its group.
+        document: the document that it is a part of, in any language; by default its group. None: of none, as an entry
+            of a dictionary is, and its words count in no document frequency.
     """
 
     group: str
     language: str
     text: str
-    document: str
+    document: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +76,9 @@ class Counts:
     n_unaligned: int
 
 
-def read_units(units: Iterable[Mapping[str, Any]] | Path, progress: Progress = no_progress) -> Iterator[Unit]:
-    """The units of a JSONL file (plain or gzipped) or of rows at hand, checked, as a stream.
+def read_units(units: Units, progress: Progress = no_progress) -> Iterator[Unit]:
+    """The units of JSONL files (plain or gzipped), of dictionaries, or of rows at hand, checked, as a stream; groups of
+    one name are one group, in whatever file they stand.
 
     A row is `{"group": …, "language": …, "text": …}`, and may name its `"document"`.
 
@@ -88,14 +94,22 @@ def read_units(units: Iterable[Mapping[str, Any]] | Path, progress: Progress = n
     progress(done, done, "counted words of aligned texts")
 
 
-def _rows(units: Iterable[Mapping[str, Any]] | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if not isinstance(units, Path):
-        for number, unit in enumerate(units, start=1):
+def _rows(units: Units) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    number = 0
+    for unit in [units] if isinstance(units, Path) else units:
+        if isinstance(unit, Path):
+            yield from _rows_of_file(unit)
+        elif isinstance(unit, Dictionary):
+            yield from ((f"{unit.path}, a sense", row) for row in dictionary_units(unit))
+        else:
+            number += 1
             yield f"unit {number}", unit
-        return
-    with open_sources([str(units)], "jsonl") as sources:
+
+
+def _rows_of_file(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    with open_sources([str(path)], "jsonl") as sources:
         for row in map(parse, read_rows(sources[0])):
-            place = f"{units}, line {row.line}"
+            place = f"{path}, line {row.line}"
             if row.values is None:
                 raise BadInput(f"{place}: {row.error}")
             yield place, row.values
@@ -109,13 +123,13 @@ def _unit(place: str, row: Mapping[str, Any]) -> Unit:
         if not isinstance(value, str) and not (name == "group" and type(value) is int):
             raise BadInput(f'{place}: "{name}" is {json_type(value)}; give a string')
     document = row.get("document", row["group"])
-    if not isinstance(document, str | int) or document == "" or row["group"] == "":
+    if not isinstance(document, str | int | None) or document == "" or row["group"] == "":
         raise BadInput(f'{place}: "group" and "document" must be non-empty strings; give each an id')
     try:
         language = language_code(row["language"])
     except UnknownLanguage as error:
         raise BadInput(f"{place}: {error}") from error
-    return Unit(str(row["group"]), language, row["text"], str(document))
+    return Unit(str(row["group"]), language, row["text"], None if document is None else str(document))
 
 
 class _LanguageCounter:
@@ -130,6 +144,7 @@ class _LanguageCounter:
         self.unit_documents = array("i")
 
     def add(self, tokens: list[str], group: int, document: int) -> None:
+        """Counts a unit; its document is -1 where it is a part of none."""
         unit = len(self.unit_groups)
         self.unit_groups.append(group)
         self.unit_documents.append(document)
@@ -158,7 +173,7 @@ class _LanguageCounter:
             kept,
             _presence(pair_rows, groups, (len(kept), n_columns)),
             np.diff(in_documents.indptr).astype(np.int32),
-            len(np.unique(documents)),
+            len(np.unique(documents[documents >= 0])),
             len(self.ids) - len(kept),
         )
 
@@ -187,7 +202,7 @@ def count_units(units: Iterable[Unit], min_count: int) -> Counts:
         counter.add(
             tokenize(unit.text, unit.language, max_tokens=None),
             groups.setdefault(unit.group, len(groups)),
-            documents.setdefault(unit.document, len(documents)),
+            -1 if unit.document is None else documents.setdefault(unit.document, len(documents)),
         )
     n_languages = np.zeros(len(groups), dtype=np.int64)
     for counter in counters.values():

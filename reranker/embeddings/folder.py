@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
 
+from reranker.embeddings.rows import PRECISIONS, Precision
 from reranker.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
 from reranker.tokens import TOKENIZER_VERSION
 
@@ -60,14 +61,25 @@ def read_meta(path: Path) -> Mapping[str, Any]:
 def _check_meta(path: Path, meta: Mapping[str, Any]) -> None:
     wrong = [name for name in ("dim", "n_terms", "n_term_bytes") if not isinstance(meta.get(name), int)]
     wrong += [name for name in ("version",) if not isinstance(meta.get(name), str)]
+    wrong += [name for name in ("precision",) if meta.get(name, "float32") not in PRECISIONS]
     wrong += [name for name in ("languages",) if not isinstance(meta.get(name), dict)]
     wrong += [name for name in ("n_documents",) if not isinstance(meta.get(name, 0), dict | None)]
+    wrong += [name for name in ("files",) if not _is_manifest(meta.get(name, {}))]
     if wrong:
         raise BadEmbeddings(f"{path / META} has no proper {', '.join(wrong)}; import or train the embeddings again")
 
 
-def version_hasher(dim: int) -> blake2b:
-    return blake2b(f"{FORMAT}:{dim}:".encode(), digest_size=8)
+def _is_manifest(files: object) -> bool:
+    return isinstance(files, dict) and all(
+        name == Path(name).name and isinstance(said, dict) and {"bytes", "sample"} <= said.keys()
+        for name, said in files.items()
+    )
+
+
+def version_hasher(dim: int, precision: Precision) -> blake2b:
+    """A version is the hash of this, of the vectors as they are kept, and of the vocabulary's digest."""
+    kept = "" if precision == "float32" else f"{precision}:"  # the first stores had no other
+    return blake2b(f"{FORMAT}:{dim}:{kept}".encode(), digest_size=8)
 
 
 def sync(file: BinaryIO) -> None:

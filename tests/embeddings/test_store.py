@@ -167,14 +167,66 @@ def test_the_version_depends_on_terms_and_vectors_and_on_nothing_else(tmp_path):
     assert write(tmp_path / "e", {"cat": (1, 0), "dog": (0.1, 1)}).version != version
 
 
-def test_verify_finds_a_changed_number_that_opening_does_not(tmp_path):
+def many_terms(path, n_terms=30_000):
+    """A store whose vectors are larger than the sample that opening looks at."""
+    terms = [
+        f"{chr(97 + n // 676 % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n % 26)}{'x' * (n // 17_576)}"
+        for n in range(n_terms)
+    ]
+    angles = np.linspace(0, 2, n_terms)
+    with EmbeddingsWriter(path, dim=2, source="test") as writer:
+        writer.append("en", terms, np.stack([np.cos(angles), np.sin(angles)], axis=1), np.arange(n_terms))
+        writer.commit({"en": n_terms})
+    return path
+
+
+def flip(file, place):
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("name", ["vectors.npy", "term_bytes.npy", "slots.npy", "spellings.npy", "languages.npy"])
+def test_a_changed_byte_is_noticed_at_opening_in_a_small_store(tmp_path, name):
     path = tmp_path / "s"
-    write(path, {"cat": (1, 0)}).verify()
-    content = bytearray((path / "vectors.npy").read_bytes())
-    content[-1] ^= 1
-    (path / "vectors.npy").write_bytes(bytes(content))
-    with pytest.raises(BadEmbeddings, match="damaged"):
-        Embeddings.open(path).verify()
+    write(path, {"chat": (1, 0)}).verify()
+    flip(path / name, -1)
+    with pytest.raises(BadEmbeddings, match=rf"{name} is not what the store was made with.*import or train it again"):
+        Embeddings.open(path)
+
+
+def test_verify_finds_a_changed_byte_wherever_it_is(tmp_path):
+    path = many_terms(tmp_path / "s")
+    Embeddings.open(path).verify()
+    n_missed = 0
+    for name in ("vectors.npy", "term_bytes.npy", "term_offsets.npy", "document_frequencies.npy"):
+        flip(path / name, 5500)  # between the first two sampled blocks of a large file
+        try:
+            store = Embeddings.open(path)
+        except BadEmbeddings:
+            pass  # noticed sooner
+        else:
+            n_missed += 1
+            with pytest.raises(BadEmbeddings, match="damaged"):
+                store.verify()
+        flip(path / name, 5500)
+    assert n_missed  # or the files were too small to try it with
+
+
+@pytest.mark.parametrize("change", [{"n_documents": {"en": 7}}, {"languages": {"fr": 5, "en": 5}}, {"source": "mine"}])
+def test_a_changed_meta_is_noticed_at_opening(tiny, change):
+    meta = tiny.path / "meta.json"
+    meta.write_text(json.dumps(json.loads(meta.read_text()) | change))
+    with pytest.raises(BadEmbeddings, match=r"meta.json was changed"):
+        Embeddings.open(tiny.path)
+
+
+@pytest.mark.parametrize("files", [{"../secret": {"bytes": 1, "sample": ""}}, {"vectors.npy": {}}, [], "all"])
+def test_a_meta_that_names_files_elsewhere_or_nothing_of_them_is_refused(tiny, files):
+    meta = tiny.path / "meta.json"
+    meta.write_text(json.dumps(json.loads(meta.read_text()) | {"files": files}))
+    with pytest.raises(BadEmbeddings, match="no proper files"):
+        Embeddings.open(tiny.path)
 
 
 def test_a_pickled_store_is_opened_again(tiny):
@@ -249,6 +301,7 @@ def test_a_damaged_file_is_named(tiny, name, damage):
         ({"tokenizer_version": 0}, VersionMismatch, "tokenizer 0"),
         ({"dim": "two"}, BadEmbeddings, "proper dim"),
         ({"languages": None}, BadEmbeddings, "proper languages"),
+        ({"precision": "bfloat16"}, BadEmbeddings, "proper precision"),
         ({"n_terms": 9}, BadEmbeddings, "damaged"),
     ],
 )

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from ir_measures import Qrel
 
-from evaluation.corpora.freedict import Translations
 from evaluation.runs import encode, method_distances, plain_run
 from evaluation.systems import SYSTEM_NAMES, parse_systems
 from evaluation.systems.bm25 import Index, TranslatedBM25, load_dictionary, translated
@@ -19,6 +18,7 @@ from evaluation.systems.dictionary import BilingualDictionary
 from evaluation.systems.tfidf import TfIdf
 from evaluation.systems.transport import Transport
 from evaluation.tasks import Direction, Task
+from ingest.embeddings.dictionaries import Translations
 from reranker.errors import BadInput, NotFound, WrongParameter
 from tests.tiny import tiny_embeddings
 

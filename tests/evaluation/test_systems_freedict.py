@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from evaluation.corpora import CorpusUnavailable
-from evaluation.corpora.dictd import number, read_entries
-from evaluation.corpora.freedict import LICENCES, fetch, read_dictionary, senses_of
+from evaluation.corpora.freedict import LICENCES, fetch, read_dictionary
 from evaluation.tasks import Direction
+from ingest.embeddings.dictd import number, read_entries
+from ingest.embeddings.dictionaries import senses_of
 from reranker.errors import BadInput
 
 FI_EN = Direction("fi", "en")
@@ -102,7 +103,7 @@ def test_entries_that_cannot_be_unpacked_are_named(dictionary: Path, content: by
 def test_entries_that_unpack_to_more_than_any_dictionary_has_are_refused(
     dictionary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluation.corpora.dictd.MAX_BYTES", 100)
+    monkeypatch.setattr("ingest.embeddings.dictd.MAX_BYTES", 100)
 
     with pytest.raises(BadInput, match="unpacks to more than"):
         list(read_dictionary(dictionary, FI_EN))

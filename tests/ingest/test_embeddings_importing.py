@@ -8,10 +8,15 @@ import zlib
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ingest.embeddings.decimals import parse_lines
 from ingest.embeddings.formats import inspect
-from ingest.embeddings.importing import (
+from ingest.embeddings.importing import import_embeddings
+from ingest.embeddings.selection import (
     DUPLICATE,
+    NOT_IN_VOCABULARY,
     NOT_ONE_WORD,
     NOT_UTF8,
     OTHER_LANGUAGE,
@@ -19,7 +24,6 @@ from ingest.embeddings.importing import (
     STOP_WORD,
     UNKNOWN_LANGUAGE,
     Source,
-    import_embeddings,
 )
 from reranker.embeddings import Embeddings
 from reranker.errors import BadEmbeddings, BadInput, NotFound, SinkrankError, UnknownLanguage
@@ -338,3 +342,107 @@ def test_ctrl_c_leaves_nothing(importing, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         importing(GLOVE, progress=interrupt)
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+NUMBERS = [
+    "7",
+    "-0.25",
+    "+3",
+    ".5",
+    "5.",
+    "2.5e-1",
+    "1E3",
+    "1e+2",
+    "0.000000119",
+    "123456789012345678",
+    "-0",
+    "0.02182308398187160512345678",
+    "1" * 30,
+]
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "  "])
+def test_a_number_is_read_as_python_reads_it_however_it_is_written(blank):
+    vectors, sound = parse_lines([blank.join(NUMBERS).encode()], len(NUMBERS))
+    assert sound.tolist() == [True]
+    assert vectors[0].tolist() == [float(np.float32(float(number))) for number in NUMBERS]
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3))
+def test_numbers_are_read_as_numpy_reads_them_or_left_to_it(numbers):
+    line = " ".join(map(repr, numbers)).encode()
+    vectors, sound = parse_lines([line], 3)
+    if sound[0]:
+        assert vectors[0].tolist() == np.loadtxt([line], dtype=np.float32).tolist()
+    else:
+        assert min(abs(number) for number in numbers if number) < 1e-30  # no usual number is left to it
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1",
+        "1 2 3",
+        "",
+        "1 x",
+        "nan 1",
+        "1 inf",
+        "1 1e",
+        "1 1e99",
+        "1 0x1",
+        "1 .",
+        "1 -",
+        "1 1_0",
+        "1 1,5",
+        f"1 {'1' * 80}",
+    ],
+)
+def test_what_is_no_plain_row_of_two_numbers_is_left_to_the_slower_parser(line):
+    assert parse_lines([line.encode(), b"1 2"], 2)[1].tolist() == [False, True]
+
+
+def test_rows_that_only_the_slower_parser_reads_keep_their_places(importing):
+    store, _ = importing(b"cat 1 0\ndog 1e-99 0.5\ncow 3 4\n")
+    assert store.vectors.tolist() == [[1, 0], [0, 1], pytest.approx([0.6, 0.8])]
+
+
+def test_a_vocabulary_chooses_the_words_whatever_their_case_and_a_language_without_one_keeps_all(tmp_path):
+    (tmp_path / "file").write_bytes(b"/c/en/cat 1 0\n/c/en/dog 1 1\n/c/en/cow 0 1\n/c/fr/chat 1 2\n")
+    (tmp_path / "words").write_text("Cow\n\nunicorn\ncat\n")
+    summary = import_embeddings(
+        [Source(tmp_path / "file")], tmp_path / "store", vocabularies={"en": tmp_path / "words"}
+    )
+    assert sorted(held(Embeddings.open(tmp_path / "store"))) == [("en", "cat"), ("en", "cow"), ("fr", "chat")]
+    assert summary.skipped == {NOT_IN_VOCABULARY: 1}
+
+
+def test_counts_cut_the_vocabulary_by_the_least_and_by_the_most_frequent(importing, tmp_path):
+    counts = tmp_path / "counts"
+    counts.write_text("the 900\ncat 3\ndog\t7\nCat 5\ncow 7\npig 2\n")  # cat comes 8 times
+    content = b"cat 1 0\ndog 1 1\ncow 0 1\npig 1 3\n"
+    vocabularies = {"en": counts}
+    for options, kept in (
+        ({"min_count": 7}, {"cat", "dog", "cow"}),
+        ({"min_count": 8}, {"cat"}),
+        ({"max_terms_per_language": 2}, {"cat", "dog"}),  # of two equally frequent ones the first
+        ({}, {"cat", "dog", "cow", "pig"}),
+    ):
+        store, _ = importing(content, replace=True, vocabularies=vocabularies, **options)
+        assert {term for _, term in held(store)} == kept
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [("cat\n", r"counts, line 1: .*no count"), ("cat many\n", r"counts, line 1: give a word and its count"),
+     ("dog 1\n", r"leaves no word"), ("42 9\n", r"leaves no word")],
+)  # fmt: skip
+def test_a_vocabulary_without_what_is_asked_of_it_is_refused(importing, tmp_path, counts, message):
+    (tmp_path / "counts").write_text(counts)
+    with pytest.raises(BadInput, match=message):
+        importing(GLOVE, vocabularies={"en": tmp_path / "counts"}, min_count=2)
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_least_count_needs_counts(importing):
+    with pytest.raises(BadInput, match="files of embeddings hold no counts"):
+        importing(GLOVE, min_count=2)

@@ -1,0 +1,147 @@
+"""Builds cross-lingual embeddings of nothing but packages: words of dictionaries and of a collection, encoded one by
+one with a sentence encoder, and drawn together with their translations."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.embeddings.dictionaries import Pair
+from ingest.embeddings.retrofitting import links, retrofit
+from ingest.embeddings.spectral import unit_rows
+from ingest.embeddings.summary import Summary
+from ingest.progress import Progress, no_progress
+from reranker.documents import Document
+from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
+from reranker.errors import BadInput
+from reranker.tokens import as_written, tokenize
+
+Encode = Callable[[Sequence[str], Progress], NDArray[np.float32]]
+"""Turns n words, as they are written, into (n, dim) vectors."""
+
+Term = tuple[str, str]
+"""A language and a normalised term of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The words of a collection.
+
+    Attributes:
+        document_frequencies: documents with each term, by language.
+        n_documents: by language.
+    """
+
+    document_frequencies: Mapping[str, Counter[str]]
+    n_documents: Mapping[str, int]
+
+
+def count_collection(documents: Iterable[Document], languages: Iterable[str]) -> Collection:
+    """Counts the words of the documents in these languages, in one pass."""
+    frequencies: dict[str, Counter[str]] = {language: Counter() for language in languages}
+    n_documents: Counter[str] = Counter()
+    for document in documents:
+        counter = frequencies.get(document.language)
+        if counter is not None:
+            counter.update(set(tokenize(document.full_text, document.language)))
+            n_documents[document.language] += 1
+    return Collection(
+        {language: counter for language, counter in frequencies.items() if counter},
+        dict(n_documents),
+    )
+
+
+def build(
+    pairs: Sequence[Pair],
+    encode: Encode,
+    output: Path,
+    *,
+    collection: Collection | None = None,
+    encoder: str,
+    replace: bool = False,
+    precision: Precision = "float32",
+    progress: Progress = no_progress,
+) -> Summary:
+    """Writes a store of the words of the pairs, and of a collection.
+
+    Args:
+        pairs: translations, in any direction and language.
+        collection: all of its words are taken, and only those of the pairs that are a translation of one of them;
+            None takes all words of the pairs.
+        encoder: its name, for `meta.json`.
+        output: the folder to make.
+
+    Raises:
+        BadInput: the output exists, there are no pairs, or the collection has no words in their languages.
+    """
+    started = time.monotonic()
+    check_output(output, replace=replace)
+    if not pairs:
+        raise BadInput("the dictionaries give no pair of single words; give others, such as --dictionary en-fr")
+    vocabulary = _vocabulary(pairs, collection)
+    if not vocabulary:
+        languages = sorted({language for pair in pairs for language, _ in pair})
+        raise BadInput(
+            f"the collection has no words in {', '.join(languages)}, which are the languages of the dictionaries; give "
+            "dictionaries of its languages, or leave the collection out"
+        )
+    places = {term: place for place, term in enumerate(term for terms in vocabulary.values() for term in terms)}
+    vectors = encode([as_written(term, language) for language, term in places], progress)
+    vectors = _centred(vectors, [len(terms) for terms in vocabulary.values()])
+    known = ((places.get(source), places.get(target)) for source, target in pairs)
+    linked = links(((one, other) for one, other in known if one is not None and other is not None), len(places))
+    vectors = retrofit(vectors, linked, progress=progress)
+    described = {"built": encoder, "n_links": linked.nnz // 2}
+    with EmbeddingsWriter(
+        output, dim=vectors.shape[1], source=described, replace=replace, precision=precision
+    ) as writer:
+        start = 0
+        for language, terms in vocabulary.items():
+            counted = None
+            if collection is not None:
+                frequencies = collection.document_frequencies.get(language, Counter())
+                counted = np.array([frequencies[term] for _, term in terms], dtype=np.int32)
+            writer.append(language, [term for _, term in terms], vectors[start : start + len(terms)], counted)
+            start += len(terms)
+        n_documents = None if collection is None else {code: collection.n_documents.get(code, 0) for code in vocabulary}
+        writer.commit(n_documents)
+    return Summary.of(Embeddings.open(output), started)
+
+
+def _vocabulary(pairs: Sequence[Pair], collection: Collection | None) -> dict[str, list[Term]]:
+    """The terms by language: those of the collection first, the most frequent in front, then those of the dictionaries,
+    the ones of the most pairs in front."""
+    frequencies = collection.document_frequencies if collection is not None else {}
+    own: set[Term] = {(language, term) for language, counter in frequencies.items() for term in counter}
+    n_pairs: Counter[Term] = Counter()
+    for pair in pairs:
+        if collection is None or pair.source in own or pair.target in own:
+            n_pairs.update(pair)
+    found: dict[str, list[Term]] = {}
+    for term in own | set(n_pairs):
+        found.setdefault(term[0], []).append(term)
+
+    def order(term: Term) -> tuple[int, int, str]:
+        return -frequencies.get(term[0], Counter())[term[1]], -n_pairs[term], term[1]
+
+    return {language: sorted(found[language], key=order) for language in sorted(found)}
+
+
+def _centred(vectors: NDArray[np.float32], n_terms: Sequence[int]) -> NDArray[np.float32]:
+    """The vectors less the mean of their language, at length 1.
+
+    All vectors of a sentence encoder lie in a narrow cone, and each language at a place of its own in it (Libovický,
+    Rosa and Fraser 2020); neither says what a word means.
+    """
+    parts, start = [], 0
+    for n in n_terms:
+        part = vectors[start : start + n]
+        parts.append(part - part.mean(axis=0) if n > 1 else part)  # one word alone is its own mean
+        start += n
+    return unit_rows(np.concatenate(parts))

@@ -1,0 +1,48 @@
+"""Copies the terms of an embedding store into the writer of another, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.embeddings import Embeddings, EmbeddingsWriter
+
+_BLOCK_ROWS = 16_384
+
+Change = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+"""Turns rows (n, dim) into others (n, any), row by row."""
+
+
+def joint_documents(first: Embeddings, second: Embeddings) -> dict[str, int] | None:
+    """Documents of each language of two stores, those of the first where both have it; None if one has no figures."""
+    counted: list[dict[str, int] | None] = [store.meta["n_documents"] for store in (second, first)]
+    if None in counted:
+        return None
+    return {language: n for each in counted for language, n in (each or {}).items()}
+
+
+def append_store(
+    writer: EmbeddingsWriter, embeddings: Embeddings, change: Change | None = None, *, counted: bool
+) -> None:
+    """Adds all terms in their order, so that into an empty writer they go with their term ids; terms that the writer
+    has already stay as they are there.
+
+    Args:
+        change: what becomes of the vectors; None: nothing.
+        counted: whether the document frequencies go with them.
+    """
+    frequencies = embeddings.document_frequencies if counted else None
+    for start in range(0, embeddings.n_terms, _BLOCK_ROWS):
+        end = min(start + _BLOCK_ROWS, embeddings.n_terms)
+        places = embeddings.vocabulary.places[start:end]
+        rows = np.asarray(embeddings.vectors[start:end])
+        changed = rows if change is None else change(rows)
+        # Runs of one language, so that the order stays.
+        edges = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), end - start]
+        for first, last in pairwise(edges):
+            terms = [embeddings.term(term_id)[1] for term_id in range(start + first, start + last)]
+            part = None if frequencies is None else frequencies[start + first : start + last]
+            writer.append(embeddings.languages[places[first]], terms, changed[first:last], part)

@@ -1,0 +1,164 @@
+"""Turns bilingual dictionaries, of the dictd format as FreeDict makes it or TSV, into pairs of words and aligned units.
+
+dictd   `freedict-fin-eng.index` with `freedict-fin-eng.dict.dz` beside it, or their folder
+TSV     a word, a tab, its translation, a line; plain or gzipped; other columns are left alone. Without a tab the
+        first blank parts the two, as in MUSE's dictionaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import regex
+
+from ingest.embeddings.dictd import read_entries
+from ingest.embeddings.streams import open_file
+from reranker.errors import BadInput
+from reranker.tokens import tokenize
+
+_SENSE = regex.compile(r"\d+\. (.*)")
+# A sense of several meanings: their number ends the line of the translations.
+_MEANING = regex.compile(r"\s\d+\.$")
+# Under a translation, or in the place of one: see: {…}, Synonyms: {…}, Note: …, "an example" - its translation
+_REMARK = regex.compile(r"\s+(?:see:|Synonyms?:|Note:|\")")
+# <masc>, [comp.], (sth.), {see also}
+_NOTE = regex.compile(r"<[^>]*>|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}")
+_BETWEEN = regex.compile(r"[,;]")
+
+
+class Translations(NamedTuple):
+    """A headword with the translations of each of its senses, as they are written."""
+
+    headword: str
+    senses: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """A dictionary to read.
+
+    Attributes:
+        path: a TSV file, a dictd index, or a folder with one dictd index in it.
+        language: ISO 639-1 code of the headwords.
+        target: that of the translations.
+    """
+
+    path: Path
+    language: str
+    target: str
+
+    @property
+    def name(self) -> str:
+        """What a store says of where its vectors come from."""
+        return f"{self.language}-{self.target} {self.path.name}"
+
+
+class Pair(NamedTuple):
+    """A term and a translation of it, both of one word, normalised, each as (language, term)."""
+
+    source: tuple[str, str]
+    target: tuple[str, str]
+
+
+def read_entries_of(dictionary: Dictionary) -> Iterator[Translations]:
+    """The headwords with their translations, as a stream; a headword may come several times.
+
+    Raises:
+        NotFound: there is no such file.
+        BadInput: it is no dictionary that is read here, or is broken, with its line.
+    """
+    index = _dictd_index(dictionary.path)
+    if index is not None:
+        for headword, text in read_entries(index, _dictd_text(index)):
+            yield Translations(headword, senses_of(text))
+        return
+    with open_file(dictionary.path) as file:
+        for number, line in file.lines():
+            if line.strip():
+                yield _pair_of_line(line, f"{dictionary.path}, line {number}")
+
+
+def read_pairs(dictionary: Dictionary) -> Iterator[Pair]:
+    """The pairs of one word each; phrases, and words that the tokenizer leaves out, are passed over.
+
+    Raises:
+        NotFound, BadInput: as `read_entries_of`.
+    """
+    for headword, senses in read_entries_of(dictionary):
+        term = _one_term(headword, dictionary.language)
+        if term is None:
+            continue
+        for translation in dict.fromkeys(each for sense in senses for each in sense):
+            other = _one_term(translation, dictionary.target)
+            if other is not None:
+                yield Pair((dictionary.language, term), (dictionary.target, other))
+
+
+def dictionary_units(dictionary: Dictionary) -> Iterator[Mapping[str, str | None]]:
+    """Rows for training: each sense of a headword is a group of two units, and a part of no document.
+
+    Raises:
+        NotFound, BadInput: as `read_entries_of`.
+    """
+    number = 0
+    for headword, senses in read_entries_of(dictionary):
+        for sense in senses:
+            number += 1
+            group = f"{dictionary.name}:{number}"
+            yield {"group": group, "language": dictionary.language, "text": headword, "document": None}
+            yield {"group": group, "language": dictionary.target, "text": "; ".join(sense), "document": None}
+
+
+def _one_term(text: str, language: str) -> str | None:
+    tokens = tokenize(text, language, None)
+    return tokens[0] if len(tokens) == 1 else None
+
+
+def _dictd_index(path: Path) -> Path | None:
+    if not path.is_dir():
+        return path if path.suffix == ".index" else None
+    found = sorted(path.glob("*.index"))
+    if len(found) != 1:
+        raise BadInput(f"{path} holds {len(found)} files *.index; name the one of the dictionary, or a TSV file")
+    return found[0]
+
+
+def _dictd_text(index: Path) -> Path:
+    for suffix in (".dict.dz", ".dict.gz"):
+        if index.with_suffix(suffix).exists():
+            return index.with_suffix(suffix)
+    raise BadInput(f"{index.with_suffix('.dict.dz')} is missing: {index.name} only says where its entries begin")
+
+
+def _pair_of_line(line: bytes, place: str) -> Translations:
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{place}: {error}; write the dictionary in UTF-8") from error
+    fields = [field.strip() for field in (text.split("\t") if "\t" in text else text.split(maxsplit=1))]
+    if len(fields) < 2 or not fields[0] or not fields[1]:
+        raise BadInput(f"{place}: {text[:40]!r} is no word and its translation with a tab between; mend the line")
+    return Translations(fields[0], ((fields[1],),))
+
+
+def senses_of(entry: str) -> tuple[tuple[str, ...], ...]:
+    """The translations in an entry, sense by sense.
+
+    An entry has a line for the headword, then for each sense a line of translations, numbered where there is more
+    than one sense; definitions, examples and references to other headwords follow each. Notes in brackets go.
+
+    >>> senses_of("solu /solu/ <n>\\n1. cell 2.\\nelävä rakenne\\n 3.\\ntaulukossa\\n2. cell [adm.] , unit <n>")
+    (('cell',), ('cell', 'unit'))
+    """
+    lines = [line for line in entry.split("\n")[1:] if line.strip() and not _REMARK.match(line)]
+    numbered = [match.group(1) for line in lines if (match := _SENSE.match(line))]
+    unnumbered = [line for line in lines[:1] if not _SENSE.match(line)]
+    return tuple(found for line in unnumbered + numbered if (found := _parted(line)))
+
+
+def _parted(line: str) -> tuple[str, ...]:
+    plain = _NOTE.sub(" ", _MEANING.sub("", line))
+    return tuple(" ".join(part.split()) for part in _BETWEEN.split(plain) if part.strip())

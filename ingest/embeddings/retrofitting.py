@@ -1,0 +1,57 @@
+"""Draws the vectors of words together that a dictionary says are translations of each other.
+
+Retrofitting (Faruqui et al. 2015): the vector of a word becomes the mean of what it was and of the vectors that its
+neighbours have now, over and over. ConceptNet Numberbatch is made so (Speer, Chin and Havasi 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ingest.embeddings.spectral import unit_rows
+from ingest.progress import Progress, no_progress
+
+# Faruqui et al. 2015, section 3: "running this procedure for 10 iterations converges".
+N_ITERATIONS = 10
+
+
+def links(pairs: Iterable[tuple[int, int]], n_terms: int) -> sparse.csr_matrix:
+    """(n_terms, n_terms) float32, symmetric: 1 where two terms are a pair in either direction; none is its own."""
+    places = np.array([pair for pair in pairs if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)
+    rows, columns = np.concatenate([places, places[:, ::-1]]).T
+    matrix = sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=(n_terms, n_terms))
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    return matrix
+
+
+def retrofit(
+    vectors: NDArray[np.float32],
+    linked: sparse.csr_matrix,
+    *,
+    n_iterations: int = N_ITERATIONS,
+    progress: Progress = no_progress,
+) -> NDArray[np.float32]:
+    """The vectors after retrofitting, at length 1; a term without a neighbour keeps its own.
+
+        q(i) = (v(i) + mean over neighbours j of q(j)) / 2
+
+    which has the paper's weights: 1 for the word itself, and 1 / (number of neighbours) for each of them.
+
+    Args:
+        vectors: (n_terms, dim), of length 1.
+        linked: (n_terms, n_terms), as `links` makes it.
+    """
+    degrees = np.diff(linked.indptr)
+    means = sparse.diags_array((1 / np.maximum(degrees, 1)).astype(np.float32)) @ linked
+    # A word without a neighbour gets shorter, which the length of 1 takes back.
+    found = vectors
+    for done in range(n_iterations):
+        progress(done, n_iterations, "drawing translations together")
+        found = (vectors + means @ found) / 2
+    progress(n_iterations, n_iterations, "drew translations together")
+    return unit_rows(found.astype(np.float32))

@@ -1,0 +1,117 @@
+"""Keeps rows of length 1 in fewer bytes, and gives them back as float32; which bytes they are in is asked of no reader.
+
+    float32   4 bytes a number, in place: readers share the memory map
+    float16   2 bytes
+    int8      1 byte: a row times 127 over its largest number, rounded; its length is no part of it
+
+Rows that are not float32 are brought back to length 1 as they are read, block by block.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from reranker.errors import WrongParameter
+
+Precision = Literal["float32", "float16", "int8"]
+"""In what the numbers of a store are kept."""
+
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+
+STORED_AS: dict[Precision, type[np.generic]] = {"float32": np.float32, "float16": np.float16, "int8": np.int8}
+
+_LARGEST_INT8 = 127
+_BLOCK_ROWS = 16_384  # 20 MB at 300 dimensions
+
+
+def check_precision(name: str) -> Precision:
+    """The precision of that name.
+
+    Raises:
+        WrongParameter: there is none.
+    """
+    for precision in PRECISIONS:
+        if precision == name:
+            return precision
+    raise WrongParameter(f"{name!r} is not a precision of embeddings; give one of {', '.join(PRECISIONS)}")
+
+
+def packed(rows: NDArray[np.float32], precision: Precision) -> NDArray[Any]:
+    """(n, dim) rows of length 1 as a store keeps them; of an `int8` row that the rounding leaves empty there is none:
+    its largest number becomes 127."""
+    if precision != "int8":
+        return np.ascontiguousarray(rows, dtype=STORED_AS[precision])
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
+    return np.rint(rows * (_LARGEST_INT8 / np.where(largest > 0, largest, 1))).astype(np.int8)
+
+
+class CompactRows:
+    """(n_terms, dim) rows of length 1 in float16 or int8, to be read like a read-only float32 array: rows are picked by
+    a number, a slice or an array of numbers, by `take`, or all by `numpy.asarray`, and come as a new array.
+
+    Only what the kernels ask of an array is here. They copy rows that are not contiguous before they work on them, so
+    these say that they are not.
+
+    Attributes:
+        codes: (n_terms, dim) as it lies on the disk.
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.float32)
+    flags = SimpleNamespace(c_contiguous=False, writeable=False)
+
+    def __init__(self, codes: NDArray[Any]) -> None:
+        self.codes = codes
+        self.shape: tuple[int, int] = cast(tuple[int, int], codes.shape)
+        self.strides = codes.strides
+        self.ctypes = codes.ctypes
+        self._codes = np.asarray(codes)  # the same memory; picking rows of a plain array is faster
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> NDArray[np.float32]:
+        if isinstance(rows, tuple):
+            raise IndexError("compact rows are picked whole, by one index; pick rows first, and then columns of them")
+        picked = np.asarray(rows)
+        if picked.ndim == 1 and np.issubdtype(picked.dtype, np.integer):
+            return self._unpacked_at(picked)
+        return _unpacked(self._codes[rows])
+
+    def take(self, indices: Any, axis: int = 0, out: None = None, mode: str = "raise") -> NDArray[np.float32]:
+        """As `numpy.take`, which calls this, along the first axis."""
+        if axis != 0 or out is not None or mode != "raise":
+            raise ValueError("compact rows are taken along axis 0 into a new array, and must be there")
+        return self[np.asarray(indices)]
+
+    def _unpacked_at(self, row_ids: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        from reranker.embeddings import unpacking  # compiled on first use
+
+        wanted = row_ids.astype(np.int64)
+        wanted[wanted < 0] += len(self)
+        if len(wanted) and not 0 <= wanted.min() <= wanted.max() < len(self):
+            raise IndexError(f"rows {row_ids.min()} to {row_ids.max()} are asked for of {len(self)}")
+        rows = np.empty((len(wanted), self.shape[1]), dtype=np.float32)
+        if self._codes.dtype == np.int8:
+            unpacking.unpack_int8(self._codes, wanted, rows)
+        else:
+            unpacking.unpack_float16(self._codes.view(np.uint16), unpacking.HALVES, wanted, rows)
+        return rows
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("compact rows become an array by a copy only")
+        rows = np.empty(self.shape, dtype=dtype or np.float32)
+        for start in range(0, len(self), _BLOCK_ROWS):
+            rows[start : start + _BLOCK_ROWS] = self[start : start + _BLOCK_ROWS]
+        return rows
+
+
+def _unpacked(codes: NDArray[Any]) -> NDArray[np.float32]:
+    rows = codes.astype(np.float32)
+    norms = np.sqrt(np.einsum("...j,...j->...", rows, rows))
+    return cast(NDArray[np.float32], np.divide(rows, norms[..., None], out=rows))

@@ -1,0 +1,41 @@
+"""Picks rows of float16 or int8 and brings them to float32 at length 1 in one pass: a third of NumPy's time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.transport.compiling import compiled
+
+# Numba knows no float16: all 65,536 of them, by their bits.
+HALVES: NDArray[np.float32] = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+
+
+@compiled
+def unpack_int8(codes: NDArray[np.int8], row_ids: NDArray[np.int64], rows: NDArray[np.float32]) -> None:
+    """Fills `rows` (k, dim) with the rows `row_ids` (k,) of `codes` (n, dim), all of which must be there."""
+    for place in range(len(row_ids)):
+        code, row = codes[row_ids[place]], rows[place]
+        square = np.int64(0)
+        for column in range(len(row)):
+            square += np.int64(code[column]) * np.int64(code[column])
+        scale = np.float32(1 / np.sqrt(np.float64(square)))
+        for column in range(len(row)):
+            row[column] = np.float32(code[column]) * scale
+
+
+@compiled
+def unpack_float16(
+    bits: NDArray[np.uint16], halves: NDArray[np.float32], row_ids: NDArray[np.int64], rows: NDArray[np.float32]
+) -> None:
+    """As `unpack_int8`, from the bits of float16; `halves` is `HALVES`."""
+    for place in range(len(row_ids)):
+        code, row = bits[row_ids[place]], rows[place]
+        square = np.float32(0)
+        for column in range(len(row)):
+            number = halves[code[column]]
+            row[column] = number
+            square += number * number
+        scale = np.float32(1) / np.sqrt(square)
+        for column in range(len(row)):
+            row[column] *= scale

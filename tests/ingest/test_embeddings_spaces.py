@@ -1,0 +1,272 @@
+"""Stores made of stores: new languages put in, two spaces rotated into one, two stores joined, words retrofitted."""
+
+import numpy as np
+import pytest
+from scipy.stats import ortho_group
+
+from ingest.embeddings.aligning import align
+from ingest.embeddings.building import build, count_collection
+from ingest.embeddings.dictionaries import Pair
+from ingest.embeddings.extending import extend
+from ingest.embeddings.joining import join
+from ingest.embeddings.retrofitting import links, retrofit
+from ingest.embeddings.training import train
+from ingest.embeddings.word_encoder import Encoder, WordVectors
+from reranker.documents import Document
+from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.errors import BadInput
+from tests.ingest.test_embeddings_dictionaries import WORDS, texts
+
+DIM = 5
+
+
+def store(path, rows, counted=None):
+    """A store of rows by (language, term); `counted` are their document frequencies, of 9 documents a language."""
+    with EmbeddingsWriter(path, dim=len(next(iter(rows.values()))), source=path.name) as writer:
+        for place, ((language, term), row) in enumerate(rows.items()):
+            frequency = None if counted is None else np.array([counted[place]])
+            writer.append(language, [term], np.array([row], dtype=float), frequency)
+        writer.commit(None if counted is None else dict.fromkeys(writer.counts, 9))
+    return Embeddings.open(path)
+
+
+def random_rows(language, n, seed):
+    rows = np.random.default_rng(seed).standard_normal((n, DIM))
+    return {(language, f"w{chr(97 + place)}"): row for place, row in enumerate(rows)}
+
+
+def cosines(embeddings, *terms):
+    rows = np.array([embeddings.vectors[embeddings.term_id(*term)] for term in terms])
+    return rows @ rows.T
+
+
+def test_a_rotated_store_is_rotated_back_by_a_part_of_the_dictionary(tmp_path):
+    rows = random_rows("en", 12, seed=1)
+    rotation = ortho_group.rvs(DIM, random_state=2)
+    rotated = {("fr", term): row @ rotation for (_, term), row in rows.items()}
+    first, second = store(tmp_path / "a", rows), store(tmp_path / "b", rotated)
+    # Half of the words, and either way around; the last of another language.
+    pairs = [Pair(("en", f"w{letter}"), ("fr", f"w{letter}")) for letter in "abcd"]
+    pairs += [Pair(("fr", "we"), ("en", "we")), Pair(("en", "wf"), ("fr", "wf")), Pair(("en", "wa"), ("de", "wa"))]
+    summary = align(first, second, pairs, tmp_path / "out")
+    found = Embeddings.open(tmp_path / "out")
+    assert (summary.languages, summary.warnings) == ({"en": 12, "fr": 12}, ())
+    assert found.vectors[:12] == pytest.approx(np.asarray(first.vectors))
+    assert found.vectors[12:] == pytest.approx(np.asarray(first.vectors), abs=1e-5)
+    assert found.meta["source"]["n_pairs"] == 6
+    assert found.meta["source"]["mean_cosine_of_pairs"] == pytest.approx(1, abs=1e-4)
+
+
+def test_fewer_pairs_than_dimensions_are_warned_of_and_none_are_refused(tmp_path):
+    first, second = (store(tmp_path / code, random_rows(code, 4, seed=3)) for code in ("en", "fr"))
+    summary = align(first, second, [Pair(("en", "wa"), ("fr", "wb"))], tmp_path / "out")
+    assert "1 pairs that both stores know, fewer than the 5 dimensions" in summary.warnings[0]
+    with pytest.raises(BadInput, match=r"no pair of the dictionary.*\(en\).*\(fr\)"):
+        align(first, second, [Pair(("en", "wa"), ("fr", "moon"))], tmp_path / "other")
+
+
+def test_stores_of_other_dimensions_are_not_aligned(tmp_path):
+    first, second = store(tmp_path / "a", {("en", "x"): (1, 0)}), store(tmp_path / "b", {("fr", "x"): (1, 0, 0)})
+    with pytest.raises(BadInput, match=r"has 2 dimensions and .* 3"):
+        align(first, second, [], tmp_path / "out")
+
+
+def test_document_frequencies_go_along_where_both_stores_have_them(tmp_path):
+    rows = {("en", "cat"): (1, 0), ("en", "dog"): (0, 1)}, {("fr", "chat"): (1, 0), ("fr", "chien"): (0, 1)}
+    first, second = (store(tmp_path / str(n), each, counted=(2, 3)) for n, each in enumerate(rows))
+    pairs = [Pair(("en", "cat"), ("fr", "chat")), Pair(("en", "dog"), ("fr", "chien"))]
+    align(first, second, pairs, tmp_path / "out")
+    french = Embeddings.open(tmp_path / "out").idf.languages["fr"]
+    assert (french.n_documents, french.counts.tolist()) == (9, [2, 3])
+    align(first, store(tmp_path / "bare", rows[1]), pairs, tmp_path / "none")
+    assert Embeddings.open(tmp_path / "none").idf.languages == {}
+
+
+def test_joining_to_all_dimensions_keeps_the_mean_of_both_cosines(tmp_path):
+    rows, others = random_rows("en", 8, seed=4), random_rows("en", 8, seed=5)
+    first, second = store(tmp_path / "a", rows), store(tmp_path / "b", others)
+    join(first, second, tmp_path / "out", dim=2 * DIM)
+    found = Embeddings.open(tmp_path / "out")
+    # Two rows of length 1 end to end have the sum of both products, and length √2 each.
+    expected = (cosines(first, *rows) + cosines(second, *rows)) / 2
+    assert cosines(found, *rows) == pytest.approx(expected, abs=1e-5)
+    assert found.dim == 10
+
+
+def test_joining_keeps_what_counts_in_fewer_dimensions(tmp_path):
+    rows = random_rows("en", 12, seed=6)
+    rotation = ortho_group.rvs(DIM, random_state=7)
+    first = store(tmp_path / "a", rows)
+    second = store(tmp_path / "b", {term: row @ rotation for term, row in rows.items()})
+    join(first, second, tmp_path / "out")  # both say the same, so that 5 dimensions hold all of it
+    found = Embeddings.open(tmp_path / "out")
+    assert found.dim == DIM
+    assert cosines(found, *rows) == pytest.approx(cosines(first, *rows), abs=1e-5)
+
+
+def test_a_term_of_one_store_lies_in_the_other_where_the_common_terms_let_expect(tmp_path):
+    rows = random_rows("en", 20, seed=8)
+    rotation = ortho_group.rvs(DIM, random_state=9)
+    first = store(tmp_path / "a", rows)
+    lacking = dict(list(rows.items())[:18])
+    second = store(
+        tmp_path / "b", {term: row @ rotation for term, row in lacking.items()} | {("fr", "x"): np.eye(DIM)[0]}
+    )
+    summary = join(first, second, tmp_path / "out")
+    found = Embeddings.open(tmp_path / "out")
+    assert summary.languages == {"en": 20, "fr": 1}
+    # The two that the second lacks lie to each other as in the first, which alone knows them.
+    last = list(rows)[18:]
+    assert cosines(found, *last) == pytest.approx(cosines(first, *last), abs=0.02)
+    # And to the others about so; without a guess the cosine would be 1 / √2 of it.
+    whole = cosines(first, *rows)[18, :18]
+    assert np.abs(cosines(found, *rows)[18, :18] - whole).max() < 0.2
+
+
+def test_stores_without_a_common_term_are_not_joined(tmp_path):
+    first, second = store(tmp_path / "a", random_rows("en", 3, 1)), store(tmp_path / "b", random_rows("fr", 3, 1))
+    with pytest.raises(BadInput, match=r"no term in common.*align"):
+        join(first, second, tmp_path / "out")
+    with pytest.raises(BadInput, match="dim is 11; give 1 to 10"):
+        join(first, second, tmp_path / "out", dim=11)
+
+
+def test_a_new_language_lies_at_its_translations_and_the_others_stay(tmp_path):
+    train(texts(), tmp_path / "store", dim=6)
+    old = Embeddings.open(tmp_path / "store")
+    finnish = dict(zip(WORDS, ["kissa", "koira", "vesi", "leipä", "auto", "talo"], strict=True))
+    units = list(texts(["en"]))
+    units += [{**unit, "language": "fi", "text": " ".join(finnish[w] for w in unit["text"].split())} for unit in units]
+    summary = extend(old, units, tmp_path / "more")
+    new = Embeddings.open(tmp_path / "more")
+    assert summary.languages == {"en": 6, "fr": 6, "fi": 6}
+    assert [new.term(n) for n in range(12)] == [old.term(n) for n in range(12)]
+    assert np.asarray(new.vectors[:12]) == pytest.approx(np.asarray(old.vectors), abs=1e-6)
+    for english, word in finnish.items():
+        assert new.nearest(word, "fi", "en", 1)[0][1] == english
+        assert new.nearest(word, "fi", "fr", 1)[0][1] == WORDS[english]  # no text had both
+    assert new.idf.languages["fi"].n_documents == 15
+    assert new.idf.languages["en"].n_documents == 15
+
+
+@pytest.mark.parametrize("languages", [("en", "fr"), ("de", "fi")], ids=["no new one", "no held one"])
+def test_texts_without_a_new_language_or_without_a_held_one_are_refused(tmp_path, languages):
+    train(texts(), tmp_path / "store", dim=4)
+    units = [{"group": "1", "language": language, "text": "x y"} for language in languages]
+    with pytest.raises(BadInput, match=r"the texts are in .*, the store in en, fr"):
+        extend(Embeddings.open(tmp_path / "store"), units, tmp_path / "more")
+
+
+def test_retrofitting_by_hand():
+    # Two words, each the other's only neighbour: q1 = (v1 + q2) / 2 and q2 = (v2 + q1) / 2, so q1 = (2 v1 + v2) / 3.
+    vectors = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
+    found = retrofit(vectors, links([(0, 1), (1, 0), (0, 0)], 3), n_iterations=40)
+    assert found[0] == pytest.approx(np.array([2, 1]) / np.sqrt(5), abs=1e-5)
+    assert found[1] == pytest.approx(np.array([1, 2]) / np.sqrt(5), abs=1e-5)
+    assert found[2].tolist() == pytest.approx([0.6, 0.8])  # it has no neighbour
+
+
+def test_a_word_of_many_translations_is_drawn_to_their_mean():
+    vectors = np.array([[1, 0], [0, 1], [0, -1]], dtype=np.float32)
+    found = retrofit(vectors, links([(0, 1), (0, 2)], 3), n_iterations=1)
+    assert found[0].tolist() == [1, 0]  # half of itself, and the two others cancel out
+
+
+class FakeEncoder:
+    """Gives each word a direction of its own, and counts what it is asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def encode(self, words):
+        self.asked += words
+        return np.stack([np.random.default_rng(sum(map(ord, word))).standard_normal(32) for word in words]).astype("f4")
+
+    def __call__(self, name="fake 1"):
+        return Encoder(name, 32, self.encode)
+
+
+@pytest.fixture
+def fake():
+    return FakeEncoder()
+
+
+def test_a_word_is_encoded_once_by_one_encoder(tmp_path, fake):
+    with WordVectors(tmp_path / "deep" / "words", fake()) as words:
+        first = words.encode(["cat", "chat", "cat"])
+    with WordVectors(tmp_path / "deep" / "words", fake()) as words:
+        again = words.encode(["chat", "dog"])
+    assert fake.asked == ["cat", "chat", "dog"]
+    assert np.array_equal(first[0], first[2])
+    assert np.array_equal(first[1], again[0])
+    with WordVectors(tmp_path / "deep" / "words", fake("fake 2")) as words:
+        words.encode(["cat"])
+    assert fake.asked[-1] == "cat"
+
+
+def test_encoding_that_is_broken_off_goes_on_where_it_was(tmp_path, fake):
+    words = [f"word{n}" for n in range(300)]
+
+    def stop(done, total, description):
+        if done >= 128:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), WordVectors(tmp_path / "words", fake()) as kept:
+        kept.encode(words, stop)
+    assert len(fake.asked) == 128
+    with WordVectors(tmp_path / "words", fake()) as kept:
+        kept.encode(words)
+    assert sorted(fake.asked) == sorted(words)  # none of them twice
+
+
+def test_a_file_that_holds_something_else_is_no_cache(tmp_path, fake):
+    (tmp_path / "words").write_text("dear diary " * 100)
+    with pytest.raises(BadInput, match="delete it"):
+        WordVectors(tmp_path / "words", fake())
+
+
+PAIRS = [Pair(("en", word), ("fr", translation)) for word, translation in WORDS.items()]
+
+
+def test_translations_are_drawn_together_and_a_collection_says_what_is_wanted(tmp_path, fake):
+    documents = [
+        Document("1", "a cat and a unicorn", "en"),
+        Document("2", "The cat", "en", title="Bread"),
+        Document("3", "Katze", "de"),
+    ]
+    collection = count_collection(documents, ["en", "fr"])
+    with WordVectors(tmp_path / "words", fake()) as words:
+        build(PAIRS, words.encode, tmp_path / "store", collection=collection, encoder="fake 1")
+    found = Embeddings.open(tmp_path / "store")
+    # The words of the collection, the frequent first, and of the dictionary what translates them.
+    assert [term for _, term in found.vocabulary.terms("en")] == ["cat", "bread", "unicorn"]
+    assert sorted(term for _, term in found.vocabulary.terms("fr")) == ["chat", "pain"]
+    assert found.nearest("cat", "en", "fr", 1)[0][1] == "chat"
+    english = found.idf.languages["en"]
+    assert (english.n_documents, english.counts.tolist()) == (2, [2, 1, 1])
+
+
+def test_without_a_collection_all_words_of_the_dictionary_are_taken(tmp_path, fake):
+    with WordVectors(tmp_path / "words", fake()) as words:
+        summary = build(PAIRS, words.encode, tmp_path / "store", encoder="fake 1", precision="int8")
+    found = Embeddings.open(tmp_path / "store")
+    assert (summary.languages, found.precision) == ({"en": 6, "fr": 6}, "int8")
+    assert [found.nearest(word, "en", "fr", 1)[0][1] for word in WORDS] == list(WORDS.values())
+    assert found.idf.languages == {}
+
+
+def test_a_greek_word_is_encoded_as_it_is_written(tmp_path, fake):
+    with WordVectors(tmp_path / "words", fake()) as words:
+        build([Pair(("el", "λόγοσ"), ("en", "word"))], words.encode, tmp_path / "store", encoder="fake 1")
+    assert "λόγος" in fake.asked
+
+
+def test_a_collection_in_other_languages_than_the_dictionaries_is_refused(tmp_path, fake):
+    collection = count_collection([Document("1", "Katze", "de")], ["en", "fr"])
+    with pytest.raises(BadInput, match=r"no words in en, fr.*dictionaries of its languages"):
+        build(PAIRS, fake.encode, tmp_path / "store", collection=collection, encoder="fake 1")
+
+
+def test_nothing_is_built_of_no_pairs(tmp_path, fake):
+    with pytest.raises(BadInput, match="no pair of single words"):
+        build([], fake().encode, tmp_path / "store", encoder="fake 1")
