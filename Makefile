@@ -50,11 +50,12 @@ check: .venv/.dev ## Lint, types and unit tests, under two minutes
 	$(BIN)/mypy
 	$(BIN)/pytest -q -m "not engine and not corpus"
 
-test: .venv/.dev ## The whole suite, with real engines
+# Tests of one engine stay in one process, so that each engine is started once.
+test: .venv/.dev ## The whole suite, with real engines, in two processes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 site: .venv/.dev ## Build the documentation into build/site
 	$(BIN)/sphinx-build -W --keep-going -q docs build/site
@@ -65,7 +66,7 @@ format: .venv/.dev ## Rewrite the code in the one format
 
 lock: .venv/.dev ## Resolve the dependencies anew into the lock files
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --no-annotate pyproject.toml -o requirements.lock
+	  --no-annotate --extra gunicorn --extra otel pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 	  --no-annotate -c requirements.lock --group dev -o requirements-dev.lock
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \

@@ -84,6 +84,9 @@ class Settings(BaseModel):
     tau: float | None = Field(None, ge=0, description="price of leaving the document's weights; epsilon if not set")
     max_body_bytes: int = Field(5_000_000, ge=1_000, description="largest body that our own routes read")
     max_documents: int = Field(1_000, ge=1, le=10_000, description="documents of one rerank request")
+    bag_cache_size: int = Field(
+        10_000, ge=0, le=10_000_000, description="texts whose words are kept for when they come again (5 KB each)"
+    )
     proxy_window_size: int = Field(100, ge=1, le=1000, description="hits that the proxy re-ranks")
     proxy_text_fields: tuple[str, ...] = Field(
         (), description="_source fields to read where the index is not ours; every string where it is not set"
@@ -99,9 +102,6 @@ class Settings(BaseModel):
     )
     proxy_breaker_failures: int = Field(5, ge=1, description="re-rankings that fail in a row before it rests")
     proxy_breaker_rest_s: float = Field(30.0, gt=0, le=86_400, description="how long it then rests")
-    proxy_cache_size: int = Field(
-        10_000, ge=0, le=10_000_000, description="documents of other indices whose words are kept (5 KB each at most)"
-    )
     proxy_timeout_s: float = Field(
         300.0, gt=0, le=86_400, description="how long the engine may take to answer what the proxy passes on"
     )

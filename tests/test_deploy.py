@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +196,60 @@ def test_the_variable_of_several_processes_is_the_one_that_is_read() -> None:
     from reranker.service.operations import metrics
 
     assert MULTIPROCESS_VARIABLE == metrics.MULTIPROCESS_VARIABLE == "PROMETHEUS_MULTIPROC_DIR"
+
+
+def needs(tool: str, *arguments: str) -> pytest.MarkDecorator:
+    """Skips where a tool, or a part of it, is not installed."""
+    is_there = (
+        shutil.which(tool) and not subprocess.run([tool, *arguments], capture_output=True, check=False).returncode
+    )
+    return pytest.mark.skipif(not is_there, reason=f"{tool} {' '.join(arguments)} does not run here")
+
+
+def accepted(*command: str | Path, **environment: str) -> str:
+    """What a tool says of a file that it takes without a complaint."""
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return done.stdout
+
+
+@needs("promtool", "--version")
+def test_prometheus_takes_its_configuration_and_rules() -> None:
+    assert "5 rules found" in accepted("promtool", "check", "config", DEPLOY / "prometheus" / "prometheus.yml")
+
+
+@needs("promtool", "--version")
+def test_alerts_are_given_for_the_numbers_that_they_are_meant_for() -> None:
+    assert "SUCCESS" in accepted("promtool", "test", "rules", ROOT / "tests" / "alerts_test.yml")
+
+
+def test_each_alert_is_tried() -> None:
+    rules = read(DEPLOY / "prometheus" / "alerts.yml")["groups"][0]["rules"]
+    tried = [
+        one["alertname"]
+        for test in read(ROOT / "tests" / "alerts_test.yml")["tests"]
+        for one in test["alert_rule_test"]
+    ]
+    assert {rule["alert"] for rule in rules} == set(tried)
+
+
+@needs("haproxy", "-v")
+def test_haproxy_takes_its_configuration() -> None:
+    addresses = {"BALANCER": ":8080", "SINKRANK_ONE": "127.0.0.1:8081", "SINKRANK_TWO": "127.0.0.1:8082"}
+    accepted("haproxy", "-c", "-q", "-f", DEPLOY / "haproxy" / "haproxy.cfg", CHECK_INTERVAL="2s", **addresses)
+
+
+@needs("systemd-analyze", "--version")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / "sinkrank.service"
+    unit.write_text(regex.sub(r"(?m)^ExecStart=\S+", f"ExecStart={sys.executable}", UNIT), encoding="utf-8")
+    accepted("systemd-analyze", "verify", "--man=no", unit)
+
+
+@needs("docker", "compose", "version")
+def test_compose_takes_its_file() -> None:
+    shown = accepted(
+        "docker", "compose", "-f", ROOT / "docker-compose.yml", "--profile", "monitoring", "config",
+        OPENSEARCH_INITIAL_ADMIN_PASSWORD="Secret-1", GRAFANA_PASSWORD="Secret-2",
+    )  # fmt: skip
+    assert set(yaml.safe_load(shown)["services"]) == set(COMPOSE)

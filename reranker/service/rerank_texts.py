@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reranker.bags import BagOfWords
 from reranker.errors import BadInput, EmptyQuery, UnknownWords
-from reranker.reranking import Reranker, Reranking
+from reranker.languages import language_code
+from reranker.reranking import Reranking
 from reranker.scores import LOWEST_SCORE, SCORE_DECIMALS
+from reranker.service.bag_cache import Bag
 from reranker.service.requests import RerankOptions
 from reranker.service.service import Service
 from reranker.service.stored_bags import read_stored_bag
@@ -93,32 +94,30 @@ def _rerank(
 ) -> Reranking:
     method = options.method or service.settings.method
     race = service.settings.race if options.race is None else options.race
-    if options.index is None:
-        return service.reranker.rerank(
-            options.query,
-            texts,
-            language=options.language,
-            document_languages=options.document_languages,
-            method=method,
-            parameters=parameters,
-            top_n=top_n,
-            race=race,
-        )
-    reranker = service.searcher.reranker(options.index)
+    reranker = service.reranker if options.index is None else service.searcher.reranker(options.index)
     query = reranker.query(options.query, options.language)
-    candidates = _candidates(reranker, texts, options.document_languages)
+    candidates = _candidates(service, texts, options)
     return reranker.rerank_bags(query, candidates, method, parameters, top_n=top_n, race=race)
 
 
-def _candidates(
-    reranker: Reranker, texts: Sequence[str], languages: Sequence[str] | str | None
-) -> list[tuple[BagOfWords, str]]:
-    """Stored bags as they are, and what is none read as a text."""
-    codes = [languages] * len(texts) if languages is None or isinstance(languages, str) else languages
+def _candidates(service: Service, texts: Sequence[str], options: RerankOptions) -> list[Bag]:
+    """Each text's bag; where an index of ours is named a text may be a stored bag."""
+    codes = _codes(options.document_languages, len(texts))
+    has_stored = options.index is not None
     return [
-        read_stored_bag(text, reranker.embeddings) or reranker.read_documents([text], code)[0]
+        (read_stored_bag(text, service.embeddings) if has_stored else None) or service.texts.read(text, code)
         for text, code in zip(texts, codes, strict=True)
     ]
+
+
+def _codes(languages: Sequence[str] | str | None, n_texts: int) -> Sequence[str | None]:
+    """
+    Raises:
+        UnknownLanguage: one is no code.
+    """
+    if languages is None or isinstance(languages, str):
+        return [None if languages is None else language_code(languages)] * n_texts
+    return [language_code(language) for language in languages]
 
 
 def _low_score(n_after: int) -> float:

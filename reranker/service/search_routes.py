@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import Blueprint, Response
 
 from reranker import answers
@@ -20,7 +22,7 @@ def search() -> Response:
     """Searches an index; see `requests.SearchBody` for the body, docs/http.md for the answer."""
     service = current_service()
     wanted = _search_request(service, parse(SearchBody, read_object()))
-    note(index=wanted.index, first_stage=wanted.first_stage)
+    note(**_facts(wanted))
     found = service.searcher.search(wanted)
     service.metrics.stage_seconds.labels("first_stage").observe(found.took_ms["first_stage"] / 1000)
     return json_response(answers.search_answer(wanted.index, found))
@@ -41,6 +43,18 @@ def explain() -> Response:
         service.parameters(body.epsilon, body.n_iterations, body.tau),
     )
     return json_response(answers.explanation(index, body.doc_id, explained))
+
+
+def _facts(wanted: SearchRequest) -> dict[str, Any]:
+    """What the log says of a search, in the words of the page's address; `target` where it is one language."""
+    languages, parameters = wanted.filters.languages, wanted.parameters
+    facts: dict[str, Any] = {"index": wanted.index, "first_stage": wanted.first_stage, "depth": wanted.depth}
+    facts["epsilon"] = parameters.epsilon
+    if parameters.tau is not None:
+        facts["tau"] = parameters.tau
+    if len(languages) == 1:
+        facts["target"] = languages[0]
+    return facts
 
 
 def _search_request(service: Service, body: SearchBody) -> SearchRequest:

@@ -12,9 +12,11 @@ from reranker.errors import BadInput, StoreUnavailable
 from reranker.request_context import note
 from reranker.reranking import Observer, Query, Reranker, Reranking
 from reranker.search import Searcher
+from reranker.service.bag_cache import BagCache
 from reranker.service.operations.metrics import Metrics
 from reranker.service.operations.shared_flag import SharedFlag
 from reranker.service.operations.tracing import trace_reranking
+from reranker.service.text_bags import TextBags
 from reranker.settings import Settings
 from reranker.stores.protocol import Store
 from reranker.transport import Parameters, check_method, warm_up
@@ -35,6 +37,7 @@ class Service:
     Attributes:
         store: None where the service only re-ranks texts that come with the request.
         reranker: with the idf of the embeddings' training texts.
+        texts: what reads the texts of requests and hits.
         metrics: what all of it counts into.
         warm: set once the kernels are compiled.
         draining: set once the process was told to stop: balancers are to send no more.
@@ -44,6 +47,7 @@ class Service:
     store: Store | None
     embeddings: Embeddings
     reranker: Reranker
+    texts: TextBags
     metrics: Metrics
     _searcher: Searcher | None = None
     warm: threading.Event = field(default_factory=threading.Event)
@@ -63,7 +67,8 @@ class Service:
         observer = _observer(metrics)
         searcher = None if store is None else Searcher(store, embeddings, n_threads, observer=observer)
         reranker = Reranker(embeddings, n_threads=n_threads, observer=observer)
-        return cls(settings, store, embeddings, reranker, metrics, searcher)
+        texts = TextBags(embeddings, BagCache(settings.bag_cache_size))
+        return cls(settings, store, embeddings, reranker, texts, metrics, searcher)
 
     @property
     def searcher(self) -> Searcher:

@@ -26,6 +26,9 @@ _MAX_FOUND = 1_000
 # On some nodes is enough: the others hand their searches on.
 _DEPLOYED = ("DEPLOYED", "PARTIALLY_DEPLOYED")
 _DEPLOY_LIMIT_S = 60.0
+# A connector's models are looked for in an index, which shows a model that was just deleted until its next refresh,
+# a second later as a rule.
+_DELETE_LIMIT_S = 20.0
 _POLL_S = 0.2
 
 
@@ -107,7 +110,24 @@ class MlCommons:
         self._send("POST", f"{_ROOT}/_predict/text_similarity/{model_id}", body)
 
     def delete_connector(self, connector_id: str) -> None:
-        self._send("DELETE", f"{_CONNECTORS}/{connector_id}")
+        """Deletes it, once the cluster sees that its models are gone.
+
+        Raises:
+            BadInput: a model uses it, still after 20 seconds.
+        """
+        deadline = self._clock() + _DELETE_LIMIT_S
+        while True:
+            try:
+                self._send("DELETE", f"{_CONNECTORS}/{connector_id}")
+            except exceptions.ConflictError as error:
+                if self._clock() > deadline:
+                    raise BadInput(
+                        f"the connector {connector_id} cannot be deleted ({failure_reason(error)}); delete what uses "
+                        f"it, then run this again"
+                    ) from error
+                self._sleep(_POLL_S)
+            else:
+                return
 
     def delete_group(self, group_id: str) -> None:
         self._send("DELETE", f"{_GROUPS}/{group_id}")

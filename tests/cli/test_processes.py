@@ -49,7 +49,18 @@ def children(pid: int) -> list[int]:
     return [int(one) for one in found.stdout.split()]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are made by fork")
+def memory_of(pid: int, path: str | None = None) -> tuple[int, int]:
+    """Resident and proportional size in kB: of what a process has mapped of a path, or of all of it."""
+    text = Path(f"/proc/{pid}/smaps").read_text()
+    mappings = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", text, flags=re.M)
+    chosen = "".join(one for one in mappings if path is None or path in one.partition("\n")[0])
+    resident, proportional = (
+        sum(int(size) for size in re.findall(rf"^{name}: +(\d+) kB$", chosen, re.M)) for name in ("Rss", "Pss")
+    )
+    return resident, proportional
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux says how memory is shared")
 def test_the_numbers_of_all_processes_add_up_and_a_signal_ends_them(home: Path) -> None:
     pytest.importorskip("gunicorn", reason="the extra gunicorn is not installed")
     n_requests = 40
@@ -60,14 +71,17 @@ def test_the_numbers_of_all_processes_add_up_and_a_signal_ends_them(home: Path) 
         with urllib3.PoolManager(headers={"Connection": "close"}) as http:
             answers = [http.request("POST", f"{address}/v1/rerank", json=BODY, timeout=60) for _ in range(n_requests)]
         counted = metric(address, 'sinkrank_http_requests_total{method="POST",route="/v1/rerank",status="200"}')
-        maps = [Path(f"/proc/{pid}/maps").read_text() for pid in workers if Path(f"/proc/{pid}/maps").exists()]
+        embeddings = [memory_of(pid, "/embeddings/") for pid in workers]
+        whole = [memory_of(pid) for pid in workers]
         process.send_signal(signal.SIGTERM)
         _, stderr = process.communicate(timeout=PATIENCE_S)
 
     assert [[result["index"] for result in answer.json()["results"]] for answer in answers] == [[1, 0]] * n_requests
     assert counted == n_requests
-    # Each process maps the embeddings' file: its pages are in memory once.
-    assert all("/embeddings/" in one for one in maps)
+    # Of a page that n processes have each has 1/n in its proportional size; here they are three, with the first one.
+    assert all(0 < proportional <= resident / 2 for resident, proportional in embeddings), embeddings
+    # Compiled kernels and imported modules are shared too.
+    assert all(proportional < resident / 2 for resident, proportional in whole), whole
     assert process.returncode == 0
     assert stderr.endswith("stopped\n")
     assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import regex
 import urllib3
 from flask import Flask
 
 from reranker.embeddings import Embeddings
 from reranker.service.app import create_app, warm_up
+from reranker.service.operations import watching
 from reranker.service.operations.logs import set_up_logs
 from reranker.settings import Settings
 from reranker.stores import open_store
@@ -98,12 +100,28 @@ def test_a_slow_search_is_logged_with_a_link_to_the_page(logged: Logged, monkeyp
     app, lines = logged(slow_query_ms=1, log_level="warning")
     clock = iter(range(0, 10_000, 2))  # two seconds pass at each look
     monkeypatch.setattr("reranker.service.operations.watching.time.perf_counter", lambda: float(next(clock)))
-    app.test_client().post("/v1/search", json={"query": "cat", "language": "en", "method": "emd"})
+    body = {"query": "cat", "language": "en", "method": "relaxed", "languages": ["fr"], "depth": 50, "tau": 0.3}
+    app.test_client().post("/v1/search", json=body)
     app.test_client().get("/-/live")
     (line,) = of(lines(), "sinkrank.slow")
     assert line["took_ms"] >= 2000
-    assert line["explain"] == "/-/ui?language=en&index=pages&method=emd&first_stage=knn"
+    assert line["explain"] == (
+        "/-/ui?language=en&target=fr&index=pages&method=relaxed&first_stage=knn&depth=50&epsilon=0.1&tau=0.3"
+    )
     assert "cat" not in json.dumps(line)
+
+
+def test_the_link_has_the_keys_that_the_page_reads() -> None:
+    script = (Path(watching.__file__).parents[1] / "static" / "state.js").read_text(encoding="utf-8")
+    (choices,) = regex.findall(r"^const CHOICES = (\[.*\]);$", script, regex.M)
+    assert set(watching._PAGE_KEYS) == {"query", "epsilon", "tau", *json.loads(choices)}
+
+
+def test_a_search_of_several_languages_has_no_target(logged: Logged) -> None:
+    app, lines = logged()
+    app.test_client().post("/v1/search", json={"query": "cat", "languages": ["fr", "en"]})
+    (line,) = of(lines(), "sinkrank.access")
+    assert {"target", "tau"} & line.keys() == set()
 
 
 def test_a_quick_search_is_not_logged_as_slow(logged: Logged) -> None:

@@ -17,6 +17,7 @@ from reranker.embeddings import Embeddings
 from reranker.service.app import create_app, warm_up
 from reranker.service.operations.metrics import Metrics
 from reranker.service.proxy import PROXY_EXTENSION
+from reranker.service.service import EXTENSION
 from reranker.settings import Settings
 from tests.service.conftest import serving
 from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
@@ -52,6 +53,7 @@ def test_a_search_says_what_it_ranked(client: FlaskClient) -> None:
     assert number(client, "rerankings_total", method="sinkhorn") == 1
     assert number(client, "candidates_sum") == answer["n_candidates"]
     assert number(client, "ranked_candidates_total") == answer["n_candidates"]
+    assert number(client, "solved_candidates_total") == answer["n_candidates"]  # all have a place: no bound saves one
     assert number(client, "converged_candidates_total") == answer["n_converged"]
     assert number(client, "query_words_sum") == 2
     assert number(client, "query_unknown_words_total") == 1
@@ -71,6 +73,18 @@ def test_all_candidates_are_counted_where_the_best_few_are_asked_for(client: Fla
     assert number(client, "candidates_sum") == 4
     assert number(client, "wordless_candidates_total") == 2
     assert number(client, "ranked_candidates_total") == 1
+
+
+@pytest.mark.parametrize("path", ["/v1/rerank", "/v2/rerank", "/rerank"])
+def test_texts_that_come_again_are_not_read_again(client: FlaskClient, path: str) -> None:
+    key = "texts" if path == "/rerank" else "documents"
+    answers = [
+        client.post(path, json={"query": query, key: ["dog", "cat", "dog"]}).get_json() for query in ("cat", "dog")
+    ]
+    assert number(client, "bag_cache_misses_total") == 2
+    assert number(client, "bag_cache_hits_total") == 4
+    results = [answer if path == "/rerank" else answer["results"] for answer in answers]
+    assert [[result["index"] for result in ranked] for ranked in results] == [[1, 0, 2], [0, 2, 1]]
 
 
 def test_requests_in_progress_fall_back_to_the_one_that_asks(client: FlaskClient) -> None:
@@ -122,10 +136,10 @@ def test_searches_through_the_proxy_are_counted_by_how_they_went(proxied: Flask,
     assert number(client, "proxy_passed_requests_total") == 1
     assert number(client, "stage_duration_seconds_count", stage="engine") == 2
     assert number(client, "http_requests_total", route="engine", method="POST", status="200") == 3
-    cache = proxied.extensions[PROXY_EXTENSION].cache
+    cache = proxied.extensions[EXTENSION].texts.cache
     assert cache.n_hits >= 2  # the second search found the texts of both hits
-    assert number(client, "proxy_cache_misses_total") == cache.n_misses
-    assert number(client, "proxy_cache_hits_total") == cache.n_hits
+    assert number(client, "bag_cache_misses_total") == cache.n_misses
+    assert number(client, "bag_cache_hits_total") == cache.n_hits
 
 
 def test_a_failure_is_counted_and_opens_the_circuit(proxied: Flask, fake: FakeEngine) -> None:

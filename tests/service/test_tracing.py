@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from reranker.embeddings import Embeddings
 from reranker.service.app import create_app, warm_up
 from reranker.service.operations.tracing import start_tracing, stop_tracing
 from reranker.settings import Settings
+from reranker.stores import open_store
 from tests.service.conftest import serving
 from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
 
@@ -70,6 +72,23 @@ def test_the_engines_call_is_a_child_of_the_request_which_is_a_child_of_the_call
     assert call.attributes["http.response.status_code"] == 200
     assert fake.received[0].header("traceparent") == f"00-{TRACE_ID}-{call.context.span_id:016x}-01"
     assert "cat" not in str([dict(span.attributes) for span in by_name.values()])
+
+
+def test_so_is_each_call_of_our_own_search(
+    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path, spans: InMemorySpanExporter
+) -> None:
+    fake.answer = lambda received: ok(b"{}")
+    with closing(open_store(fake.url)) as store:
+        app = create_app(Settings(home=tmp_path, store=fake.url, threads=1), store, embeddings)
+        app.test_client().post("/v1/search", json={"query": "cat", "index": "pages"})
+
+    *calls, request = spans.get_finished_spans()
+    assert request.name == "POST /v1/search"
+    assert calls
+    assert {call.parent.span_id for call in calls} == {request.context.span_id}
+    assert [one.header("traceparent").split("-")[1:3] for one in fake.received] == [
+        [f"{call.context.trace_id:032x}", f"{call.context.span_id:016x}"] for call in calls
+    ]
 
 
 def test_a_request_that_fails_is_an_error_in_its_span(app: Flask, spans: InMemorySpanExporter) -> None:

@@ -11,9 +11,11 @@ from typing import Any
 
 import opensearchpy
 import pytest
+import urllib3
 
 from reranker.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.stores.addresses import EngineAddress, read_address
+from reranker.stores.engine_ml import MlCommons
 from reranker.stores.engine_pipeline import EnginePipelines
 from reranker.stores.pipeline_definition import PipelineRequest, rerank_endpoint, trusted_pattern
 from tests.stores.fake_engine import FakeEngine
@@ -346,6 +348,32 @@ def test_elasticsearch_has_no_search_pipelines(elasticsearch_8_url: str) -> None
     assert isinstance(address, EngineAddress)
     with closing(EnginePipelines(address)) as pipelines, pytest.raises(BadInput, match="use the proxy"):
         pipelines.install(PipelineRequest(index="pets", service_url="http://127.0.0.1:9"))
+
+
+IN_USE = {"error": {"type": "status_exception", "reason": "1 models are still using this connector"}, "status": 409}
+
+
+@pytest.mark.parametrize(("n_refusals", "is_deleted"), [(0, True), (3, True), (10_000, False)])
+def test_a_connector_whose_model_the_cluster_still_sees_is_waited_for(n_refusals: int, is_deleted: bool) -> None:
+    clock, asked = [0.0], []
+
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        asked.append((method, path))
+        return (409, IN_USE) if len(asked) <= n_refusals else (200, {"result": "deleted"})
+
+    def sleep(seconds: float) -> None:
+        clock[0] += 25 * seconds  # each try takes its time
+
+    with serve_fake(answer) as fake, closing(opensearchpy.OpenSearch(fake.address)) as client:
+        ml = MlCommons(client, urllib3.Timeout(5), clock=lambda: clock[0], sleep=sleep)
+        if is_deleted:
+            ml.delete_connector("c1")
+            assert len(asked) == n_refusals + 1
+        else:
+            with pytest.raises(BadInput, match=r"c1 cannot be deleted \(.*1 models are still using .*delete what uses"):
+                ml.delete_connector("c1")
+            assert 20 < clock[0] <= 25
+    assert set(asked) == {("DELETE", "/_plugins/_ml/connectors/c1")}
 
 
 def _as_dict(request: PipelineRequest) -> dict[str, Any]:

@@ -63,6 +63,25 @@ class OrderParts(_Answer):
     hubness: float
 
 
+class ExplainedDocument(_Answer):
+    """The document that was explained."""
+
+    title: str
+    url: str
+    language: str
+    text: str
+
+
+class DocumentWord(_Answer):
+    """A word of the document: the mass that came to it, its part of the distance, and its places (start, end)."""
+
+    word: str
+    mass: float
+    distance: float
+    in_title: list[list[int]]
+    in_text: list[list[int]]
+
+
 class ExplainAnswer(BaseModel):
     """A distance taken apart; the parts of all words sum to it, and those of all document words. More keys may come."""
 
@@ -80,6 +99,8 @@ class ExplainAnswer(BaseModel):
     hubness: float | None
     score: float = Field(gt=0, le=1)
     words: list[WordTransport]
+    document: ExplainedDocument | None
+    document_words: list[DocumentWord]
 
 
 class RerankResult(BaseModel):

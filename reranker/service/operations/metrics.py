@@ -62,8 +62,8 @@ class Metrics:
         self.unknown_words = counter("query_unknown_words", "Words of queries that have no embedding.")
         self.searches = counter("proxy_searches", "Searches through the proxy.", "outcome", "reason")
         self.passed = counter("proxy_passed_requests", "Requests that are no searches, passed to the engine.")
-        self.cache_hits = counter("proxy_cache_hits", "Bags of words that were found in the proxy's cache.")
-        self.cache_misses = counter("proxy_cache_misses", "Bags of words that were not found in it.")
+        self.cache_hits = counter("bag_cache_hits", "Bags of words of texts that were found in the cache.")
+        self.cache_misses = counter("bag_cache_misses", "Bags of words that were not found in it.")
         self.circuit_openings = counter("proxy_circuit_openings", "Times that re-ranking failed and was rested.")
         self.circuit_state = Gauge(
             "sinkrank_proxy_circuit_state",

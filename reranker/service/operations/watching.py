@@ -11,19 +11,22 @@ import regex
 from flask import Flask, Response, current_app, g, request
 
 from reranker.request_context import RequestContext, current_request, set_current_request
-from reranker.service.operations.proxy_figures import ProxyFigures
+from reranker.service.operations.figures import Figures
 from reranker.service.operations.tracing import end_request_span, start_request_span
 from reranker.service.proxy import PROXY_EXTENSION
 from reranker.service.service import Service, current_service
 
 REQUEST_ID_HEADER = "X-Opaque-Id"
 
-_FIGURES_EXTENSION = "sinkrank-proxy-figures"
+_FIGURES_EXTENSION = "sinkrank-figures"
 _METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 # W3C Trace Context, version 00; https://www.w3.org/TR/trace-context/#traceparent-header
 _TRACEPARENT = regex.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 # What a caller names a request stands in logs: one line, of bounded length.
 _REQUEST_ID = regex.compile(r"[\x21-\x7e]{1,128}")
+
+# What the page reads of its address (static/state.js).
+_PAGE_KEYS = ("query", "language", "target", "index", "method", "first_stage", "depth", "epsilon", "tau")
 
 _access = logging.getLogger("sinkrank.access")
 _slow = logging.getLogger("sinkrank.slow")
@@ -31,18 +34,17 @@ _slow = logging.getLogger("sinkrank.slow")
 
 def register(app: Flask, service: Service) -> None:
     """Installs it; after the proxy, whose counts it takes over."""
-    if PROXY_EXTENSION in app.extensions:
-        app.extensions[_FIGURES_EXTENSION] = ProxyFigures(app.extensions[PROXY_EXTENSION], service.metrics)
+    proxy = app.extensions.get(PROXY_EXTENSION)
+    app.extensions[_FIGURES_EXTENSION] = Figures(service.texts.cache, proxy, service.metrics)
     app.before_request(_begin)
     app.after_request(_answered)
     app.teardown_request(_end)
 
 
 def take_over_figures() -> None:
-    """Brings the metrics up to what the proxy has counted."""
-    figures: ProxyFigures | None = current_app.extensions.get(_FIGURES_EXTENSION)
-    if figures is not None:
-        figures.take_over()
+    """Brings the metrics up to what the cache and the proxy have counted."""
+    figures: Figures = current_app.extensions[_FIGURES_EXTENSION]
+    figures.take_over()
 
 
 def _begin() -> None:
@@ -113,6 +115,5 @@ def _log(service: Service, context: RequestContext, route: str, status: int, too
 
 def _explain_link(facts: dict[str, object]) -> str:
     """The page with the search's choices filled in; the query is among them only where it may be logged."""
-    names = ("query", "language", "index", "method", "first_stage")
-    chosen = {name: str(facts[name]) for name in names if facts.get(name) is not None}
+    chosen = {name: str(facts[name]) for name in _PAGE_KEYS if facts.get(name) is not None}
     return f"/-/ui?{urlencode(chosen)}"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from reranker.service.proxy.bag_cache import Bag, BagCache, DocumentKey
+from reranker.service.bag_cache import Bag, BagCache
+from reranker.service.proxy.document_key import DocumentKey
 from reranker.service.proxy.engine_call import EngineCalls
 from reranker.service.proxy.hits import Hit, HitReader
 from reranker.service.proxy.search_request import ProxySearch

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from reranker.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.reranking import Reranker
 from reranker.search import INDEX_CACHE_SECONDS
+from reranker.service.bag_cache import Bag
 from reranker.service.proxy.answer import Ordering
-from reranker.service.proxy.bag_cache import Bag
 from reranker.service.proxy.hits import Hit
 from reranker.service.proxy.search_request import ProxySearch
 from reranker.service.service import Service

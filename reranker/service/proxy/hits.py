@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from reranker.bags import unpack
-from reranker.detection import guess_language
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
-from reranker.service.proxy.bag_cache import Bag, BagCache, text_key
+from reranker.service.bag_cache import Bag
 from reranker.service.proxy.source_filter import BAG_FIELD, LANGUAGE_FIELD, is_match
+from reranker.service.text_bags import TextBags
 
 # 500 words are read of a document; no language's words are so long that this cuts them off.
 _MAX_TEXT_CHARS = 20_000
@@ -28,13 +28,13 @@ class HitReader:
 
     Args:
         is_ours: whether a named index holds bags of words of these embeddings.
-        cache: of the bags of texts.
+        texts: what reads texts.
     """
 
-    def __init__(self, embeddings: Embeddings, is_ours: Callable[[str], bool], cache: BagCache) -> None:
+    def __init__(self, embeddings: Embeddings, is_ours: Callable[[str], bool], texts: TextBags) -> None:
         self._embeddings = embeddings
         self.is_ours = is_ours
-        self._cache = cache
+        self._texts = texts
 
     def packed_bag(self, hit: Hit) -> Bag | None:
         """The bag that Sinkrank put into its own index (`is_ours`); None where there is none.
@@ -64,13 +64,7 @@ class HitReader:
 
     def text_bag(self, text: str) -> Bag:
         """The same of a text."""
-        key = text_key(text)
-        bag = self._cache.get(key)
-        if bag is None:
-            language = guess_language(text, self._embeddings)
-            bag = (self._embeddings.bag(text, language), language)
-            self._cache.put(key, bag)
-        return bag
+        return self._texts.read(text)
 
 
 def source_text(source: Any, fields: Sequence[str]) -> str:

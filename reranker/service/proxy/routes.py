@@ -16,7 +16,6 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from reranker.errors import NotFound, WrongParameter
 from reranker.service.errors import use_shape
-from reranker.service.proxy.bag_cache import BagCache
 from reranker.service.proxy.breaker import CircuitBreaker
 from reranker.service.proxy.counters import Counters
 from reranker.service.proxy.guard import Guard
@@ -47,7 +46,6 @@ class Proxy:
     upstream: Upstream
     searches: Searches
     counters: Counters
-    cache: BagCache
 
     @classmethod
     def build(cls, service: Service) -> Proxy:
@@ -58,12 +56,12 @@ class Proxy:
         settings = service.settings
         upstream = Upstream(_addresses(settings), settings)
         ranker = HitRanker(service)
-        cache = BagCache(settings.proxy_cache_size)
-        bags = HitBags(HitReader(service.embeddings, ranker.is_ours, cache), cache, TermVectors(service.embeddings))
+        reader = HitReader(service.embeddings, ranker.is_ours, service.texts)
+        bags = HitBags(reader, service.texts.cache, TermVectors(service.embeddings))
         breaker = CircuitBreaker(settings.proxy_breaker_failures, settings.proxy_breaker_rest_s)
         guard = Guard(settings.proxy_max_reranks, breaker)
         counters = Counters()
-        return cls(upstream, Searches(service, upstream, WindowRanker(ranker, bags), guard, counters), counters, cache)
+        return cls(upstream, Searches(service, upstream, WindowRanker(ranker, bags), guard, counters), counters)
 
 
 def register(app: Flask, settings: Settings) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reranker.service.bag_cache import Bag
 from reranker.service.proxy.answer import SearchAnswer
-from reranker.service.proxy.bag_cache import Bag, caller_key
+from reranker.service.proxy.document_key import caller_key
 from reranker.service.proxy.engine_call import EngineCalls, Incoming
 from reranker.service.proxy.fallback import Fallback
 from reranker.service.proxy.guard import Turn

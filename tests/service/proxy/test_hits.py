@@ -5,8 +5,9 @@ import pytest
 
 from reranker.bags import BagOfWords, pack
 from reranker.embeddings import Embeddings
-from reranker.service.proxy.bag_cache import BagCache
+from reranker.service.bag_cache import BagCache
 from reranker.service.proxy.hits import HitReader, source_text
+from reranker.service.text_bags import TextBags
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ def test_a_source_without_end_is_cut() -> None:
 
 
 def reader_of(embeddings: Embeddings) -> HitReader:
-    return HitReader(embeddings, lambda index: True, BagCache(10))
+    return HitReader(embeddings, lambda index: True, TextBags(embeddings, BagCache(10)))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_term_ids_beyond_the_embeddings_are_not_believed(embeddings: Embeddings)
 
 def test_a_text_is_read_once(embeddings: Embeddings) -> None:
     cache = BagCache(10)
-    reader = HitReader(embeddings, lambda index: False, cache)
+    reader = HitReader(embeddings, lambda index: False, TextBags(embeddings, cache))
     first = reader.source_bag({"a": "chat eau"}, ())
     assert reader.source_bag({"b": ["chat eau"]}, ())[0] is first[0]
     assert (cache.n_hits, cache.n_misses) == (1, 1)

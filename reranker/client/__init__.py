@@ -1,0 +1,34 @@
+"""A typed client of the service, for programs that have no embeddings of their own; it imports neither NumPy nor Numba.
+
+from reranker.client import SinkrankClient
+"""
+
+from reranker.client.errors import (
+    ClientError,
+    ConflictProblem,
+    NotFoundProblem,
+    Problem,
+    RequestProblem,
+    ServiceFailure,
+    ServiceProblem,
+    ServiceUnavailable,
+    ServiceUnreachable,
+    UnexpectedAnswer,
+    UnknownWordsProblem,
+)
+from reranker.client.sinkrank_client import SinkrankClient
+
+__all__ = [
+    "ClientError",
+    "ConflictProblem",
+    "NotFoundProblem",
+    "Problem",
+    "RequestProblem",
+    "ServiceFailure",
+    "ServiceProblem",
+    "ServiceUnavailable",
+    "ServiceUnreachable",
+    "SinkrankClient",
+    "UnexpectedAnswer",
+    "UnknownWordsProblem",
+]

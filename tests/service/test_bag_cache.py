@@ -1,0 +1,37 @@
+from reranker.embeddings import Embeddings
+from reranker.service.bag_cache import MAX_AGE_S, BagCache, text_key
+from reranker.service.text_bags import TextBags
+
+
+def test_it_holds_no_more_than_it_may(embeddings: Embeddings) -> None:
+    cache = BagCache(2)
+    bag = (embeddings.bag("cat", "en"), "en")
+    for number in range(3):
+        cache.put(number, bag)
+    assert [cache.get(number) for number in range(3)] == [None, bag, bag]
+    BagCache(0).put(1, bag)
+    assert BagCache(0).get(1) is None
+
+
+def test_nothing_is_kept_for_long(embeddings: Embeddings) -> None:
+    now = [0.0]
+    cache = BagCache(2, lambda: now[0])
+    bag = (embeddings.bag("cat", "en"), "en")
+    cache.put(text_key("cat"), bag)
+    now[0] = MAX_AGE_S - 1
+    assert cache.get(text_key("cat")) == bag
+    now[0] = MAX_AGE_S + 1
+    assert cache.get(text_key("cat")) is None
+
+
+def test_a_text_is_another_in_another_language(embeddings: Embeddings) -> None:
+    texts = TextBags(embeddings, BagCache(10))
+    english, french, guessed = texts.read("chat", "en"), texts.read("chat", "fr"), texts.read("chat")
+    assert [language for _, language in (english, french, guessed)] == ["en", "fr", "fr"]  # it is French
+    assert texts.read("chat", "fr") is french
+    assert (texts.cache.n_hits, texts.cache.n_misses) == (1, 3)
+
+
+def test_no_text_is_taken_for_one_of_a_language() -> None:
+    assert len({text_key("chat", "fr"), text_key("frchat"), text_key("fr\0chat")}) == 3
+    assert text_key("\ud800") != text_key("?")
