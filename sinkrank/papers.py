@@ -25,6 +25,10 @@ def check_options(context: typer.Context, suite: str | None, quick: bool) -> Non
         return
     if suite not in SUITES:
         raise typer.BadParameter(f"{suite!r} is not a suite; give one of {', '.join(SUITES)}", param_hint="--suite")
+    if quick and is_given(context, "corpus"):
+        raise typer.BadParameter(
+            "the quick form has a collection of its own; leave one of the two out", param_hint="--corpus"
+        )
     for parameter in context.command.params:
         if parameter.name not in _TAKEN and is_given(context, parameter.name or ""):
             raise typer.BadParameter(
@@ -56,7 +60,8 @@ def run_papers(
         directions, systems: all where there are none.
     """
     from evaluation.suite import plots, report
-    from evaluation.suite.suite import ALL_NAMES, COLLECTIONS, Suite, run
+    from evaluation.suite.suite import COLLECTIONS, Suite, run
+    from evaluation.systems.catalogue import ALL_NAMES
     from evaluation.tasks import Direction
     from reranker.errors import NotFound
     from sinkrank import output

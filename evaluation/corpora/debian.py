@@ -83,7 +83,7 @@ class Archive:
         """
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".unpack-", dir=self.folder) as temporary:
-            result = self._try(("dpkg-deb", "-x", str(package), temporary), self.folder)
+            result = self.attempt(("dpkg-deb", "-x", str(package), temporary), self.folder)
             unpacked = Path(temporary) / inner
             missing = [name for name in needed if not (unpacked / name).exists()]
             if result.returncode != 0 or missing:
@@ -102,12 +102,12 @@ class Archive:
     def _download(self, name: str) -> Path:
         with tempfile.TemporaryDirectory(prefix=".download-", dir=self.folder) as temporary:
             command = ("apt-get", "download", name)
-            result = self._try(command, Path(temporary))
+            result = self.attempt(command, Path(temporary))
             if result.returncode != 0 and self.as_root:
                 # A fresh container has no package lists ("Unable to locate package"), and an old list names
                 # versions that the archive has dropped (404): the cure of both is a new list.
-                update = self._try(("apt-get", "update"), Path(temporary))
-                result = self._try(command, Path(temporary))
+                update = self.attempt(("apt-get", "update"), Path(temporary))
+                result = self.attempt(command, Path(temporary))
                 if result.returncode != 0 and update.returncode != 0:
                     result = update
             if result.returncode != 0:
@@ -120,7 +120,8 @@ class Archive:
                 raise CorpusUnavailable(f"apt-get said it downloaded {name} but left no file. {self.ways_out}")
             return downloaded.replace(self.folder / downloaded.name)
 
-    def _try(self, command: Sequence[str], where: Path) -> subprocess.CompletedProcess[str]:
+    def attempt(self, command: Sequence[str], where: Path) -> subprocess.CompletedProcess[str]:
+        """Run a command; raises CorpusUnavailable if there is none, or it cannot run."""
         try:
             return self.run(command, where)
         except FileNotFoundError as error:

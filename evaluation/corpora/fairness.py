@@ -1,0 +1,105 @@
+"""Takes out of a corpus's test pages those that make no fair question: near-duplicates, pages in the wrong language.
+
+The rules (`MAX_JACCARD`, `MIN_CONFIDENCE`) are stated in every report with the number of pages that each took out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from evaluation.corpora.pages import Corpus, Page
+from ingest.language import detect_language
+from reranker.tokens import tokenize
+
+SHINGLE_TOKENS = 3
+"""Stop words do not count: three content words span some six words of text."""
+
+MAX_JACCARD = 0.5
+"""Two pages that share more of their shingles than that are near-duplicates: nobody can say which is meant."""
+
+MIN_CONFIDENCE = 0.9
+"""A page that py3langid takes for English with that much confidence, and that should not be, is untranslated."""
+
+LANGUAGE_RULE = "detected as English"
+DUPLICATE_RULE = "near-duplicate of another page"
+
+
+def fair(corpus: Corpus) -> Corpus:
+    """The corpus without the test pages that break a rule; the training pages stay.
+
+    A page detected as English goes in its language. A near-duplicate, in any language, of a training page or of a test
+    page whose id comes before it in the alphabet goes in all languages, as its translations are near-duplicates too.
+    """
+    mistaken = {(page.page_id, page.language) for page in corpus.test_pages if _is_english(page)}
+    translated = [page for page in corpus.test_pages if (page.page_id, page.language) not in mistaken]
+    repeated: set[str] = set()
+    for language in corpus.languages:
+        repeated |= near_duplicates(
+            [page for page in corpus.train_pages if page.language == language],
+            [page for page in translated if page.language == language],
+        )
+    left_out = Counter(f"{LANGUAGE_RULE}/{language}" for _, language in mistaken)
+    left_out.update(f"{DUPLICATE_RULE}/{page.language}" for page in translated if page.page_id in repeated)
+    return replace(
+        corpus,
+        test_pages=tuple(page for page in translated if page.page_id not in repeated),
+        left_out={**corpus.left_out, **dict(sorted(left_out.items()))},
+    )
+
+
+def near_duplicates(train: Sequence[Page], test: Sequence[Page]) -> set[str]:
+    """Ids of the test pages that a training page, or a test page with an id before theirs, comes too near to.
+
+    All pages are of one language. The nearness of two pages is the Jaccard index of their sets of shingles.
+    """
+    ordered = sorted(test, key=lambda page: page.page_id)
+    pages = [*train, *ordered]
+    if not ordered:
+        return set()
+    jaccard = jaccard_indices(ordered, pages)
+    found = set()
+    for row, page in enumerate(ordered):
+        if (jaccard[row, : len(train) + row] > MAX_JACCARD).any():
+            found.add(page.page_id)
+    return found
+
+
+def jaccard_indices(rows: Sequence[Page], columns: Sequence[Page]) -> NDArray[np.float64]:
+    """(n_rows, n_columns): shared shingles of two pages, as a share of all that they have; 0 where they have none."""
+    vocabulary: dict[tuple[str, ...], int] = {}
+    column_sets = _sets(columns, vocabulary)
+    row_sets = _sets(rows, vocabulary)
+    shared = (row_sets @ _widened(column_sets, row_sets.shape[1]).T).toarray()
+    either = (
+        np.asarray(row_sets.sum(axis=1)).reshape(-1, 1) + np.asarray(column_sets.sum(axis=1)).reshape(1, -1) - shared
+    )
+    indices: NDArray[np.float64] = np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
+    return indices
+
+
+def _sets(pages: Iterable[Page], vocabulary: dict[tuple[str, ...], int]) -> sparse.csr_array:
+    """(n_pages, n_shingles) of ones; the vocabulary grows."""
+    places: list[int] = []
+    ends = [0]
+    for page in pages:
+        tokens = tokenize(page.text, page.language, None)
+        shingles = {tuple(tokens[n : n + SHINGLE_TOKENS]) for n in range(len(tokens) - SHINGLE_TOKENS + 1)}
+        places += [vocabulary.setdefault(shingle, len(vocabulary)) for shingle in shingles]
+        ends.append(len(places))
+    return sparse.csr_array((np.ones(len(places)), places, ends), shape=(len(ends) - 1, len(vocabulary)))
+
+
+def _widened(matrix: sparse.csr_array, n_columns: int) -> sparse.csr_array:
+    matrix = matrix.copy()
+    matrix.resize((matrix.shape[0], n_columns))
+    return matrix
+
+
+def _is_english(page: Page) -> bool:
+    return page.language != "en" and detect_language(page.text, MIN_CONFIDENCE) == "en"

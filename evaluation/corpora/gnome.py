@@ -1,0 +1,63 @@
+"""GNOME's help, some 230 topics in six languages with aligned paragraphs, as a parallel corpus to be tested on.
+
+No page of it is for training: what learned from another collection is asked about this one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evaluation.corpora.debian import Archive, RunCommand, run_command
+from evaluation.corpora.mallard import parse_topic
+from evaluation.corpora.pages import Corpus, Page, select_pages, split
+from ingest.progress import Progress, no_progress
+
+PACKAGE = "gnome-user-docs"
+LANGUAGES = ("en", "fr", "de", "fi", "el", "sv")
+SOURCE, LICENCE = f"Debian package {PACKAGE}", "CC-BY-SA-3.0, the GNOME documentation project"
+
+_HELP = Path("usr/share/help")
+
+
+def load_gnome(
+    home: Path, progress: Progress = no_progress, *, run: RunCommand = run_command, is_root: bool | None = None
+) -> Corpus:
+    """Fetch (once), read and clean the corpus; everything lies under `home/corpora/gnome`. All pages are test pages.
+
+    A page's module holds the guides that list it, parted by blanks: what pages of one guide are about is related.
+    Raises CorpusUnavailable if the package cannot be had.
+    """
+    folder = home / "corpora" / "gnome"
+    archive = Archive.at(folder, _ways_out(folder), run, is_root)
+    root = archive.folder / "help"
+    if not root.is_dir():
+        progress(0, 1, f"downloading {PACKAGE}")
+        archive.unpack(archive.package(PACKAGE), _HELP, [_folder_name(language) for language in LANGUAGES], root)
+    pages: list[Page] = []
+    for done, language in enumerate(LANGUAGES):
+        progress(done, len(LANGUAGES), "reading GNOME's help")
+        pages += _read(root / _folder_name(language) / "gnome-help", language)
+    progress(len(LANGUAGES), len(LANGUAGES), "reading GNOME's help")
+    kept, left_out = select_pages(pages)
+    train, test = split(kept, 0)
+    return Corpus("gnome", LANGUAGES, train, test, left_out)
+
+
+def _folder_name(language: str) -> str:
+    return "C" if language == "en" else language
+
+
+def _read(folder: Path, language: str) -> list[Page]:
+    pages = []
+    for path in sorted(folder.glob("*.page")):
+        topic = parse_topic(path.read_bytes())
+        if topic is not None:
+            pages.append(Page(path.stem, language, topic.title, topic.paragraphs, module=" ".join(topic.guides)))
+    return pages
+
+
+def _ways_out(folder: Path) -> str:
+    return (
+        "GNOME's help comes from a Debian package: run this on Debian or Ubuntu or in such a container (for instance "
+        f"debian:bookworm), or put the file {PACKAGE}_*.deb into {folder} (dpkg-deb, of the package dpkg, unpacks it)."
+    )

@@ -1,0 +1,119 @@
+"""Linux's manual pages with Debian's translations, as a parallel corpus with aligned paragraphs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from evaluation.corpora.alignment import aligned
+from evaluation.corpora.debian import Archive, RunCommand, run_command
+from evaluation.corpora.pages import SPLIT_SEED, Corpus, Page, Paragraph, select_pages, split, write_jsonl
+from evaluation.corpora.roff import parse_manual
+from ingest.progress import Progress, no_progress
+
+PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "en": ("manpages", "manpages-dev"),
+        "fr": ("manpages-fr", "manpages-fr-dev"),
+        "de": ("manpages-de", "manpages-de-dev"),
+        "es": ("manpages-es", "manpages-es-dev"),
+        "pl": ("manpages-pl", "manpages-pl-dev"),
+    }
+)
+"""Language to Debian packages. Of the Finnish, Greek and Swedish ones nearly all translate pages of single programs,
+whose English pages lie in some fifty packages; they have some hundred pages each, and are left out."""
+
+LANGUAGES = tuple(PACKAGES)
+SOURCE = "Debian packages manpages, manpages-dev and their translations in fr, de, es and pl"
+LICENCE = "each page its own (Linux man-pages copyleft, GPL, BSD, MIT); the translations GPL-3.0-or-later"
+
+N_TRAIN = 400
+"""Page ids for training, of some 1,000."""
+
+_PARSER_VERSION = 1
+_MANUALS = Path("usr/share/man")
+
+
+def load_manpages(
+    home: Path,
+    progress: Progress = no_progress,
+    *,
+    n_train: int = N_TRAIN,
+    seed: int = SPLIT_SEED,
+    run: RunCommand = run_command,
+    is_root: bool | None = None,
+) -> Corpus:
+    """Fetch (once), read, clean and split the corpus; everything lies under `home/corpora/manpages`.
+
+    A page is one file; links to other pages are none. Pages without any translation are left out.
+    Raises CorpusUnavailable if a package cannot be had.
+    """
+    folder = home / "corpora" / "manpages"
+    archive = Archive.at(folder, _ways_out(folder), run, is_root)
+    english = {page.page_id: page for page in _pages(archive, "en", progress)}
+    pages = list(english.values())
+    for language in LANGUAGES[1:]:
+        pages += [
+            aligned(page, english[page.page_id])
+            for page in _pages(archive, language, progress)
+            if page.page_id in english
+        ]
+    kept, left_out = select_pages(pages)
+    translated = {page.page_id for page in kept if page.language != "en"}
+    alone = sum(page.page_id not in translated for page in kept)
+    train, test = split([page for page in kept if page.page_id in translated], n_train, seed)
+    return Corpus("manpages", LANGUAGES, train, test, {**left_out, "without a translation/en": alone})
+
+
+def _pages(archive: Archive, language: str, progress: Progress) -> list[Page]:
+    """The pages of a language, parsed once: `pages-<language>.jsonl` keeps them, made anew for another parser or
+    other packages."""
+    cache = archive.folder / f"pages-{language}.jsonl"
+    roots = []
+    for done, name in enumerate(PACKAGES[language]):
+        progress(done, len(PACKAGES[language]), f"reading the manual in {language}")
+        root = archive.folder / "pages" / name
+        if not root.is_dir():
+            archive.unpack(archive.package(name), _MANUALS, (), root)
+        roots.append(root if language == "en" else root / language)
+    signature = {"parser": _PARSER_VERSION, "roots": [[root.name, root.stat().st_mtime_ns] for root in roots]}
+    if not _is_fresh(cache, signature):
+        write_jsonl(cache, _rows(signature, roots))
+    with cache.open(encoding="utf-8") as file:
+        next(file)
+        rows = [json.loads(line) for line in file]
+    progress(len(roots), len(roots), f"reading the manual in {language}")
+    return [
+        Page(page_id, language, title, tuple(Paragraph(*row) for row in paragraphs), module=page_id[:4])
+        for page_id, title, paragraphs in rows
+    ]
+
+
+def _is_fresh(cache: Path, signature: object) -> bool:
+    try:
+        with cache.open(encoding="utf-8") as file:
+            return bool(json.loads(file.readline()) == signature)
+    except (OSError, ValueError):
+        return False
+
+
+def _rows(signature: object, roots: Iterable[Path]) -> Iterator[object]:
+    yield signature
+    for root in roots:
+        for path in sorted(root.glob("man?/*.gz")):
+            if path.is_symlink():
+                continue
+            parsed = parse_manual(gzip.decompress(path.read_bytes()).decode("utf-8", errors="replace"))
+            if parsed is not None:
+                yield [f"{path.parent.name}/{path.stem}", *parsed]
+
+
+def _ways_out(folder: Path) -> str:
+    packages = ", ".join(f"{name}_*.deb" for names in PACKAGES.values() for name in names)
+    return (
+        "The manual pages come from Debian packages: run this on Debian or Ubuntu or in such a container (for instance "
+        f"debian:bookworm), or put the files {packages} into {folder} (dpkg-deb, from the package dpkg, unpacks them)."
+    )

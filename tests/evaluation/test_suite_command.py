@@ -1,0 +1,220 @@
+"""`sinkrank evaluate --suite papers`: what it prints and writes, what it refuses, and its quick form on real pages."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from xml.etree import ElementTree
+
+import ir_measures
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from evaluation.corpora import Corpus, CorpusUnavailable, load_libreoffice, load_parallel_texts
+from evaluation.suite import collections, suite
+from evaluation.suite.asking import Refusal
+from evaluation.suite.collections import Collection, part_of
+from evaluation.suite.plots import pair_of
+from evaluation.suite.questions import classification, translations
+from evaluation.suite.report import markdown
+from evaluation.systems.catalogue import ALL_NAMES
+from evaluation.tasks import Direction
+from sinkrank.app import app
+
+SVG = "{http://www.w3.org/2000/svg}svg"
+
+
+def texts(home, directions=None, progress=None) -> Collection:
+    """The shipped texts as a collection that asks both ways and classifies, in the place of those to be fetched."""
+    corpus = load_parallel_texts()
+    asked = directions or (Direction("en", "fr"), Direction("fr", "en"))
+    questions = [translations(corpus, "libreoffice", each, kind, 6) for kind in ("pages", "first20") for each in asked]
+    labelled, asking = (
+        [page._replace(module="ab"[n % 2]) for n, page in enumerate(pages) if page.language == "en"]
+        for pages in (corpus.train_pages[:60], corpus.test_pages)
+    )
+    questions += [classification(labelled, asking, "texts"), classification(labelled, labelled, "texts", True)]
+    return Collection("libreoffice", "Texts", "shipped", "Apache-2.0", corpus, corpus, tuple(questions))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    """One for all: embeddings are trained once."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def of_texts(monkeypatch):
+    monkeypatch.setitem(suite.COLLECTIONS, "gnome", texts)
+    monkeypatch.setattr(suite, "EPSILONS", (0.05, 0.5))
+
+
+def evaluate(*arguments: object):
+    return CliRunner().invoke(app, ["evaluate", "--suite", "papers", *map(str, arguments)])
+
+
+def evaluate_texts(*arguments: object):
+    return evaluate("--corpus", "gnome", *arguments)
+
+
+def test_it_prints_tables_and_writes_every_form(of_texts, home, tmp_path) -> None:
+    out = tmp_path / "out"
+    done = evaluate_texts("--home", home, "--systems", "tf-idf,sinkhorn,auto", "--output", out)
+
+    assert done.exit_code == 0, done.output
+    for words in ("p to auto", "en-fr", "k nearest neighbours"):
+        assert words in done.stdout
+    found = json.loads((out / "papers.json").read_text(encoding="utf-8"))["collections"][0]
+    assert [row["system"] for row in found["tables"][0]["rows"]] == ["tf-idf", "sinkhorn", "auto"]
+    assert [row["system"] for row in found["classification"]] == ["tf-idf", "sinkhorn", "auto"]
+    assert list(found["by_epsilon"]["pages"]) == ["0.05", "0.5"]
+    page = (out / "papers.md").read_text(encoding="utf-8")
+    for words in ("- shipped (Apache-2.0)", "| auto |", "The effect of lambda", "Training pages"):
+        assert words in page
+    for name in ("lambda.svg", "plan.svg", "cost.svg"):
+        assert ElementTree.parse(out / name).getroot().tag == SVG
+
+
+def test_run_files_and_qrels_give_the_figures_of_the_table(of_texts, home, tmp_path) -> None:
+    out = tmp_path / "out"
+    assert evaluate_texts("--home", home, "--systems", "auto", "--output", out).exit_code == 0
+
+    with gzip.open(out / "runs" / "libreoffice_en-fr_first20" / "auto.run.gz", "rt", encoding="utf-8") as file:
+        run = list(ir_measures.read_trec_run(file.read()))
+    qrels = list(ir_measures.read_trec_qrels(str(out / "qrels" / "en-fr_libreoffice_first20.qrels")))
+    table = json.loads((out / "papers.json").read_text(encoding="utf-8"))["collections"][0]["tables"][1]
+    assert table["name"] == "libreoffice first20"
+    figure = ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR]
+    assert figure == pytest.approx(table["rows"][0]["by_direction"]["en-fr"])
+
+
+def test_the_second_time_gives_the_same_files_from_what_was_kept(of_texts, home, tmp_path, monkeypatch) -> None:
+    def forms(name: str) -> dict[str, bytes]:
+        out = tmp_path / name
+        assert evaluate_texts("--home", home, "--systems", "tf-idf,auto", "--output", out).exit_code == 0
+        return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+    first = forms("one")
+    monkeypatch.setattr("evaluation.suite.asking._answer", None)  # asking anything would fail
+    assert forms("two") == first
+
+
+def test_json_goes_to_standard_output(of_texts, home) -> None:
+    done = evaluate_texts("--home", home, "--systems", "tf-idf", "--directions", "en-de", "--json")
+
+    assert json.loads(done.stdout)["collections"][0]["tables"][0]["directions"] == ["en-de"]
+    assert "papers.md" in done.stderr
+
+
+def test_a_system_that_cannot_do_a_question_is_said_to_be_missing(of_texts, home) -> None:
+    # FreeDict has no dictionary from French to German, nor from English to English, which the classification asks for.
+    done = evaluate_texts("--home", home, "--systems", "bm25-translated,tf-idf", "--directions", "fr-de", "--json")
+    (found,) = json.loads(done.stdout)["collections"]
+
+    assert {each["system"] for each in found["refusals"]} == {"bm25-translated"}
+    assert any("there is no dictionary for" in each["reason"] for each in found["refusals"])
+    assert [row["system"] for row in found["tables"][0]["rows"]] == ["tf-idf"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--quick"], "--suite papers"),
+        (["--suite", "paper"], "one of papers"),
+        (["--suite", "papers", "--methods", "nbow"], "--suite does not take it"),
+        (["--suite", "papers", "--limit", "9"], "--suite does not take it"),
+        (["--suite", "papers", "--quick", "--corpus", "gnome"], "a collection of its own"),
+    ],
+)
+def test_options_that_do_not_go_together_are_wrong_use(arguments, words) -> None:
+    done = CliRunner(env={"TERM": "dumb", "COLUMNS": "200"}).invoke(app, ["evaluate", *arguments])
+
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--systems", "wmd-of-nobody"], "is not a system of the suite"),
+        (["--corpus", "texts"], "is not a collection of the suite"),
+        (["--directions", "fi"], "is not a direction"),
+    ],
+)
+def test_what_the_suite_does_not_know_is_refused_before_anything_is_fetched(arguments, words, tmp_path) -> None:
+    done = evaluate("--home", tmp_path, *arguments)
+
+    assert done.exit_code != 0
+    assert words in f"{done.stderr}{done.exception}"
+    assert not list(tmp_path.iterdir())
+
+
+def test_plans_of_a_pair_move_all_the_query_s_weight(home) -> None:
+    collection = texts(home)
+    pair = pair_of(collection.questions[2], collection.embeddings(home))
+
+    assert len(pair.document_words) <= 20
+    for method, plan in pair.plans.items():
+        assert plan.shape == (len(pair.query_words), len(pair.document_words)), method
+        assert plan.sum() == pytest.approx(1, abs=1e-3)
+    # Columns are sorted by the query word that brings most of them, which is what makes a picture readable.
+    assert (np.diff(pair.plans["emd"].argmax(axis=0)) >= 0).all()
+
+
+def test_a_part_of_a_corpus_has_pages_in_all_its_languages_and_a_name_of_its_own() -> None:
+    corpus = load_parallel_texts()
+    part = part_of(corpus, 5, 3)
+
+    assert part.name != corpus.name
+    for pages, n in ((part.train_pages, 5), (part.test_pages, 3)):
+        assert len({page.page_id for page in pages}) == n
+        assert len(pages) == n * len(corpus.languages)
+
+
+def test_reasons_are_said_once_in_the_report(home) -> None:
+    collection = texts(home)
+    refusals = tuple(Refusal("bm25", question.name, "no dictionary") for question in collection.questions)
+    outcome = suite.Outcome(collection, collection.embeddings(home), {}, refusals)
+
+    assert markdown([outcome]).count("no dictionary") == 1
+
+
+@pytest.fixture
+def real_home(tmp_path) -> Path:
+    """A new home with the pages that the suite of tests keeps."""
+    cache = os.environ.get("SINKRANK_CORPUS_CACHE")
+    kept = Path(cache) if cache else Path.home() / ".cache" / "sinkrank"
+    try:
+        load_libreoffice(kept, languages=collections.QUICK_LANGUAGES)
+    except CorpusUnavailable as error:
+        pytest.skip(str(error))
+    (tmp_path / "corpora").symlink_to(kept / "corpora")
+    return tmp_path
+
+
+@pytest.mark.corpus
+@pytest.mark.timeout(900)  # pages are downloaded at the first run
+def test_the_quick_form_asks_every_fast_system_on_real_pages(real_home) -> None:
+    done = evaluate("--quick", "--home", real_home, "--json")
+
+    assert done.exit_code == 0, done.output
+    (found,) = json.loads(done.stdout)["collections"]
+    pages, short = found["tables"]
+    assert pages["n_queries"] == short["n_queries"] == {"en-fr": 60, "fi-en": 60}
+    asked = {row["system"]: row for row in short["rows"]}
+    refused = {each["system"] for each in found["refusals"]}
+    assert asked.keys() | refused == set(ALL_NAMES) - suite.SLOW - suite.SLOW_TO_LEARN
+    # What surface forms find is the least that any system across languages must beat.
+    assert asked["auto"]["measures"]["MRR"] > asked["tf-idf"]["measures"]["MRR"]
+    assert asked["tf-idf"]["p"] < 0.05
+    assert (real_home / "evaluation" / "papers-quick" / "lambda.svg").is_file()
+
+
+def test_a_corpus_without_the_directions_asked_for_makes_no_question() -> None:
+    corpus = Corpus("c", ("en", "pl"), (), ())
+
+    assert collections._asked(corpus, [Direction("en", "fr")]) == []
+    assert collections._asked(corpus, [Direction("en", "pl"), Direction("en", "fr")]) == [Direction("en", "pl")]

@@ -1,0 +1,102 @@
+"""Whether a difference is more than chance: randomisation by enumeration, Holm by hand, bootstrap by scipy."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evaluation.statistics import bootstrap_interval, by_unit, holm, randomisation_p
+
+
+def test_all_sign_patterns_of_four_pairs_are_counted() -> None:
+    # Of 16 patterns only + + + + and - - - - have a sum as far from 0 as 10.
+    assert randomisation_p([1.0, 2.0, 3.0, 4.0]) == pytest.approx(2 / 16)
+
+
+def test_a_difference_of_mixed_signs_is_counted_by_enumeration() -> None:
+    differences = np.array([0.5, -0.25, 0.125, 1.0, -0.5, 0.75])
+    seen = abs(differences.sum())
+    patterns = [abs(differences @ signs) >= seen for signs in product((1, -1), repeat=len(differences))]
+
+    assert randomisation_p(differences) == pytest.approx(sum(patterns) / len(patterns))
+
+
+def test_pairs_without_a_difference_change_nothing() -> None:
+    assert randomisation_p([1.0, 0.0, 2.0, 0.0, 3.0, 4.0]) == pytest.approx(2 / 16)
+
+
+@pytest.mark.parametrize("differences", [[0.0, 0.0, 0.0], [0.3]], ids=["no difference", "one pair"])
+def test_what_no_sign_pattern_can_beat_has_p_1(differences) -> None:
+    assert randomisation_p(differences) == 1.0
+
+
+def test_patterns_at_random_come_near_the_t_test_on_many_pairs() -> None:
+    differences = np.random.default_rng(7).normal(0.1, 1, 400)
+
+    assert randomisation_p(differences) == pytest.approx(stats.ttest_1samp(differences, 0).pvalue, abs=0.01)
+
+
+def test_the_same_seed_gives_the_same_p() -> None:
+    differences = np.random.default_rng(3).normal(0.05, 1, 100)
+
+    assert randomisation_p(differences, seed=1) == randomisation_p(differences, seed=1)
+    assert randomisation_p(differences, seed=1) != randomisation_p(differences, seed=2)
+
+
+@pytest.mark.parametrize("differences", [[], [[1.0]], [float("nan"), 1.0]], ids=["none", "a matrix", "not a number"])
+def test_what_cannot_be_tested_is_refused(differences) -> None:
+    with pytest.raises(ValueError, match=r"shape|finite"):
+        randomisation_p(differences)
+
+
+def test_holm_multiplies_by_the_tests_that_are_left_and_keeps_the_order() -> None:
+    # Sorted: 0.005 · 4, 0.01 · 3, 0.03 · 2, 0.04 · 1; the last is raised to the one before it.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_holm_stops_at_1_and_takes_none() -> None:
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_the_interval_of_single_observations_is_that_of_scipys_bootstrap() -> None:
+    values = np.random.default_rng(5).exponential(1, 60)
+    theirs = stats.bootstrap((values,), np.mean, method="percentile", n_resamples=20_000, rng=1).confidence_interval
+
+    ours = bootstrap_interval(values, np.ones(60))
+
+    assert ours.mean == pytest.approx(values.mean())
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
+
+
+def test_a_unit_s_observations_stay_together() -> None:
+    # Two units of two equal observations each: resampling gives 0, 1/2 or 1, and a quarter of the draws each end.
+    interval = bootstrap_interval([0.0, 2.0], [2, 2])
+
+    assert interval == (0.5, 0.0, 1.0)
+
+
+def test_units_of_other_sizes_weigh_by_their_observations() -> None:
+    assert bootstrap_interval([3.0, 0.0], [3, 1]).mean == pytest.approx(3 / 4)
+
+
+def test_the_seed_fixes_the_interval() -> None:
+    sums, counts = np.random.default_rng(1).exponential(1, 50), np.ones(50)
+    assert bootstrap_interval(sums, counts, seed=1) == bootstrap_interval(sums, counts, seed=1)
+    assert bootstrap_interval(sums, counts, seed=1) != bootstrap_interval(sums, counts, seed=2)
+
+
+def test_sums_and_counts_must_be_of_the_same_units() -> None:
+    with pytest.raises(ValueError, match="sums has 2 units and counts 1"):
+        bootstrap_interval([1.0, 2.0], [1])
+    with pytest.raises(ValueError, match="0 observations"):
+        bootstrap_interval([1.0, 2.0], [1, 0])
+
+
+def test_observations_are_gathered_by_unit() -> None:
+    sums, counts = by_unit({"a": [1.0, 0.5], "b": [0.25]})
+
+    assert (sums.tolist(), counts.tolist()) == ([1.5, 0.25], [2.0, 1.0])
