@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from pathlib import Path
 from types import MappingProxyType
 
+from evaluation.systems.papers import OWN_NAMES, PAPER_NAMES, make
 from evaluation.systems.protocol import System
-from evaluation.tasks import Direction
+from evaluation.systems.surroundings import Surroundings
 from reranker.errors import NotFound, WrongParameter
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What a system may be made with: the directions that it will be asked for, a home to keep things in, cores."""
-
-    directions: tuple[Direction, ...]
-    home: Path
-    n_threads: int = 1
 
 
 def _tf_idf(_: Surroundings) -> System:
@@ -47,6 +37,12 @@ _MAKERS: Mapping[str, Callable[[Surroundings], System]] = MappingProxyType(
 )
 
 SYSTEM_NAMES = tuple(_MAKERS)
+"""What people use today: those that `sinkrank evaluate --systems` takes."""
+
+ALL_NAMES = (*SYSTEM_NAMES, *PAPER_NAMES, *OWN_NAMES)
+"""These, the papers' and ours, which need `Surroundings.embeddings`: those that `make_systems` makes."""
+
+__all__ = ["ALL_NAMES", "OWN_NAMES", "PAPER_NAMES", "SYSTEM_NAMES", "Surroundings", "make_systems", "parse_systems"]
 
 
 def parse_systems(names: Sequence[str]) -> tuple[str, ...]:
@@ -58,26 +54,33 @@ def parse_systems(names: Sequence[str]) -> tuple[str, ...]:
     if list(names) == ["all"]:
         return SYSTEM_NAMES
     for name in names:
-        if name not in _MAKERS:
-            near = get_close_matches(name, SYSTEM_NAMES, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"give some of {', '.join(SYSTEM_NAMES)}"
-            raise WrongParameter(f"{name!r} is not a system to measure beside; {hint}")
+        _check(name, SYSTEM_NAMES)
     return tuple(dict.fromkeys(names))
 
 
 def make_systems(names: Iterable[str], given: Surroundings) -> list[System]:
-    """The systems, not yet fitted.
+    """The systems of these names, not yet fitted.
 
     Raises:
+        BadInput: one of them cannot do a direction, or needs embeddings and is given none.
+        WrongParameter: an unknown name.
         NotFound: a package that one of them needs is not installed.
     """
     found = []
     for name in names:
+        _check(name, ALL_NAMES)
         try:
-            found.append(_MAKERS[name](given))
+            found.append(_MAKERS[name](given) if name in _MAKERS else make(name, given))
         except ModuleNotFoundError as error:
             raise NotFound(
                 f"{name} needs the package {error.name}, which is not installed; "
                 f"install it with: pip install 'sinkrank[systems]', or leave {name} out of --systems"
             ) from error
     return found
+
+
+def _check(name: str, names: Sequence[str]) -> None:
+    if name not in names:
+        near = get_close_matches(name, names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"give some of {', '.join(names)}"
+        raise WrongParameter(f"{name!r} is not a system to measure beside; {hint}")

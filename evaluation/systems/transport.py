@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaluation.corpora.pages import Page
+from evaluation.corrected import order_distances, sample_of
 from evaluation.runs import EncodedTask, encode, method_distances
 from evaluation.stopwatch import Stopwatch
 from evaluation.systems.protocol import Distances
 from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
+from reranker.corrections import CORRECTED_METHOD
 from reranker.embeddings import Embeddings
+from reranker.hubness import HubnessSample
 from reranker.transport import Parameters
 
 
@@ -19,7 +22,12 @@ class Transport:
 
     Args:
         depth: solve for that many candidates of the nBOW first stage alone; None for all documents.
+        name: where it is not the method's.
+        with_hubness: order by the distance with the documents' hubness and the words that they lack
+            (`reranker.corrections`), whatever the method; the sample is drawn from the pages that `fit` is given.
     """
+
+    data = ""
 
     def __init__(
         self,
@@ -28,22 +36,30 @@ class Transport:
         parameters: Parameters = Parameters(),
         depth: int | None = None,
         n_threads: int = 1,
+        name: str | None = None,
+        with_hubness: bool = False,
     ) -> None:
-        self.name, self.description = method, f"the method {method} of Sinkrank"
-        self.data = ""
+        self.name = name or method
+        self.description = f"the method {method} of Sinkrank" + (", hubness taken off" if with_hubness else "")
+        self._method = method
         self._embeddings, self._parameters = embeddings, parameters
         self._depth, self._n_threads = depth, n_threads
+        self._with_hubness, self._sample = with_hubness, HubnessSample()
 
     def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
-        """Does nothing: the embeddings are trained already."""
+        """Draws the hubness sample, if there is to be one; the embeddings are trained already."""
+        if self._with_hubness:
+            self._sample = sample_of(pages, self._embeddings.languages, self._embeddings)
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
         """As `System`."""
-        return self.distances_of(encode(task, self._embeddings), progress)
+        return self.distances_of(encode(task, self._embeddings, self._sample), progress)
 
     def distances_of(self, encoded: EncodedTask, progress: Progress = no_progress) -> Distances:
         """The same of a task that is encoded already, as several methods share it; its encoding counts."""
         watch = Stopwatch()
         with watch.running():
-            values = method_distances(encoded, self.name, self._parameters, self._depth, self._n_threads, progress)
+            values = method_distances(encoded, self._method, self._parameters, self._depth, self._n_threads, progress)
+            if self._with_hubness and self._method != CORRECTED_METHOD:  # which is corrected already
+                values = order_distances(encoded.task, self._embeddings, encoded.hubness, values)
         return Distances(values, encoded.document_s, encoded.query_s + watch.seconds)

@@ -1,0 +1,106 @@
+"""Joins the distances of several systems into one, and says how alike two systems rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+from scipy.stats import rankdata
+
+from evaluation.corpora.pages import Page
+from evaluation.systems.protocol import Distances, Matrix, System
+from evaluation.tasks import Task
+from ingest.progress import Progress, no_progress
+
+FUSION_K = 60
+"""Cormack et al. 2009, as in the engines' own reciprocal rank fusion."""
+
+Join = Callable[[Sequence[Matrix]], Matrix]
+
+
+def averaged(members: Sequence[Matrix]) -> Matrix:
+    """The mean of the distances as they are (Zosa et al. 2020, section 3.2)."""
+    return np.asarray(np.mean([_finite(values) for values in members], axis=0))
+
+
+def normalised(members: Sequence[Matrix]) -> Matrix:
+    """The mean of the distances when those of each query to all documents have mean 0 and deviation 1."""
+    scaled = []
+    for values in map(_finite, members):
+        deviation = values.std(axis=1, keepdims=True)
+        scaled.append((values - values.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1.0))
+    return np.asarray(np.mean(scaled, axis=0))
+
+
+def fused(members: Sequence[Matrix]) -> Matrix:
+    """Reciprocal rank fusion: 0 less the sum of 1 / (60 + rank), ties at their mean rank."""
+    return -np.asarray(np.sum([1.0 / (FUSION_K + rankdata(values, axis=1)) for values in members], axis=0))
+
+
+JOINS: Mapping[str, tuple[Join, str]] = MappingProxyType(
+    {
+        "": (averaged, "mean of the distances"),
+        "-normalised": (normalised, "mean of the distances at mean 0 and deviation 1 for each query"),
+        "-fused": (fused, "reciprocal rank fusion, k 60"),
+    }
+)
+"""By what they add to the name of an ensemble."""
+
+
+class Ensemble:
+    """Several systems, joined.
+
+    Args:
+        suffix: one of `JOINS`.
+    """
+
+    def __init__(self, name: str, members: Sequence[System], suffix: str = "") -> None:
+        self.name, self._members = name, tuple(members)
+        self._join, how = JOINS[suffix]
+        source = " (Zosa et al. 2020)" if not suffix else ""
+        self.description = f"{how}{source} of: " + "; ".join(f"{each.name}, {each.description}" for each in members)
+
+    @property
+    def data(self) -> str:
+        return "; ".join(dict.fromkeys(each.data for each in self._members if each.data))
+
+    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+        """Fits each member."""
+        for member in self._members:
+            member.fit(pages, progress)
+
+    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
+        """As `System`; the times are those of the members together.
+
+        What one member has no distance for (+inf or NaN) stands with it as far as its farthest document; what none has
+        one for stays at +inf.
+        """
+        found = [member.distances(task, progress) for member in self._members]
+        members = [np.where(np.isnan(each.values), np.inf, each.values) for each in found]
+        values = self._join(members)
+        values[np.all([np.isinf(each) for each in members], axis=0)] = np.inf
+        return Distances(values, sum(each.document_s for each in found), sum(each.query_s for each in found))
+
+
+def rank_correlation(first: Matrix, second: Matrix) -> float:
+    """Spearman's correlation of the ranks that two systems give the documents of a query, averaged over queries (Zosa
+    et al. 2020, table 3): -1 to 1.
+
+    Args:
+        first, second: (n_queries, n_documents) distances; +inf and NaN rank last. A query for which one of the two
+            tells no document from another is left out; NaN where no query is left.
+    """
+    found = []
+    for one, other in zip(first, second, strict=True):
+        ranks = [rankdata(np.where(np.isnan(row), np.inf, row)) for row in (one, other)]
+        if all(each.std() > 0 for each in ranks):
+            found.append(float(np.corrcoef(ranks)[0, 1]))
+    return float(np.mean(found)) if found else float("nan")
+
+
+def _finite(values: Matrix) -> Matrix:
+    """Each row with +inf as its largest finite distance; 0 where it has none."""
+    known = np.isfinite(values)
+    largest = np.where(known, values, -np.inf).max(axis=1, keepdims=True)
+    return np.where(known, values, np.where(np.isfinite(largest), largest, 0.0))

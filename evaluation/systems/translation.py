@@ -1,0 +1,137 @@
+"""Translates queries word by word, one translation a word, and asks a system of one language with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import log
+from pathlib import Path
+
+from evaluation.corpora.pages import Page
+from evaluation.stopwatch import Stopwatch
+from evaluation.systems.dictionary import PLACEHOLDERS, check_direction, licences, read_into
+from evaluation.systems.protocol import Distances, System
+from evaluation.tasks import Direction, Task
+from ingest.embeddings.dictionaries import Translations
+from ingest.progress import Progress, no_progress
+from reranker.tokens import tokenize
+
+ReadInto = Callable[
+    [
+        Direction,
+        Path,
+        Callable[[Iterable[Translations]], None],
+        Callable[[Iterable[Translations]], None],
+        Progress,
+    ],
+    None,
+]
+"""As `dictionary.read_into`."""
+
+
+class UnigramTranslator:
+    """The translation of a word that a unigram language model of the documents' language finds most probable (Balikas
+    et al. 2018, section 4).
+
+    Words are looked up as they are written. The probability of a translation of several words is the product of theirs,
+    each (count + 1) / (tokens + vocabulary + 1); equal ones go by the alphabet. A word without a translation stays.
+
+    Args:
+        counts: the tokens of training text in the documents' language.
+    """
+
+    def __init__(self, direction: Direction, counts: Mapping[str, int]) -> None:
+        self._direction, self._counts = direction, counts
+        self._log_total = log(sum(counts.values()) + len(counts) + 1)
+        self._translations: dict[str, set[tuple[str, ...]]] = {}
+
+    def add(self, entries: Iterable[Translations]) -> None:
+        """Takes in a dictionary in this direction; headwords of several words are left out."""
+        for headword, senses in entries:
+            for each in (each for sense in senses for each in sense):
+                self._add(headword, each)
+
+    def add_inverted(self, entries: Iterable[Translations]) -> None:
+        """Takes in a dictionary in the other direction."""
+        for headword, senses in entries:
+            for each in (each for sense in senses for each in sense):
+                self._add(each, headword)
+
+    def translate(self, token: str) -> tuple[str, ...]:
+        """The words of the chosen translation."""
+        found = self._translations.get(token)
+        return min(found, key=lambda words: (-self._log_probability(words), words)) if found else (token,)
+
+    def _add(self, word: str, translation: str) -> None:
+        words = tokenize(word, self._direction.query_language, None)
+        translated = tuple(
+            each for each in tokenize(translation, self._direction.document_language, None) if each not in PLACEHOLDERS
+        )
+        if len(words) == 1 and words[0] not in PLACEHOLDERS and translated:
+            self._translations.setdefault(words[0], set()).add(translated)
+
+    def _log_probability(self, words: Sequence[str]) -> float:
+        return sum(log(self._counts.get(word, 0) + 1) - self._log_total for word in words)
+
+
+class Translated:
+    """A system that is asked in the documents' language, with the queries translated by FreeDict's dictionaries.
+
+    Args:
+        system: what is asked.
+        directions: those whose dictionaries `fit` loads.
+        folder: where the dictionaries are kept.
+        read: reads the dictionaries of a direction.
+
+    Raises:
+        BadInput: there is no dictionary for a direction.
+    """
+
+    def __init__(
+        self, name: str, system: System, directions: Iterable[Direction], folder: Path, read: ReadInto = read_into
+    ) -> None:
+        self.name, self._system = name, system
+        self._directions, self._folder, self._read = tuple(directions), folder, read
+        self._translators: dict[Direction, UnigramTranslator] = {}
+        self.description = (
+            "queries translated word by word with FreeDict, of several translations the one most probable by the words "
+            f"of the training pages; then: {system.description}"
+        )
+        self.data = "; ".join(filter(None, (licences(), system.data)))
+        for direction in self._directions:
+            check_direction(direction, name)
+
+    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+        """Reads the dictionaries, counts the words of the training pages, and fits the system that is asked.
+
+        Raises:
+            BadInput: a dictionary cannot be read.
+            CorpusUnavailable: one can be neither found nor downloaded.
+        """
+        counts: dict[str, Counter[str]] = {}
+        for direction in self._directions:
+            language = direction.document_language
+            if language not in counts:
+                own = (page for page in pages if page.language == language)
+                counts[language] = Counter(token for page in own for token in tokenize(page.text, language))
+            translator = UnigramTranslator(direction, counts[language])
+            self._read(direction, self._folder, translator.add, translator.add_inverted, progress)
+            self._translators[direction] = translator
+        self._system.fit(pages, progress)
+
+    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
+        """As `System`: those of the translated task; a query's idf is then that of the documents."""
+        translator = self._translators.get(task.direction)
+        if translator is None:
+            raise RuntimeError(f"{self.name} has no dictionary for {task.direction} yet; call fit first")
+        watch = Stopwatch()
+        with watch.running():
+            queries = {
+                query_id: tuple(word for token in tokens for word in translator.translate(token))
+                for query_id, tokens in task.queries.items()
+            }
+        language = task.direction.document_language
+        asked = replace(task, direction=Direction(language, language), queries=queries, query_side=task.documents)
+        found = self._system.distances(asked, progress)
+        return replace(found, query_s=found.query_s + watch.seconds)
