@@ -15,16 +15,16 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import opensearchpy
 from opensearchpy import helpers
 
 from ingest.documents import Layout
 from ingest.encoding import RowCounter, RowEncoder
-from ingest.files import Row, open_sources, read_rows
+from ingest.files import open_sources, read_rows
 from ingest.pieces import in_pieces
 from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
@@ -60,25 +60,39 @@ def _cut(source: Path) -> Iterator[tuple[str, str]]:
                 yield row["language"], " ".join(words[start : start + WORDS_A_DOCUMENT])
 
 
-def processor_seconds(documents: Path, store: Store, embeddings: Embeddings, rounds: int) -> tuple[float, float]:
-    """Processor time of counting and of encoding, in one process, in documents a second: the median of the rounds."""
+class Rates(NamedTuple):
+    """Documents a second of processor time, in one process.
+
+    Attributes:
+        both: counted, then encoded with the words that counting has kept: what a first ingest does.
+        alone: encoded without: what an ingest into an index that has its document frequencies does.
+    """
+
+    both: float
+    alone: float
+
+
+def processor_rates(documents: Path, store: Store, embeddings: Embeddings, rounds: int) -> list[Rates]:
+    """The rates of each round; the first one, which is left out, finds every word for the first time."""
     with open_sources([str(documents)]) as sources:
         pieces = list(in_pieces(row for source in sources for row in read_rows(source)))
     store.create("cpu", IndexDescription(embeddings.version, embeddings.dim))
     count = RowCounter(Layout(), embeddings.languages)
     encode = RowEncoder(Layout(), embeddings.idf, store.preparer("cpu"))
     store.drop("cpu")
-    rates = [
-        (_rate(partial(count, embeddings), pieces), _rate(partial(encode, embeddings), pieces)) for _ in range(rounds)
-    ]
-    return statistics.median(rate for rate, _ in rates), statistics.median(rate for _, rate in rates)
-
-
-def _rate(function: Callable[[list[Row]], object], pieces: Sequence[list[Row]]) -> float:
-    started = time.process_time()
-    for piece in pieces:
-        function(piece)
-    return sum(map(len, pieces)) / (time.process_time() - started)
+    rates = []
+    for _ in range(rounds + 1):
+        started = time.process_time()
+        words = [[row.words for row in count(embeddings, piece)] for piece in pieces]
+        for piece, known in zip(pieces, words, strict=True):
+            encode(embeddings, (piece, known))
+        both = time.process_time()
+        for piece in pieces:
+            encode(embeddings, (piece, ()))
+        alone = time.process_time()
+        n_documents = sum(map(len, pieces))
+        rates.append(Rates(n_documents / (both - started), n_documents / (alone - both)))
+    return rates[1:]
 
 
 def ours(documents: Path, store: Store, embeddings: Embeddings, folder: Path) -> float:
@@ -142,9 +156,14 @@ def compare(documents: Path, url: str, embeddings: Embeddings, rounds: int, fold
     where = read_address(url)
     if not isinstance(where, EngineAddress):
         raise SystemExit(f"{url} is no engine")
-    store, client = open_store(url, timeout_s=600), connect(where, None, 600, True)
-    counting, encoding = processor_seconds(documents, store, embeddings, rounds)
-    print(f"one core, processor time: {counting:,.0f} documents a second counted, {encoding:,.0f} encoded and packed")
+    store, client = open_store(url, timeout_s=600), connect(where, timeout_s=600)
+    rates = processor_rates(documents, store, embeddings, rounds)
+    for name, values in (
+        ("counted and encoded", [one.both for one in rates]),
+        ("encoded", [one.alone for one in rates]),
+    ):
+        median = statistics.median(values)
+        print(f"one core, documents a second {name}: {median:,.0f} ({min(values):,.0f} to {max(values):,.0f})")
     seconds: list[tuple[float, float]] = []
     for number in range(rounds + 1):
         our_seconds = ours(documents, store, embeddings, folder)
@@ -155,7 +174,11 @@ def compare(documents: Path, url: str, embeddings: Embeddings, rounds: int, fold
         if number:  # the first round warms the node up
             seconds.append((our_seconds, their_seconds))
             ratio = our_seconds / their_seconds
-            print(f"  ingest {our_seconds:.1f} s, parallel_bulk {their_seconds:.1f} s, ratio {ratio:.2f}", flush=True)
+            print(
+                f"  ingest {our_seconds:.1f} s, parallel_bulk {their_seconds:.1f} s, ratio {ratio:.2f}, "
+                f"load {os.getloadavg()[0]:.1f}",
+                flush=True,
+            )
     ratios = sorted(ours_ / theirs_ for ours_, theirs_ in seconds)
     print(
         f"ingest {statistics.median(one for one, _ in seconds):.1f} s, parallel_bulk "

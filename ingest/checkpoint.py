@@ -3,14 +3,15 @@
 The file is SQLite, `HOME/ingest/INDEX-KEY.sqlite3`. KEY is a hash of all that decides what the run does (`Identity`): a
 file that has changed since, or another index, begins anew. It holds the row up to which everything is settled (in the
 index or in the reject file), the counts of the summary, the length of the reject file at that row, the ids seen (8
-bytes of hash each, with their row), and the document frequencies counted. It is written about once a second and goes
-when the run is done. What was written to the index after the last time is written again, which changes nothing: a
-document of the same id takes its own place.
+bytes of hash each, with their row), and the document frequencies counted; beside it lies the file of the words that
+were counted (`bag_file`). It is written about once a second and goes when the run is done. What was written to the
+index after the last time is written again, which changes nothing: a document of the same id takes its own place.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,11 +22,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from ingest.bag_file import BagFile
 from reranker.errors import BadInput, StoreUnavailable
 from reranker.idf import DocumentFrequencies, FrequencyCounter
 
 # Raise it whenever a file written before can no longer be read: the run then begins anew.
-_FORMAT = 1
+_FORMAT = 2
 
 _TABLES = """
 CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -85,8 +87,10 @@ class Checkpoint:
 
     Attributes:
         settled: as it was when the file was opened.
+        owner: a random name of the run, which keeps it when it goes on after it was stopped.
         target: the index that is written to, by its own name; None before it was chosen.
         n_rows, n_documents: in the input; None before they were counted.
+        bags: the words of the rows that were counted.
     """
 
     def __init__(self, folder: Path | None, identity: Identity) -> None:
@@ -103,9 +107,12 @@ class Checkpoint:
             self._connection = self._open(identity)
         except (OSError, sqlite3.Error) as error:
             raise _as_ours(error, self.path) from error
+        self.owner: str = self._get("owner")
         self.target: str | None = self._get("target")
         self.n_documents: int | None = self._get("n_documents")
         self.n_rows: int | None = None if self.n_documents is None else self._get("counted")[0]
+        bag_path = None if self.path is None else self.path.with_suffix(".bags")
+        self.bags = BagFile(bag_path, (self._get("counted") or (0, 0, 0))[2])
         kept = self._get("settled")
         self.settled = Settled() if kept is None else _settled(kept)
 
@@ -116,6 +123,7 @@ class Checkpoint:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._connection.close()
+        self.bags.close()
         if isinstance(error, sqlite3.Error):
             raise _as_ours(error, self.path) from error
 
@@ -148,7 +156,7 @@ class Checkpoint:
 
     def counted(self) -> tuple[int, int, dict[str, FrequencyCounter]]:
         """Rows counted so far, documents among them, and the frequencies by language."""
-        n_rows, n_documents = self._get("counted") or (0, 0)
+        n_rows, n_documents, _ = self._get("counted") or (0, 0, 0)
         rows = self._connection.execute("SELECT language, n_documents, term_ids, counts FROM frequencies")
         counters = {
             language: FrequencyCounter(
@@ -161,12 +169,12 @@ class Checkpoint:
     def save_counted(
         self, n_rows: int, n_documents: int, counters: Mapping[str, FrequencyCounter], is_whole: bool
     ) -> None:
-        """Keeps the frequencies of the rows until here, and the ids seen.
+        """Keeps the frequencies of the rows until here, their words and the ids seen.
 
         Args:
             is_whole: whether these are all rows.
         """
-        self._put("counted", (n_rows, n_documents))
+        self._put("counted", (n_rows, n_documents, self.bags.sync()))
         found = {language: counter.result() for language, counter in counters.items()}
         self._connection.executemany(
             "INSERT OR REPLACE INTO frequencies VALUES (?, ?, ?, ?)",
@@ -184,13 +192,16 @@ class Checkpoint:
         """Forgets all that was done, since the index that it was done to is gone."""
         for table in ("state", "ids", "frequencies"):
             self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
+        self._put("owner", self.owner)
         self._connection.commit()
+        self.bags.delete()
         self.target = self.n_rows = self.n_documents = None
         self.settled = Settled()
 
     def finish(self) -> None:
         """Deletes the file: the run is done."""
         self._connection.close()
+        self.bags.delete()
         if self.path is not None:
             for suffix in ("", "-wal", "-shm"):
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
@@ -228,6 +239,7 @@ def unfinished(folder: Path) -> Iterable[Path]:
 def _made(connection: sqlite3.Connection) -> sqlite3.Connection:
     for statement in _TABLES.split(";"):
         connection.execute(statement)
+    connection.execute("INSERT INTO state VALUES ('owner', ?)", (json.dumps(secrets.token_hex(8)),))
     return connection
 
 

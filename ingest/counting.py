@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from ingest.checkpoint import Checkpoint
 from ingest.documents import Layout
-from ingest.encoding import RowCounter
+from ingest.encoding import EncodingWorkers, RowCounter
 from ingest.files import Row
 from ingest.pieces import in_pieces
 from ingest.progress import Progress
-from ingest.workers import Workers
-from reranker.embeddings import Embeddings
 from reranker.idf import DocumentFrequencies, FrequencyCounter
 
 # The figures of all languages are written each time.
@@ -24,11 +24,11 @@ def count_words(
     layout: Layout,
     languages: Sequence[str],
     checkpoint: Checkpoint,
-    workers: Workers[Embeddings],
+    workers: EncodingWorkers,
     progress: Progress,
 ) -> dict[str, DocumentFrequencies]:
     """Document frequencies of those of these languages that the input has documents in, from where the checkpoint
-    stands; it keeps the number of documents as well.
+    stands; it keeps the number of documents and the words of each as well.
 
     Args:
         rows: gives the input's rows from a number on.
@@ -44,7 +44,9 @@ def count_words(
                     continue
                 n_documents += 1
                 if row.term_ids is not None:
-                    counters.setdefault(row.language, FrequencyCounter()).add_terms(row.term_ids)
+                    counter_of_language = counters.setdefault(row.language, FrequencyCounter())
+                    counter_of_language.add_terms(np.frombuffer(row.term_ids, np.int32))
+            checkpoint.bags.add([row.words for row in counted])
             n_rows += len(piece)
             progress(n_rows, None, "counting words")
             if time.monotonic() - saved_at > _SECONDS_BETWEEN_CHECKPOINTS:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,11 @@ from ingest.documents import Layout
 from ingest.files import Source
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput, NotFound, WrongParameter
+from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import EngineAddress, read_address
 from reranker.stores.engine_client import connect, detect_distribution, engine_errors, time_out
 from reranker.stores.engine_queries import read_document
+from reranker.stores.engine_retries import with_retries
 from reranker.stores.engine_scan import PointInTime
 from reranker.stores.names import check_index_name
 
@@ -93,15 +96,15 @@ def opened_index(
     source: IndexSource,
     folder: Path,
     *,
-    ca_certs: Path | None = None,
+    access: EngineAccess = EngineAccess(),
     timeout_s: float = 30.0,
-    verify_certs: bool = True,
     progress: Progress = no_progress,
 ) -> Iterator[Source]:
     """A file with the index's documents as rows of JSONL, with our own names of the fields; `forget` deletes it.
 
     Args:
         folder: where the file is kept; a copy that an earlier run has made there is used again.
+        access: to the engine of the index.
 
     Raises:
         NotFound: there is no such index.
@@ -110,7 +113,7 @@ def opened_index(
     """
     copy = _Copy(folder / f"{source.key}.zst")
     if not copy.state.get("whole"):
-        client = connect(source.address, ca_certs, timeout_s, verify_certs)
+        client = connect(source.address, access, timeout_s)
         try:
             with engine_errors(source.address.shown, source.index):
                 _fill(copy, source, client, timeout_s, progress)
@@ -187,9 +190,10 @@ def _fill(
 def _go_on(
     copy: _Copy, source: IndexSource, client: opensearchpy.OpenSearch, timeout_s: float, progress: Progress
 ) -> None:
-    mappings = client.indices.get_mapping(index=source.index)
-    distribution = detect_distribution(client)
-    total = int(client.count(index=source.index, body={"query": source.query or {"match_all": {}}})["count"])
+    query = source.query or {"match_all": {}}
+    mappings = with_retries(partial(client.indices.get_mapping, index=source.index))
+    distribution = with_retries(partial(detect_distribution, client))
+    total = int(with_retries(partial(client.count, index=source.index, body={"query": query}))["count"])
     copy.begin()
     names = sorted(mappings)
     for place, name in enumerate(names):
@@ -204,7 +208,6 @@ def _go_on(
             if number < copy.state["slice"]:
                 continue
             after = copy.state["after"] if number == copy.state["slice"] else None
-            query = source.query or {"match_all": {}}
             for hits in moment.pages(query, reader.fields, time_out(max(60.0, timeout_s)), of_slice, after):
                 rows = [reader.row(hit) for hit in hits]
                 copy.add(rows, slice=number, after=hits[-1]["sort"], pit=moment.id)

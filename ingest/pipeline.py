@@ -6,27 +6,33 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from pathlib import Path
+from typing import Literal
 
 from ingest.agreement import disagreement
 from ingest.checkpoint import Checkpoint, Identity
+from ingest.claims import Claim
 from ingest.counting import count_words
 from ingest.documents import Layout, check_sources
-from ingest.encoding import RowEncoder
+from ingest.encoding import EncodingWorkers, RowEncoder
 from ingest.files import Row, Source, read_rows
 from ingest.progress import Progress, no_progress
+from ingest.ray_workers import RayWorkers
 from ingest.rejects import RejectFile, default_reject_path
 from ingest.summary import Summary
 from ingest.workers import Workers
 from ingest.writing import Writing
 from reranker.embeddings import Embeddings
-from reranker.errors import NotFound, StoreUnavailable
+from reranker.errors import BadInput, NotFound, StoreUnavailable
 from reranker.hubness import HubnessSample
 from reranker.idf import IdfTable
 from reranker.stores.names import check_index_name, unversioned_name
 from reranker.stores.protocol import IndexDescription, Store, check_versions
+
+Engine = Literal["processes", "ray"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,10 @@ class Options:
         limit: rows to read; None reads all.
         dry_run: whether to read and check everything and write nothing but the rejects.
         n_workers: processes that encode; None takes one a core.
+        engine: what encodes: processes of this machine, or a Ray cluster. It decides nothing about the documents, so a
+            run can go on with the other one.
+        ray_address: of the cluster; None starts one on this machine.
+        pipeline: the ingest pipeline of the store: a run goes on only with the same one.
     """
 
     layout: Layout = field(default_factory=Layout)
@@ -50,6 +60,9 @@ class Options:
     limit: int | None = None
     dry_run: bool = False
     n_workers: int | None = None
+    engine: Engine = "processes"
+    ray_address: str | None = None
+    pipeline: str | None = None
 
 
 def ingest(
@@ -72,7 +85,8 @@ def ingest(
         progress: called with the rows done, their number if it is known, and what is being done.
 
     Raises:
-        BadInput, NotFound: a source, the layout or the reject file is wrong; nothing was written.
+        BadInput, NotFound: a source, the layout or the reject file is wrong, or another run makes a version of this
+            index; nothing was written.
         NotOurIndex, VersionMismatch: the index cannot take these documents; nothing was written.
         StoreUnavailable: the store failed before the first document; when it fails later the summary says so.
     """
@@ -90,17 +104,24 @@ def ingest(
             "rebuild": options.rebuild,
             "limit": options.limit,
             "embeddings": embeddings.version,
+            "pipeline": options.pipeline,
             "rejects": None if options.rejects is None else str(options.rejects.resolve()),
         },
     )
     with (
         Checkpoint(None if options.dry_run else options.checkpoints, identity) as checkpoint,
-        Workers(embeddings, options.n_workers or os.cpu_count() or 1) as workers,
+        _workers(embeddings, options) as workers,
     ):
-        run = _Run(sources, store, index, embeddings, options, layout, checkpoint, workers, progress)
-        run.forget_what_is_gone()
         reject_path = options.rejects or default_reject_path(sources)
-        with RejectFile(reject_path, sources, checkpoint.settled.reject_bytes) as rejects:
+        with ExitStack() as held:
+            claim = None
+            if (options.rebuild or not exists) and not options.dry_run:
+                claim = held.enter_context(Claim(store, index, checkpoint.owner))
+                # Whoever had the claim until now may have made it.
+                exists = _can_be_written(store, index, embeddings, options.rebuild)
+            run = _Run(sources, store, index, embeddings, options, layout, checkpoint, workers, progress, claim)
+            run.forget_what_is_gone()
+            rejects = held.enter_context(RejectFile(reject_path, sources, checkpoint.settled.reject_bytes))
             return run.run(exists, rejects, lambda: clock() - started)
 
 
@@ -116,9 +137,14 @@ class _Run:
         options: Options,
         layout: Layout,
         checkpoint: Checkpoint,
-        workers: Workers[Embeddings],
+        workers: EncodingWorkers,
         progress: Progress,
+        claim: Claim | None,
     ) -> None:
+        """
+        Args:
+            claim: on the index's versions; None for a run that makes none.
+        """
         self._sources = sources
         self._store = store
         self._index = index
@@ -128,6 +154,7 @@ class _Run:
         self._checkpoint = checkpoint
         self._progress = progress
         self._workers = workers
+        self._claim = claim
         self._previous: str | None = None
 
     def forget_what_is_gone(self) -> None:
@@ -183,8 +210,13 @@ class _Run:
                 target = _serving_version(self._store, self._index) or self._index
             self._checkpoint.choose_target(target)
         if not exists:
-            self._store.promote(self._index, target)  # there is nothing that it could take the place of
+            self._promote(target)  # there is nothing that it could take the place of
         return target
+
+    def _promote(self, target: str) -> None:
+        if self._claim is not None:
+            self._claim.check()
+        self._store.promote(self._index, target)
 
     def _finish(self, target: str, writing: Writing) -> str | None:
         """Makes all visible and lets a new version serve, if it is as it should be; why not, or None."""
@@ -205,10 +237,10 @@ class _Run:
                     f"the new version {target} is not put in place, because {problem}; look at it under its own name; "
                     f"`sinkrank ingest rollback --index {self._index} --to {target}` puts it in place all the same"
                 )
-            self._store.promote(self._index, target)
+            self._promote(target)
             self._previous = before or unversioned_name(self._index)
             _drop_others(self._store, self._index, {target, self._previous})
-        except StoreUnavailable as error:
+        except (StoreUnavailable, NotFound, BadInput) as error:
             return str(error)
         return None
 
@@ -240,6 +272,12 @@ class _Run:
             previous_version=self._previous,
             is_dry_run=self._options.dry_run,
         )
+
+
+def _workers(embeddings: Embeddings, options: Options) -> EncodingWorkers:
+    if options.engine == "ray":
+        return RayWorkers(embeddings, options.n_workers, options.ray_address)
+    return Workers(embeddings, options.n_workers or os.cpu_count() or 1)
 
 
 def _can_be_written(store: Store, index: str, embeddings: Embeddings, rebuild: bool) -> bool:

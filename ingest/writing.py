@@ -8,18 +8,17 @@ import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
+from itertools import islice
 from typing import NamedTuple
 
 from ingest.agreement import SAMPLE_SIZE
 from ingest.checkpoint import Checkpoint, Settled
-from ingest.encoding import EncodedRow, RowEncoder
+from ingest.encoding import EncodedRow, EncodingWorkers, RowEncoder
 from ingest.files import Row
 from ingest.pieces import in_pieces
 from ingest.progress import Progress
 from ingest.rejects import RejectFile
-from ingest.workers import Workers
-from reranker.embeddings import Embeddings
-from reranker.errors import StoreUnavailable
+from reranker.errors import NotFound, StoreUnavailable
 from reranker.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.stores.protocol import Store
 from reranker.stores.writing import PreparedDocument, Writable, WriteResult
@@ -91,7 +90,7 @@ class Writing:
         """Where the first of them stands."""
         return f"{self._waiting[0].row.file}:{self._waiting[0].row.line}" if self._waiting else None
 
-    def write(self, rows: Iterable[Row], encoder: RowEncoder, workers: Workers[Embeddings]) -> str | None:
+    def write(self, rows: Iterable[Row], encoder: RowEncoder, workers: EncodingWorkers) -> str | None:
         """Writes them; why it ended before the rows did, or None."""
         with closing(self._documents(rows, encoder, workers)) as documents:
             try:
@@ -99,7 +98,7 @@ class Writing:
                     self._settle_document(result)
                 if self._waiting:
                     raise StoreUnavailable(f"{self._store.address} did not answer for {len(self._waiting)} documents")
-            except StoreUnavailable as error:
+            except (StoreUnavailable, NotFound) as error:  # the index may be deleted meanwhile
                 return str(error)
             finally:
                 self._save()
@@ -112,10 +111,12 @@ class Writing:
         return (WriteResult(document.doc_id) for document in documents if document is not None)
 
     def _documents(
-        self, rows: Iterable[Row], encoder: RowEncoder, workers: Workers[Embeddings]
+        self, rows: Iterable[Row], encoder: RowEncoder, workers: EncodingWorkers
     ) -> Generator[PreparedDocument | None, None, None]:
         first_row = self.settled.n_rows
-        for piece, encoded_rows in workers.map(encoder, in_pieces(rows)):
+        words = self._checkpoint.bags.read(first_row)
+        pieces = ((piece, list(islice(words, len(piece)))) for piece in in_pieces(rows))
+        for (piece, _), encoded_rows in workers.map(encoder, pieces):
             are_first = self._checkpoint.are_first([encoded.id_hash for encoded in encoded_rows], first_row)
             first_row += len(piece)
             for row, encoded, is_first in zip(piece, encoded_rows, are_first, strict=True):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
     from reranker.search import Searcher
     from reranker.settings import Settings
+    from reranker.stores.access import EngineAccess
     from reranker.stores.protocol import Store
     from reranker.transport import Parameters
 
@@ -26,6 +27,22 @@ def open_embeddings(settings: Settings) -> Embeddings:
     return Embeddings.open(settings.embeddings_path, settings.unknown_words)
 
 
+def engine_access(settings: Settings) -> EngineAccess:
+    """How an engine is reached, as set."""
+    from reranker.stores.access import EngineAccess
+
+    api_key = settings.store_api_key
+    return EngineAccess(
+        ca_certs=settings.store_ca_certs,
+        verify_certs=settings.store_verify_certs,
+        client_cert=settings.store_client_cert,
+        client_key=settings.store_client_key,
+        api_key=None if api_key is None else api_key.get_secret_value(),
+        aws_region=settings.store_aws_region,
+        aws_service=settings.store_aws_service,
+    )
+
+
 @contextmanager
 def opened_store(settings: Settings) -> Iterator[Store]:
     """The store, closed at the end; nothing is connected to before it is used."""
@@ -36,9 +53,9 @@ def opened_store(settings: Settings) -> Iterator[Store]:
         settings.store_address,
         username=settings.store_username,
         password=password.get_secret_value() if password is not None else None,
-        ca_certs=settings.store_ca_certs,
+        access=engine_access(settings),
         timeout_s=settings.store_timeout_s,
-        verify_certs=settings.store_verify_certs,
+        pipeline=settings.store_pipeline,
     )
     try:
         yield store

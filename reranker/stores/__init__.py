@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from reranker.errors import WrongParameter
+from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import EngineAddress, read_address
 from reranker.stores.embedded import EmbeddedStore
 from reranker.stores.protocol import Store
 
-__all__ = ["open_store"]
+__all__ = ["EngineAccess", "open_store"]
 
 
 def open_store(
@@ -16,9 +16,9 @@ def open_store(
     *,
     username: str | None = None,
     password: str | None = None,
-    ca_certs: str | Path | None = None,
+    access: EngineAccess = EngineAccess(),
     timeout_s: float = 30.0,
-    verify_certs: bool = True,
+    pipeline: str | None = None,
 ) -> Store:
     """The store at an address; nothing is connected or made before it is used.
 
@@ -26,22 +26,19 @@ def open_store(
         address: `opensearch://HOST:PORT`, `elasticsearch://HOST:PORT` (plain HTTP; `opensearch+https://…` for TLS),
             `http://…` or `https://…` of either engine, or else a folder. An engine's may hold `USER:PASSWORD@`.
         username: of the engine; goes before one in the address.
-        ca_certs: PEM file of the authorities to trust; the usual ones where it is None.
+        access: certificates and other credentials of an engine.
         timeout_s: how long an answer, or a lock, is waited for.
-        verify_certs: False trusts any certificate.
+        pipeline: the engine's ingest pipeline that documents go through; the index's default one where it is None.
 
     Raises:
-        BadInput: the address has none of these forms.
+        BadInput: the address has none of these forms, or what is given of the access cannot be.
     """
     where = read_address(address)
     if not isinstance(where, EngineAddress):
+        if pipeline is not None:
+            raise WrongParameter(f"{address} is a folder, which has no ingest pipelines; leave out --pipeline")
         return EmbeddedStore(where, timeout_s)
     # opensearch-py takes a while to import, and a folder needs none of it.
     from reranker.stores.engine import EngineStore
 
-    return EngineStore(
-        where.with_credentials(username, password),
-        ca_certs=None if ca_certs is None else Path(ca_certs),
-        timeout_s=timeout_s,
-        verify_certs=verify_certs,
-    )
+    return EngineStore(where.with_credentials(username, password), access, timeout_s=timeout_s, pipeline=pipeline)

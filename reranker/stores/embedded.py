@@ -32,6 +32,7 @@ from reranker.idf import DocumentFrequencies, IdfTable
 from reranker.stores.checks import check_depth, check_dim, check_query_vector, document_problem
 from reranker.stores.names import IndexVersion, check_index_name, version_name
 from reranker.stores.protocol import Filters, IndexDescription
+from reranker.stores.sqlite_claims import release_claim, take_claim
 from reranker.stores.sqlite_file import SqliteFile
 from reranker.stores.sqlite_indices import (
     delete_index,
@@ -136,6 +137,15 @@ class EmbeddedStore:
                 return [version for version, _ in versions_of(connection, index)]
         except NotFound:
             return []
+
+    def claim(self, index: str, owner: str, seconds: float) -> None:
+        check_index_name(index)
+        with self._file.writing(create=True) as connection:
+            take_claim(connection, index, owner, seconds)
+
+    def release(self, index: str, owner: str) -> None:
+        with self._file.writing() as connection:
+            release_claim(connection, index, owner)
 
     def preparer(self, index: str) -> Preparer:
         return partial(_prepare, self.describe(index).dim)

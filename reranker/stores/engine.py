@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,10 @@ from reranker.documents import Candidate, EncodedDocument
 from reranker.errors import BadInput, NotFound, NotOurIndex
 from reranker.hubness import HubnessSample
 from reranker.idf import IdfTable
+from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import Distribution, EngineAddress
 from reranker.stores.checks import check_depth, check_dim, check_query_vector
+from reranker.stores.engine_claims import EngineClaims
 from reranker.stores.engine_client import connect, detect_distribution, engine_errors, time_out
 from reranker.stores.engine_idf import IDF_INDEX, EngineIdf
 from reranker.stores.engine_queries import (
@@ -32,9 +33,10 @@ from reranker.stores.engine_queries import (
     read_encoded,
 )
 from reranker.stores.engine_scan import PointInTime, read_bags
+from reranker.stores.engine_templates import EngineTemplates, template_body
 from reranker.stores.engine_versions import EngineVersions
 from reranker.stores.engine_writer import BulkWriter, delete_action, preparer, vector_action
-from reranker.stores.names import IndexVersion, check_index_name
+from reranker.stores.names import IndexVersion, check_index_name, writing_alias
 from reranker.stores.protocol import Filters, IndexDescription
 from reranker.stores.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
 
@@ -71,16 +73,23 @@ class EngineStore:
     def __init__(
         self,
         address: EngineAddress,
+        access: EngineAccess = EngineAccess(),
         *,
-        ca_certs: Path | None = None,
         timeout_s: float = 30.0,
-        verify_certs: bool = True,
+        pipeline: str | None = None,
     ) -> None:
+        """
+        Args:
+            pipeline: the engine's ingest pipeline that documents go through; the index's default one where it is None.
+        """
+        self._pipeline = pipeline
         self._address = address.shown
         self._timeout_s = timeout_s
         self._admin_timeout = time_out(max(_LEAST_ADMIN_TIMEOUT_S, timeout_s))
-        self._client = connect(address, ca_certs, timeout_s, verify_certs)
+        self._client = connect(address, access, timeout_s)
         self._idf = EngineIdf(self._client)
+        self._templates = EngineTemplates(self._client)
+        self._claims = EngineClaims(self._client, self._idf)
         self._versions = EngineVersions(self._client, self._idf, self._admin_timeout)
         self._lock = threading.Lock()
         # `opensearch://` is what people write for either; only the rarer scheme is taken at its word.
@@ -132,6 +141,38 @@ class EngineStore:
         with engine_errors(self._address, index):
             return self._versions.of(index)
 
+    def claim(self, index: str, owner: str, seconds: float) -> None:
+        check_index_name(index)
+        with engine_errors(self._address, index):
+            self._claims.take(index, owner, seconds)
+
+    def release(self, index: str, owner: str) -> None:
+        check_index_name(index)
+        with engine_errors(self._address, index):
+            self._claims.release(index, owner)
+
+    def template(self, index: str, description: IndexDescription, settings: Mapping[str, str]) -> dict[str, Any]:
+        """The index template that `install_template` would install.
+
+        Args:
+            settings: of the index, to add or replace.
+        """
+        check_dim(description.dim)
+        with engine_errors(self._address, index):
+            return template_body(check_index_name(index), self._definition(description), settings)
+
+    def install_template(self, index: str, description: IndexDescription, settings: Mapping[str, str]) -> str:
+        """Gives every index of this name, or of this name and a hyphen, our mapping when somebody makes it; the
+        template's name."""
+        body = self.template(index, description, settings)
+        with engine_errors(self._address, index):
+            return self._templates.install(index, body)
+
+    def remove_template(self, index: str) -> str:
+        """Takes the template away; its name. NotFound if there is none."""
+        with engine_errors(self._address, index):
+            return self._templates.remove(index)
+
     def preparer(self, index: str) -> Preparer:
         known = self._ask(index)
         with engine_errors(self._address, index):
@@ -141,13 +182,13 @@ class EngineStore:
         return self.write_prepared(index, map(self.preparer(index), documents))
 
     def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
-        return self._write(self._with_current_mapping(index), documents)
+        return self._write(self._ready_to_write(index), documents, self._pipeline)
 
     def delete(self, index: str, doc_ids: Iterable[str]) -> Iterator[WriteResult]:
-        return self._write(self._ask(index), map(delete_action, doc_ids))
+        return self._write(self._ready_to_write(index), map(delete_action, doc_ids))
 
     def replace_vectors(self, index: str, vectors: Iterable[NewVector]) -> Iterator[WriteResult]:
-        return self._write(self._with_current_mapping(index), map(vector_action, vectors))
+        return self._write(self._ready_to_write(index), map(vector_action, vectors))
 
     def bags(self, index: str, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
         return self._bags(self._ask(index), stale)
@@ -234,7 +275,7 @@ class EngineStore:
             raise BadInput(f"{IDF_INDEX!r} is where Sinkrank keeps its idf tables; take another name")
         with engine_errors(self._address, name):
             self._forget(name)
-            definition = self._definition(description, version_of)
+            definition = self._templates.adapted(name, self._definition(description, version_of), version_of)
             try:
                 self._client.indices.create(index=name, body=definition, request_timeout=self._admin_timeout)
             except exceptions.RequestError as error:
@@ -249,9 +290,12 @@ class EngineStore:
     def _definition(self, description: IndexDescription, version_of: str | None = None) -> dict[str, Any]:
         return index_definition(self._distribution(), description, self._has_language_analyzers(), version_of)
 
-    def _write(self, known: _Known, documents: Iterable[Writable]) -> Iterator[WriteResult]:
+    def _write(
+        self, known: _Known, documents: Iterable[Writable], pipeline: str | None = None
+    ) -> Iterator[WriteResult]:
         with engine_errors(self._address, known.name):
-            yield from BulkWriter(self._client, known.name, self._timeout_s).write(documents)
+            writer = BulkWriter(self._client, known.name, self._timeout_s, pipeline=pipeline)
+            yield from writer.write(documents)
 
     def _bags(self, known: _Known, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
         with engine_errors(self._address, known.name):
@@ -261,13 +305,14 @@ class EngineStore:
             finally:
                 moment.close()
 
-    def _with_current_mapping(self, index: str) -> _Known:
-        """The index, once it has the fields that an index made before may not have; all of these can be added."""
-        known = self._ask(index)
+    def _ready_to_write(self, index: str) -> _Known:
+        """The index, once it has the fields that an index made before may not have (all of these can be added), and the
+        alias that it is written to by, so that one that is deleted meanwhile is not made anew by the writing."""
+        known, options = self._ask(index), {"request_timeout": self._admin_timeout}
         with engine_errors(self._address, index):
-            self._client.indices.put_mapping(
-                index=known.name, body={"properties": ADDED_FIELDS}, request_timeout=self._admin_timeout
-            )
+            self._client.indices.put_mapping(index=known.name, body={"properties": ADDED_FIELDS}, **options)
+            alias, body = writing_alias(known.name), {"is_hidden": True}
+            self._client.indices.put_alias(index=known.name, name=alias, body=body, **options)
         return known
 
     def _distribution(self) -> Distribution:

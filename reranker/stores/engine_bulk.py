@@ -3,7 +3,6 @@ became of it."""
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -12,11 +11,8 @@ import opensearchpy
 from opensearchpy import exceptions
 
 from reranker.stores.engine_client import describe_failure, failure_reason, time_out
-
-# The waits between them are 1, 2, 4, 8, 16, 30, 30 s at most, 91 s together: as long as a node takes to start again.
-MAX_TRIES = 8
-_FIRST_WAIT_S = 1.0
-_LONGEST_WAIT_S = 30.0
+from reranker.stores.engine_retries import MAX_TRIES, is_worth_another_try, wait_s
+from reranker.stores.names import writing_alias
 
 # A bulk request takes longer than a search: the graph of the vectors is built in it.
 _LEAST_TIMEOUT_S = 60.0
@@ -27,12 +23,15 @@ _REFUSED = (400, 413)
 # 5xx a shard that is not there.
 _FAULTS_OF_A_DOCUMENT = (400, 413)
 _NOT_FOUND = 404
-# Of a whole request: the same may well be taken later.
-_WORTH_ANOTHER_TRY = (408, 429, 500, 502, 503, 504)
+_INDEX_IS_GONE = "index_not_found_exception"
+# The engines call it a bad request, but an index that was closed can be opened again.
+_INDEX_IS_CLOSED = "index_closed_exception"
 
 _HEADERS = {"content-type": "application/x-ndjson"}
 # The answer has one entry an action, in their order: the ids in it are not needed.
 _WANTED = {"filter_path": "errors,items.*.status,items.*.error,items.*.result"}
+# An index that is gone would be made anew, with a mapping that the engine guesses; an alias is not.
+_ONLY_WHAT_IS_THERE = {"require_alias": "true"}
 
 
 class Action(NamedTuple):
@@ -52,6 +51,7 @@ class BulkSender:
     Args:
         sleep: waits for that many seconds; what it raises ends the sending.
         on_pressure: called when the engine refuses something for load.
+        pipeline: the engine's ingest pipeline that documents go through; the index's default one where it is None.
     """
 
     def __init__(
@@ -61,9 +61,11 @@ class BulkSender:
         timeout_s: float,
         on_pressure: Callable[[], None] = lambda: None,
         sleep: Callable[[float], object] = time.sleep,
+        pipeline: str | None = None,
     ) -> None:
         self._client = client
-        self._path = f"/{index}/_bulk"
+        self._path = f"/{writing_alias(index)}/_bulk"
+        self._params = {**_WANTED, **_ONLY_WHAT_IS_THERE, **({} if pipeline is None else {"pipeline": pipeline})}
         self._timeout = time_out(max(_LEAST_TIMEOUT_S, timeout_s))
         self._on_pressure = on_pressure
         self._sleep = sleep
@@ -85,20 +87,23 @@ class BulkSender:
                 if error.status_code in _REFUSED:
                     self._send_halves(actions, waiting, errors, error)
                     return errors
-                if not _is_worth_another_try(error) or n_tries == MAX_TRIES:
+                if not is_worth_another_try(error) or n_tries == MAX_TRIES:
                     raise
             else:
                 failures = [(place, answer) for place, answer in zip(waiting, answers, strict=True) if answer]
                 for place, answer in failures:
                     errors[place] = answer.reason if answer.is_final else None
                 refused = [(place, answer) for place, answer in failures if not answer.is_final]
+                for _, answer in refused:
+                    if answer.is_of_a_missing_index:
+                        raise answer.as_exception()
                 waiting = [place for place, _ in refused]
                 if not waiting:
                     break
                 if n_tries == MAX_TRIES:
                     raise refused[0][1].as_exception()
             self._on_pressure()
-            self._sleep(_wait_s(n_tries))
+            self._sleep(wait_s(n_tries))
         return errors
 
     def _send_halves(
@@ -119,7 +124,7 @@ class BulkSender:
         answer = self._client.transport.perform_request(
             "POST",
             self._path,
-            params={**_WANTED, "request_timeout": self._timeout},
+            params={**self._params, "request_timeout": self._timeout},
             headers=_HEADERS,
             body=b"".join(action.lines for action in actions),
         )
@@ -140,28 +145,25 @@ class _Failure(NamedTuple):
     reason: str
     is_final: bool
 
+    @property
+    def is_of_a_missing_index(self) -> bool:
+        return self.status == _NOT_FOUND and _INDEX_IS_GONE in self.reason
+
     def as_exception(self) -> exceptions.TransportError:
-        return exceptions.TransportError(self.status, self.reason, {"error": self.reason})
+        kind = exceptions.NotFoundError if self.status == _NOT_FOUND else exceptions.TransportError
+        return kind(self.status, self.reason, {"error": self.reason})
 
 
 def _failure(item: dict[str, Any]) -> _Failure | None:
-    (details,) = item.values()
+    ((action, details),) = item.items()
     status = int(details["status"])
     if status < 300:
+        # An update that changes nothing is done; a document that does not come in is not.
+        if action == "index" and details.get("result") == "noop":
+            return _Failure(status, "the ingest pipeline dropped the document", is_final=True)
         return None
     reason = describe_failure(details.get("error") or details.get("result") or status)
     # What is not there to be deleted or updated is the action's own affair; an index that is gone is not.
-    is_missing = status == _NOT_FOUND and "index_not_found" not in reason
-    return _Failure(status, reason, status in _FAULTS_OF_A_DOCUMENT or is_missing)
-
-
-def _is_worth_another_try(error: exceptions.TransportError) -> bool:
-    if isinstance(error, exceptions.SSLError):
-        return False
-    return isinstance(error, exceptions.ConnectionError) or error.status_code in _WORTH_ANOTHER_TRY
-
-
-def _wait_s(n_tries: int) -> float:
-    """Between half and all of a time that doubles, so that many who were refused at once do not come back at once."""
-    longest = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2.0 ** (n_tries - 1))
-    return longest * (1 + random.random()) / 2  # noqa: S311 - no secret
+    is_missing = status == _NOT_FOUND and _INDEX_IS_GONE not in reason
+    is_fault = status in _FAULTS_OF_A_DOCUMENT and _INDEX_IS_CLOSED not in reason
+    return _Failure(status, reason, is_fault or is_missing)

@@ -6,7 +6,6 @@ import base64
 import logging
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import opensearchpy
@@ -15,6 +14,7 @@ from opensearchpy import exceptions
 
 from reranker.errors import BadInput, NotFound, StoreUnavailable
 from reranker.request_context import current_request, engine_call
+from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import Distribution, EngineAddress
 
 _log = logging.getLogger(__name__)
@@ -57,16 +57,15 @@ class _Connection(opensearchpy.Urllib3HttpConnection):
 
 
 def connect(
-    address: EngineAddress, ca_certs: Path | None, timeout_s: float, verify_certs: bool
+    address: EngineAddress, access: EngineAccess = EngineAccess(), timeout_s: float = 30.0
 ) -> opensearchpy.OpenSearch:
     """A client of the engine; nothing is sent yet.
 
     Raises:
-        BadInput: the file of authorities is not there, or holds none.
+        BadInput: as `EngineAccess.check` and `EngineAccess.signer`.
     """
-    if ca_certs is not None and not ca_certs.is_file():
-        raise BadInput(f"the file of trusted authorities {str(ca_certs)!r} is not there; give a PEM file")
-    if address.use_tls and not verify_certs:
+    access.check(address.username is not None, address.use_tls)
+    if address.use_tls and not access.verify_certs:
         _log.warning("the certificate of %s is not checked", address.shown)
     # opensearch-py logs every 404 as a warning; what matters of it is raised.
     logging.getLogger("opensearch").setLevel(logging.CRITICAL)
@@ -75,15 +74,21 @@ def connect(
         # Not left to opensearch-py, which refuses a password outside Latin-1.
         credentials = f"{address.username}:{address.password or ''}".encode()
         headers["authorization"] = "Basic " + base64.b64encode(credentials).decode("ascii")
+    elif access.api_key is not None:
+        headers["authorization"] = f"ApiKey {access.api_key}"
     tls: dict[str, Any] = {}
     if address.use_tls:
-        tls = {"use_ssl": True, "verify_certs": verify_certs, "ssl_show_warn": False}
-        if verify_certs and ca_certs is not None:
-            tls["ca_certs"] = str(ca_certs)
+        tls = {"use_ssl": True, "verify_certs": access.verify_certs, "ssl_show_warn": False}
+        if access.verify_certs and access.ca_certs is not None:
+            tls["ca_certs"] = str(access.ca_certs)
+        if access.client_cert is not None:
+            tls["client_cert"] = str(access.client_cert)
+            tls["client_key"] = None if access.client_key is None else str(access.client_key)
     return opensearchpy.OpenSearch(
         hosts=[{"host": address.host, "port": address.port}],
         url_prefix=address.prefix,
         headers=headers,
+        http_auth=access.signer(),
         timeout=time_out(timeout_s),
         max_retries=1,
         pool_maxsize=_POOL_SIZE,

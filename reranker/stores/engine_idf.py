@@ -71,7 +71,7 @@ class EngineIdf:
 
     def save(self, index: str, table: IdfTable) -> None:
         """Makes the table the index's current one."""
-        self._ensure_index()
+        self.ensure_index()
         old_parts = self._current_parts(index)
         parts = dict(_parts(index, table))
         # In requests of one part each: a table of every word of many languages has more bytes than one request may.
@@ -88,7 +88,7 @@ class EngineIdf:
 
     def save_sample(self, index: str, sample: HubnessSample) -> None:
         """Puts the sample in the place of the one before."""
-        self._ensure_index()
+        self.ensure_index()
         # One that was made when there were no samples has no such field.
         self._client.indices.put_mapping(index=IDF_INDEX, body={"properties": _SAMPLE_FIELD})
         packed = base64.b64encode(json.dumps(sample.as_json()).encode()).decode("ascii")
@@ -105,7 +105,8 @@ class EngineIdf:
             return
         self._delete([hit["_id"] for hit in answer["hits"]["hits"]])
 
-    def _ensure_index(self) -> None:
+    def ensure_index(self) -> None:
+        """Makes the hidden index where it is missing."""
         try:
             self._client.indices.create(index=IDF_INDEX, body=_DEFINITION)
         except exceptions.RequestError as error:

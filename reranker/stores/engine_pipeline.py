@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from opensearchpy import exceptions
 
 from reranker.errors import BadInput, StoreUnavailable
+from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import EngineAddress
 from reranker.stores.cluster_settings import PRIVATE_ADDRESSES, TRUSTED_ENDPOINTS, ClusterSettings
 from reranker.stores.engine_client import connect, detect_distribution, engine_errors, failure_reason, time_out
@@ -50,14 +50,13 @@ class EnginePipelines:
     def __init__(
         self,
         address: EngineAddress,
+        access: EngineAccess = EngineAccess(),
         *,
-        ca_certs: Path | None = None,
         timeout_s: float = 30.0,
-        verify_certs: bool = True,
     ) -> None:
         self._address = address.shown
         self._timeout = time_out(max(_LEAST_TIMEOUT_S, timeout_s))
-        self._client = connect(address, ca_certs, timeout_s, verify_certs)
+        self._client = connect(address, access, timeout_s)
         self._ml = MlCommons(self._client, self._timeout)
         self._settings = ClusterSettings(self._client)
         self._indices = PipelineIndices(self._client, self._timeout)

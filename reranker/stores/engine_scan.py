@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import opensearchpy
@@ -12,6 +13,7 @@ from opensearchpy import exceptions
 
 from reranker.stores.addresses import Distribution
 from reranker.stores.engine_queries import read_bag
+from reranker.stores.engine_retries import with_retries
 from reranker.stores.writing import StoredBag
 
 # Between two pages; a slow reader asks for it anew with every page.
@@ -42,7 +44,7 @@ class PointInTime:
         self.slices: list[dict[str, int] | None] = (
             [None] if n_shards == 1 else [{"id": shard, "max": n_shards} for shard in range(n_shards)]
         )
-        self.id = self._open(index) if pit_id is None else pit_id
+        self.id = with_retries(partial(self._open, index)) if pit_id is None else pit_id
 
     def pages(
         self,
@@ -73,7 +75,7 @@ class PointInTime:
             body["pit"] = {"id": self.id, "keep_alive": _KEEP_ALIVE}
             if after is not None:
                 body["search_after"] = list(after)
-            answer = self._client.search(body=body, request_timeout=timeout)
+            answer = with_retries(partial(self._client.search, body=body, request_timeout=timeout))
             self.id = answer.get("pit_id", self.id)
             hits = answer["hits"]["hits"]
             if not hits:

@@ -75,10 +75,11 @@ class BulkWriter:
         index: str,
         timeout_s: float,
         clock: Callable[[], float] = time.monotonic,
+        pipeline: str | None = None,
     ) -> None:
         self._size = BatchSize()
         self._stopping = threading.Event()
-        self._sender = BulkSender(client, index, timeout_s, self._size.shrink, self._pause)
+        self._sender = BulkSender(client, index, timeout_s, self._size.shrink, self._pause, pipeline)
         self._clock = clock
 
     def write(self, documents: Iterable[Writable]) -> Iterator[WriteResult]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
-from reranker.errors import WrongParameter
+from reranker.errors import BadInput, WrongParameter
 
 # OpenSearch's own rules (lower case, no leading - _ +, none of the reserved characters), and no dot in front.
 MAX_INDEX_NAME_LENGTH = 128
@@ -17,6 +17,8 @@ VERSION_OF = "version_of"
 # 000001 and so on, as engines number the indices behind an alias that they roll over.
 _VERSION_SUFFIX = regex.compile(r"-(\d{6})")
 _LENGTH_OF_SUFFIX = 7
+# An alias of each index of an engine that Sinkrank writes to: see `EngineStore`.
+_WRITING_SUFFIX = "-sinkrank-writing"
 
 
 def check_index_name(index: str) -> str:
@@ -68,3 +70,20 @@ def version_name(index: str, existing: Iterable[str]) -> str:
     suffixes = [name.removeprefix(index) for name in existing if name.startswith(index)]
     numbers = [int(match.group(1)) for match in map(_VERSION_SUFFIX.fullmatch, suffixes) if match]
     return f"{index}-{max(numbers, default=0) + 1:06}"
+
+
+def writing_alias(index: str) -> str:
+    """The alias by which an index is written to: an engine makes an index that is missing, but never an alias."""
+    return index + _WRITING_SUFFIX
+
+
+def claimed_by_another(index: str, seconds: float) -> BadInput:
+    """Why a run cannot make versions of an index.
+
+    Args:
+        seconds: until the other one's claim runs out.
+    """
+    return BadInput(
+        f"another run is making a version of index {index!r}; wait until it is done. If it was killed, give its "
+        f"command again, which goes on where it was, or wait {seconds:.0f} s"
+    )

@@ -206,6 +206,15 @@ class Store(Protocol):
         """The versions of an index by age; none of one without versions, or that is not there."""
         ...
 
+    def claim(self, index: str, owner: str, seconds: float) -> None:
+        """Lets nobody else make versions of an index, which need not be there yet, for so many seconds; again by the
+        same owner renews it. BadInput while another has it."""
+        ...
+
+    def release(self, index: str, owner: str) -> None:
+        """Ends a claim before its time; another's is left alone."""
+        ...
+
     def preparer(self, index: str) -> Preparer:
         """Makes of encoded documents what `write_prepared` takes."""
         ...

@@ -18,7 +18,7 @@ FILE_NAME = "store.sqlite3"
 APPLICATION_ID = 0x536E6B72
 
 # Raise it whenever the tables below change.
-LAYOUT_VERSION = 3
+LAYOUT_VERSION = 4
 
 # Rows are numbered through all indices and never reused: a row id is the order of insertion. Each language of an index
 # is a partition with a full-text table of its own (`words_ID`), so that BM25's statistics are those of one language, as
@@ -49,6 +49,7 @@ CREATE TABLE idf (
     index_id INTEGER NOT NULL, language TEXT NOT NULL, n_documents INTEGER NOT NULL, term_ids BLOB NOT NULL,
     counts BLOB NOT NULL, PRIMARY KEY (index_id, language));
 CREATE TABLE hubness_samples (index_id INTEGER PRIMARY KEY, sample TEXT NOT NULL);
+CREATE TABLE claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, claimed_until REAL NOT NULL);
 """
 
 # What brings a store of an earlier layout to the next one, by its layout.
@@ -58,6 +59,7 @@ CREATE TABLE aliases (name TEXT PRIMARY KEY, index_id INTEGER NOT NULL);
 ALTER TABLE vectors ADD COLUMN weights TEXT NOT NULL DEFAULT '';
 """,
     2: "CREATE TABLE hubness_samples (index_id INTEGER PRIMARY KEY, sample TEXT NOT NULL);",
+    3: "CREATE TABLE IF NOT EXISTS claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, claimed_until REAL NOT NULL);",
 }
 
 # Connections that a parent process opened: SQLite forbids a child even to close them, so they are kept from collection.

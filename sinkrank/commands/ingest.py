@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typer.core import TyperGroup
 from sinkrank import options
 
 if TYPE_CHECKING:
+    from ingest.pipeline import Engine
     from ingest.summary import Summary
 
 DEFAULT_INDEX = "documents"
@@ -83,6 +85,17 @@ def ingest_files(
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Processes that encode (default: one a core).")
     ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="What encodes: processes of this machine, or ray, a Ray cluster.")
+    ] = "processes",
+    ray_address: Annotated[
+        str | None,
+        typer.Option("--ray-address", metavar="ADDRESS", help="The cluster, such as auto (default: one started here)."),
+    ] = None,
+    pipeline: Annotated[
+        str | None,
+        typer.Option("--pipeline", metavar="NAME", help="Ingest pipeline of the engine (default: the index's own)."),
+    ] = None,
     file_format: Annotated[
         str | None,
         typer.Option("--format", help="jsonl, csv, tsv, parquet, trec, html or text, where the name does not say it."),
@@ -127,24 +140,49 @@ def ingest_files(
 
     Example: [bold]sinkrank ingest pages.jsonl 'more/*.csv.gz' --lang fr --index pages[/bold]
 
-    Also: [bold]sinkrank ingest refresh | rollback | versions | delete --help[/bold]
+    Into a cluster: [bold]zcat dump.jsonl.gz | sinkrank ingest - --store https://search:9200 --index pages[/bold]
+
+    Copy an index: [bold]sinkrank ingest --from-index http://old:9200/articles --text-field title,body
+    --query '{"term": {"lang": "fr"}}' --store http://new:9200 --index pages[/bold]
+
+    Also: [bold]sinkrank ingest refresh | rollback | versions | template | delete --help[/bold]
     """
     from ingest.documents import Layout
     from ingest.files import open_sources
     from ingest.from_index import forget, opened_index, read_index_source
     from ingest.pipeline import Options
     from ingest.pipeline import ingest as run
+    from reranker.stores import EngineAccess
     from sinkrank import output, resources
 
     if bool(files) == bool(from_index):
         raise typer.BadParameter("name at least one file (- for standard input), or --from-index", param_hint="FILE...")
-    settings = options.load(config, home=home, embeddings=embeddings, store=store, index=index).settings
+    flags = {"home": home, "embeddings": embeddings, "store": store, "index": index, "store_pipeline": pipeline}
+    settings = options.load(config, **flags).settings
     layout = Layout(
-        id_field, language_field, title_field, text_field, url_field, lang, min_confidence, _pairs(types, "--types")
+        id_field,
+        language_field,
+        title_field,
+        text_field,
+        url_field,
+        lang,
+        min_confidence,
+        _pairs(types.split(",") if types else (), "--types", "FIELD=TYPE, parted by commas"),
     )
     loaded = resources.open_embeddings(settings)
     checkpoints = settings.home / "ingest"
-    options_ = Options(layout, rebuild, rejects, checkpoints, limit, dry_run, workers)
+    options_ = Options(
+        layout,
+        rebuild,
+        rejects,
+        checkpoints,
+        limit,
+        dry_run,
+        workers,
+        _engine(engine, ray_address),
+        ray_address,
+        settings.store_pipeline,
+    )
     with ExitStack() as opened, output.progress_bars() as progress:
         if from_index is None:
             sources = opened.enter_context(
@@ -156,9 +194,9 @@ def ingest_files(
                 opened_index(
                     wanted,
                     checkpoints,
-                    ca_certs=settings.store_ca_certs,
+                    # The key and the certificate are for the store, and for nobody else.
+                    access=EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs),
                     timeout_s=settings.store_timeout_s,
-                    verify_certs=settings.store_verify_certs,
                     progress=progress,
                 )
             )
@@ -273,6 +311,57 @@ def refresh(
 
 
 @app.command()
+def template(
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--setting", metavar="NAME=VALUE", help="Index setting: number_of_shards=12, lifecycle.name=pages."
+        ),
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Print the template; install nothing.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take the template away.")] = False,
+    json_: options.Json = False,
+    home: options.Home = None,
+    embeddings: options.EmbeddingsPath = None,
+    store: options.StoreAddress = None,
+    index: options.IndexName = None,
+    config: options.Config = None,
+) -> None:
+    """Install an index template: every index of the name, or of the name and a hyphen, then has the mapping.
+
+    For indices that a lifecycle policy or an operator makes (pages-000002), and for settings that those of ingest are
+    to have, such as shards and copies.
+
+    Example: [bold]sinkrank ingest template --index pages --setting number_of_shards=12 --store https://search:9200[/bold]
+    """
+    from reranker.errors import WrongParameter
+    from reranker.stores.engine import EngineStore
+    from reranker.stores.protocol import IndexDescription
+    from sinkrank import output, resources
+
+    settings = options.load(config, home=home, embeddings=embeddings, store=store, index=index).settings
+    name = settings.index or DEFAULT_INDEX
+    given = _pairs(setting or (), "--setting", "NAME=VALUE")
+    with resources.opened_store(settings) as opened:
+        if not isinstance(opened, EngineStore):
+            raise WrongParameter(f"{opened.address} is a folder, which has no templates; give an engine with --store")
+        if remove:
+            done = {"removed": opened.remove_template(name)}
+        else:
+            loaded = resources.open_embeddings(settings)
+            description = IndexDescription(loaded.version, loaded.dim)
+            if show:
+                output.print_json(opened.template(name, description, given))
+                return
+            done = {"installed": opened.install_template(name, description, given)}
+    if json_:
+        output.print_json(done)
+        return
+    for what, template_name in done.items():
+        output.results().print(f"template {template_name!r} {what}", markup=False)
+
+
+@app.command()
 def delete(
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="ID...", help="Ids of documents.", show_default=False)
@@ -313,11 +402,19 @@ def delete(
         raise typer.Exit(1)
 
 
-def _pairs(given: str | None, option: str) -> dict[str, str]:
-    """`a=x,b=y` as a dictionary."""
-    pairs = [pair.partition("=") for pair in given.split(",")] if given else []
+def _engine(given: str, ray_address: str | None) -> Engine:
+    if given == "ray":
+        return "ray"
+    if given != "processes" or ray_address is not None:
+        raise typer.BadParameter("give processes, or ray, which alone takes --ray-address", param_hint="--engine")
+    return "processes"
+
+
+def _pairs(given: Iterable[str], option: str, form: str) -> dict[str, str]:
+    """`a=x`, `b=y` as a dictionary."""
+    pairs = [pair.partition("=") for pair in given]
     if any(not name or not value for name, _, value in pairs):
-        raise typer.BadParameter("give FIELD=TYPE, parted by commas", param_hint=option)
+        raise typer.BadParameter(f"give {form}", param_hint=option)
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 

@@ -153,15 +153,15 @@ def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
         raise WrongParameter(f"{settings.store_address} is a folder; give an OpenSearch with --store opensearch://HOST")
     # opensearch-py takes a while to import.
     from reranker.stores.engine_pipeline import EnginePipelines
+    from sinkrank.resources import engine_access
 
     password = settings.store_password
     pipelines = EnginePipelines(
         address.with_credentials(
             settings.store_username, password.get_secret_value() if password is not None else None
         ),
-        ca_certs=settings.store_ca_certs,
+        engine_access(settings),
         timeout_s=settings.store_timeout_s,
-        verify_certs=settings.store_verify_certs,
     )
     try:
         yield pipelines

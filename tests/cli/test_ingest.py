@@ -211,6 +211,8 @@ def test_bad_input_is_one_line_and_exit_code_1(home: Path, run: Run, arguments: 
         (["in.jsonl", "--types", "year=number"], "give one of int, float, bool, list"),
         (["in.jsonl", "--min-confidence", "2"], "give 0 to 1"),
         (["--from-index", "localhost"], "--from-index takes URL/INDEX"),
+        (["in.jsonl", "--pipeline", "clean"], "has no ingest pipelines; leave out --pipeline"),
+        (["template"], "which has no templates; give an engine with --store"),
     ],
 )
 def test_a_wrong_flag_is_one_line_and_exit_code_2(home: Path, run: Run, arguments: list[str], message: str) -> None:
@@ -294,3 +296,22 @@ def test_an_index_of_another_program_is_refused_and_left_alone(
     assert "was not made by Sinkrank" in result.stderr
     assert "was not made by Sinkrank" in searched.stderr
     assert count == 1
+
+
+@pytest.mark.engine
+def test_a_template_is_shown_installed_and_taken_away(home: Path, run: Run, engine_options: list[str]) -> None:
+    name = f"sinkrank-{engine_options[-1]}"
+    options = ["--setting", "number_of_shards=2", *engine_options]
+    shown = json.loads(run("ingest", "template", "--show", *options).stdout)
+    assert shown["index_patterns"] == [engine_options[-1], f"{engine_options[-1]}-*"]
+    assert shown["template"]["settings"]["index"]["number_of_shards"] == "2"
+    assert run("ingest", "template", "--remove", *engine_options).exit_code == 1
+    assert run("ingest", "template", *options).stdout == f"template '{name}' installed\n"
+    removed = run("ingest", "template", "--remove", "--json", *engine_options)
+    assert json.loads(removed.stdout) == {"removed": name}
+
+
+@pytest.mark.parametrize("arguments", [["--engine", "spark"], ["--ray-address", "auto"]])
+def test_what_is_no_engine_of_ours_is_wrong_use(home: Path, run: Run, arguments: list[str]) -> None:
+    write_rows(home / "in.jsonl", DOCUMENTS)
+    assert run("ingest", "in.jsonl", *arguments).exit_code == 2

@@ -1,4 +1,4 @@
-"""Stands in front of a real node and lets bulk requests fail as they are told to."""
+"""Stands in front of a real node and lets bulk requests, or others, fail as they are told to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Fault = int | str
 
 @dataclass
 class FaultyProxy:
-    """Faults of bulk requests by their number, from 0."""
+    """Faults of requests by their number, from 0."""
 
     node: str
     fault: Callable[[int], Fault]
@@ -28,9 +28,25 @@ class FaultyProxy:
     faults: list[Fault] = field(default_factory=list)
 
 
+def is_bulk(path: str) -> bool:
+    """Of documents, that is."""
+    return path.split("?")[0].endswith("/_bulk") and "sinkrank-idf" not in path
+
+
+def is_read(path: str) -> bool:
+    """Searches, counts, mappings, and points in time."""
+    return any(part in path for part in ("_search", "_pit", "_count", "_mapping"))
+
+
 @contextmanager
-def faulty_proxy(node: str, fault: Callable[[int], Fault]) -> Iterator[FaultyProxy]:
-    """A proxy at `address`; `faults` says what it has done."""
+def faulty_proxy(
+    node: str, fault: Callable[[int], Fault], is_meant: Callable[[str], bool] = is_bulk
+) -> Iterator[FaultyProxy]:
+    """A proxy at `address`; `faults` says what it has done.
+
+    Args:
+        is_meant: whether the requests of a path fail.
+    """
     proxy = FaultyProxy(node, fault)
     pool = urllib3.PoolManager(retries=False, timeout=60)
     lock = threading.Lock()
@@ -41,7 +57,7 @@ def faulty_proxy(node: str, fault: Callable[[int], Fault]) -> Iterator[FaultyPro
         def _serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             chosen: Fault = "pass"
-            if self.path.split("?")[0].endswith("/_bulk") and "sinkrank-idf" not in self.path:
+            if is_meant(self.path):
                 with lock:
                     chosen = proxy.fault(len(proxy.faults))
                     proxy.faults.append(chosen)

@@ -17,9 +17,10 @@ from ingest.documents import Layout, read_records
 from ingest.from_index import IndexSource, forget, opened_index, read_index_source
 from ingest.pipeline import ingest
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound, WrongParameter
-from reranker.stores import engine_scan, open_store
+from reranker.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
+from reranker.stores import engine_retries, engine_scan, open_store
 from tests.engines.sources import Engine
+from tests.ingest.faulty_proxy import faulty_proxy, is_read
 from tests.stores.conftest import new_index
 from tests.stores.samples import fill, make_document
 from tests.tiny import tiny_embeddings
@@ -119,13 +120,47 @@ def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(
 
     with pytest.raises(KeyboardInterrupt), opened_index(source, tmp_path, progress=stop):
         pass
-    client = from_index.connect(source.address, None, 30, True)
+    client = from_index.connect(source.address)
     state = json.loads(next(tmp_path.glob("*.json")).read_text())
     distribution = from_index.detect_distribution(client)
     engine_scan.PointInTime(client, distribution, source.index, state["pit"]).close()
     client.close()
     with opened_index(source, tmp_path) as copy:
         ids = [record.doc_id for record in read_records([copy], Layout())]
+    assert sorted(int(str(doc_id)[2:]) for doc_id in ids) == list(range(N_DOCUMENTS))
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(
+    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr(engine_scan.PointInTime.pages, "__defaults__", (None, None, 500))
+    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 0.001)
+    node, _, index = foreign.rpartition("/")
+    with faulty_proxy(node, lambda number: "pass" if number % 3 == 2 else status, is_read) as proxy:
+        with opened_index(read_index_source(f"{proxy.address}/{index}", LAYOUT), tmp_path) as copy:
+            ids = [record.doc_id for record in read_records([copy], Layout())]
+        assert proxy.faults.count(status) > 10
+    assert sorted(int(str(doc_id)[2:]) for doc_id in ids) == list(range(N_DOCUMENTS))
+
+
+def test_a_copy_from_a_source_that_stays_away_goes_on_with_its_last_page(
+    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_scan.PointInTime.pages, "__defaults__", (None, None, 500))
+    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 0.001)
+    node, _, index = foreign.rpartition("/")
+    with faulty_proxy(node, lambda number: "pass" if number < 5 else 503, is_read) as proxy:
+        source = read_index_source(f"{proxy.address}/{index}", LAYOUT)
+        with pytest.raises(StoreUnavailable, match="503"), opened_index(source, tmp_path):
+            pass
+        state = json.loads(next(tmp_path.glob("*.json")).read_text())
+        assert 0 < state["n_rows"] < N_DOCUMENTS
+        proxy.fault = lambda number: "pass"
+        pages = []
+        with opened_index(source, tmp_path, progress=lambda *step: pages.append(step[0])) as copy:
+            ids = [record.doc_id for record in read_records([copy], Layout())]
+        assert pages[0] > state["n_rows"]
     assert sorted(int(str(doc_id)[2:]) for doc_id in ids) == list(range(N_DOCUMENTS))
 
 

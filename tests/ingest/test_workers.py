@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import ingest.encoding as encoding
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from ingest.workers import Workers
@@ -105,4 +106,25 @@ def test_the_same_documents_come_out_of_one_process_and_of_two(tmp_path: Path) -
         assert one.nbow is not None
         assert two.nbow is not None
         assert one.nbow.tolist() == two.nbow.tolist()
+    store.close()
+
+
+def test_each_text_is_tokenised_once_though_the_input_is_read_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = []
+
+    def tokenize_and_tell(text: str, language: str) -> list[str]:
+        texts.append(text)
+        return text.split()
+
+    monkeypatch.setattr(encoding, "tokenize", tokenize_and_tell)
+    embeddings = tiny_embeddings(tmp_path / "embeddings")
+    path = tmp_path / "in.jsonl"
+    rows = [f'{{"id": "{n}", "lang": "{"fr" if n % 3 else "de"}", "text": "chat {n}"}}\n' for n in range(600)]
+    path.write_text("".join(rows) + "broken\n")
+    store = EmbeddedStore(tmp_path / "store")
+    with open_sources([str(path)]) as sources:
+        assert ingest(sources, store, "pages", embeddings, Options(n_workers=1)).indexed == 600
+    assert sorted(texts) == sorted(f"chat {n}" for n in range(600))
     store.close()

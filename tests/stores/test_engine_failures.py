@@ -18,7 +18,7 @@ import opensearchpy
 import pytest
 
 from reranker.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
-from reranker.stores import engine_bulk, open_store
+from reranker.stores import EngineAccess, engine_bulk, engine_retries, open_store
 from reranker.stores.engine_writer import BatchSize
 from reranker.stores.writing import WriteResult
 from tests.stores.fake_engine import serve
@@ -36,6 +36,8 @@ def healthy(method: str, path: str, body: str) -> tuple[int, Any] | None:
     """The answers that come before what a test is about."""
     if path.startswith("/docs/_mapping"):
         return 200, MAPPING
+    if path.startswith("/docs/_alias"):
+        return 200, {"acknowledged": True}
     return (200, ROOT) if path == "/" else None
 
 
@@ -57,7 +59,7 @@ def bulk_answer(ids: list[str], statuses: dict[str, int]) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_bulk, "_FIRST_WAIT_S", 0)
+    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 0)
 
 
 @pytest.mark.parametrize(
@@ -228,10 +230,10 @@ def test_a_document_that_is_refused_for_long_gets_in_at_the_last_try() -> None:
 
     def answer(ids: list[str]) -> tuple[int, Any]:
         tries.append(ids)
-        return 200, bulk_answer(ids, {"1": 429} if len(tries) < engine_bulk.MAX_TRIES else {})
+        return 200, bulk_answer(ids, {"1": 429} if len(tries) < engine_retries.MAX_TRIES else {})
 
     assert list(write(answer, ["1", "2"])) == [WriteResult("1"), WriteResult("2")]
-    assert tries == [["1", "2"], *[["1"]] * (engine_bulk.MAX_TRIES - 1)]
+    assert tries == [["1", "2"], *[["1"]] * (engine_retries.MAX_TRIES - 1)]
 
 
 def test_a_connection_that_is_cut_is_tried_again() -> None:
@@ -246,7 +248,7 @@ def test_a_connection_that_is_cut_is_tried_again() -> None:
 
 
 def test_the_waits_grow_to_a_bound_and_never_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_bulk, "_FIRST_WAIT_S", 1.0)
+    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 1.0)
     waits: list[float] = []
     with serve(lambda *request: (503, error("unavailable", "red"))) as node:
         client = opensearchpy.OpenSearch(node.address, max_retries=0)
@@ -344,11 +346,11 @@ def test_a_certificate_is_checked_unless_told_otherwise(tls: ssl.SSLContext, cer
         strict = open_store(node.address)
         with pytest.raises(StoreUnavailable, match="store_ca_certs"):
             strict.indices()
-        trusting = open_store(node.address, ca_certs=certificate)
+        trusting = open_store(node.address, access=EngineAccess(ca_certs=certificate))
         assert trusting.indices() == ["docs"]
-        careless = open_store(node.address, verify_certs=False)
+        careless = open_store(node.address, access=EngineAccess(verify_certs=False))
         assert careless.indices() == ["docs"]
-        named = open_store(node.address.replace("https", "opensearch+https"), ca_certs=certificate)
+        named = open_store(node.address.replace("https", "opensearch+https"), access=EngineAccess(ca_certs=certificate))
         assert named.describe("docs") == DESCRIPTION
         for store in (strict, trusting, careless, named):
             store.close()
@@ -370,8 +372,34 @@ def test_plain_http_to_a_node_of_https_says_so(tls: ssl.SSLContext) -> None:
         store.close()
 
 
+def test_what_is_written_goes_through_the_pipeline_that_is_named_and_what_is_deleted_does_not() -> None:
+    asked: list[str] = []
+
+    def answer(method: str, path: str, body: str) -> tuple[int, Any]:
+        if "_bulk" not in path:
+            return healthy(method, path, body) or (200, {})
+        asked.append(path)
+        kind = "delete" if '"delete"' in body else "index"
+        return 200, {"errors": False, "items": [{kind: {"_id": "1", "status": 200, "result": "updated"}}]}
+
+    with serve(answer) as node:
+        store = open_store(node.address, pipeline="clean up")
+        assert list(store.write("docs", [make_document("1")])) == [WriteResult("1")]
+        assert list(store.delete("docs", ["1"])) == [WriteResult("1")]
+        store.close()
+    assert ["pipeline=clean+up" in path for path in asked] == [True, False]
+
+
+def test_a_document_that_the_ingest_pipeline_drops_is_not_in_the_index() -> None:
+    # What both engines answer for a document that met the processor `drop`.
+    dropped = {"index": {"_id": "1", "result": "noop", "status": 200}}
+    added = {"index": {"_id": "2", "result": "created", "status": 201}}
+    results = list(write(lambda ids: (200, {"errors": False, "items": [dropped, added]}), ["1", "2"]))
+    assert results == [WriteResult("1", "the ingest pipeline dropped the document"), WriteResult("2")]
+
+
 def test_whoever_does_not_want_the_rest_waits_for_no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_bulk, "_FIRST_WAIT_S", 20.0)
+    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 20.0)
 
     def answer(ids: list[str]) -> tuple[int, Any]:
         return (200, bulk_answer(ids, {})) if "0" in ids else (503, error("unavailable", "red"))

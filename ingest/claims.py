@@ -1,0 +1,71 @@
+"""Keeps an index's versions to one run: two would drop each other's, or take each other's place."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Self
+
+from reranker.errors import BadInput, StoreUnavailable
+from reranker.stores.protocol import Store
+
+# As long as others wait for a run that was killed, and this one may be without its store.
+CLAIM_SECONDS = 60.0
+_RENEWALS_A_CLAIM = 4
+
+
+class Claim:
+    """Held while the context lasts; a thread renews it, whatever else the run waits for."""
+
+    def __init__(self, store: Store, index: str, owner: str, seconds: float = CLAIM_SECONDS) -> None:
+        """
+        Args:
+            owner: kept by a run that goes on where another was stopped.
+        """
+        self._store = store
+        self._index = index
+        self._owner = owner
+        self._seconds = seconds
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="claim", daemon=True)
+        self._lost: BadInput | None = None
+
+    def __enter__(self) -> Self:
+        """
+        Raises:
+            BadInput: another run has it.
+            StoreUnavailable: the store cannot be asked.
+        """
+        self._store.claim(self._index, self._owner, self._seconds)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+        try:
+            self._store.release(self._index, self._owner)
+        except StoreUnavailable:
+            return  # it runs out by itself
+
+    def check(self) -> None:
+        """
+        Raises:
+            BadInput: another run has taken it over, since this one was without its store, or asleep, for too long.
+            StoreUnavailable: the store cannot be asked.
+        """
+        if self._lost is not None:
+            raise self._lost
+        self._store.claim(self._index, self._owner, self._seconds)
+
+    def _renew(self) -> None:
+        while not self._ended.wait(self._seconds / _RENEWALS_A_CLAIM):
+            try:
+                self._store.claim(self._index, self._owner, self._seconds)
+            except StoreUnavailable:
+                continue  # the run finds out by itself
+            except BadInput as error:
+                self._lost = error
+                return

@@ -1,0 +1,137 @@
+"""Runs functions over pieces of a stream on the machines of a Ray cluster, as `ingest.workers` does on one's cores.
+
+Each worker is an actor, so that it keeps what it has learnt of words; one that is lost is started again by Ray, and
+does its pieces again. Reading, writing and the checkpoint stay where the command was given. What is shared is opened by
+its path on every machine.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, redirect_stdout
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from reranker.errors import BadInput, SinkrankError
+
+_Shared = TypeVar("_Shared")
+_Piece = TypeVar("_Piece")
+_Result = TypeVar("_Result")
+
+# A Ray of its own on this machine.
+LOCAL = "local"
+# Pieces that wait for each worker, so that none waits for a piece.
+_PIECES_AHEAD = 3
+# How often a worker that is lost (a machine that goes away) is started again, and its piece done again.
+_MAX_RESTARTS = 3
+
+
+class RayWorkers(Generic[_Shared]):
+    """Workers of a Ray cluster that have something in common."""
+
+    def __init__(self, shared: _Shared, n_workers: int | None, address: str | None = None) -> None:
+        """
+        Args:
+            shared: what every function needs; can be pickled.
+            n_workers: None takes as many as the cluster has processors.
+            address: of the cluster (`auto`, `HOST:6379`, `ray://HOST:10001`); None starts one on this machine.
+
+        Raises:
+            BadInput: Ray is not installed.
+        """
+        try:
+            import ray
+        except ImportError as error:
+            raise BadInput("--engine ray needs Ray; pip install 'sinkrank[ray]'") from error
+        self._ray = ray
+        self._shared = shared
+        self._n_workers = n_workers
+        self._address = address or LOCAL
+        self._actors: list[Any] = []
+        self._n_functions = 0
+        self._talk = ExitStack()
+
+    def __enter__(self) -> Self:
+        """
+        Raises:
+            BadInput: no cluster answers at the address.
+        """
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # Ray tells of lost workers on standard output, where results belong.
+        self._talk.enter_context(redirect_stdout(sys.stderr))
+        options: dict[str, Any] = {"include_dashboard": False, "num_cpus": self._n_workers}
+        try:
+            self._ray.init(
+                address=self._address,
+                log_to_driver=False,
+                logging_level="ERROR",
+                **(options if self._address == LOCAL else {}),
+            )
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            self._talk.close()
+            raise BadInput(f"no Ray cluster answers at {self._address} ({error}); check --ray-address") from error
+        n_workers = self._n_workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        actor = self._ray.remote(num_cpus=1, max_restarts=_MAX_RESTARTS, max_task_retries=_MAX_RESTARTS)(_Worker)
+        # Not by reference: a worker that is started again would look for it in vain.
+        self._actors = [actor.remote(self._shared) for _ in range(n_workers)]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._actors = []
+        self._ray.shutdown()
+        self._talk.close()
+
+    def map(
+        self, function: Callable[[_Shared, _Piece], _Result], pieces: Iterable[_Piece]
+    ) -> Iterator[tuple[_Piece, _Result]]:
+        """Each piece with its result, in order; reads only a few pieces ahead.
+
+        Args:
+            function: of what is shared and a piece; can be pickled.
+
+        Raises:
+            SinkrankError: workers are lost again and again.
+        """
+        self._n_functions += 1
+        # In a list, so that it is fetched once by each worker and not once for each piece.
+        handed_out = [self._ray.put(function)]
+        waiting: deque[tuple[_Piece, Any]] = deque()
+        for number, piece in enumerate(pieces):
+            actor = self._actors[number % len(self._actors)]
+            waiting.append((piece, actor.call.remote(self._n_functions, handed_out, piece)))
+            if len(waiting) > len(self._actors) * _PIECES_AHEAD:
+                yield self._done(*waiting.popleft())
+        while waiting:
+            yield self._done(*waiting.popleft())
+
+    def _done(self, piece: _Piece, reference: Any) -> tuple[_Piece, Any]:
+        try:
+            return piece, self._ray.get(reference)
+        except self._ray.exceptions.RayActorError as error:
+            raise SinkrankError(
+                "Ray lost its workers (a machine that went away, or memory that is short); give the same command "
+                "again: it goes on where it was"
+            ) from error
+
+
+class _Worker:
+    """What Ray starts in a process of its own."""
+
+    def __init__(self, shared: Any) -> None:
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(1)  # each core has a worker already
+        self._shared = shared
+        self._function: tuple[int, Callable[[Any, Any], Any]] | None = None
+
+    def call(self, number: int, handed_out: list[Any], piece: Any) -> Any:
+        if self._function is None or self._function[0] != number:
+            import ray
+
+            self._function = (number, ray.get(handed_out[0]))
+        return self._function[1](self._shared, piece)

@@ -1,0 +1,302 @@
+"""Runs whose node restarts, whose index is red, closed or deleted, whose disk is full or whose index another run wants
+end, when they are given again, with exactly the documents of the input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from ingest.claims import Claim
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput, NotFound
+from reranker.stores import engine_bulk, engine_retries, open_store
+from reranker.stores.protocol import Store
+from tests.engines.nodes import Node, start_node
+from tests.engines.sources import Engine, chosen_engines, is_assembled
+from tests.ingest.faulty_proxy import Fault, faulty_proxy
+from tests.ingest.test_interruption import N_DOCUMENTS, Stopping, assert_whole, documents, embeddings, index, run
+from tests.stores.conftest import new_index, store, store_address, store_kind
+
+__all__ = ["documents", "embeddings", "index", "new_index", "store", "store_address", "store_kind"]
+
+
+@contextmanager
+def dropped(address: str, name: str) -> Iterator[Store]:
+    """A store whose index goes at the end."""
+    direct = open_store(address)
+    try:
+        yield direct
+    finally:
+        with suppress(NotFound):
+            direct.drop(name)
+        direct.close()
+
+
+def put(url: str, path: str, body: object = None, method: str = "PUT") -> None:
+    answer = urllib3.request(method, f"{url}/{path}", json=body, timeout=60)
+    assert answer.status == 200, answer.data
+
+
+@pytest.mark.engine
+def test_a_node_that_is_killed_and_starts_again_in_the_middle_costs_no_document(
+    documents: Path, embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = chosen_engines()[0]
+    if not is_assembled(name):
+        pytest.skip("only a node of our own can be killed")
+    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 0.2)
+    monkeypatch.setattr(engine_retries, "_LONGEST_WAIT_S", 1.0)
+    monkeypatch.setattr(engine_bulk, "MAX_TRIES", 150)
+    with start_node(name) as node, faulty_proxy(node.url, lambda number: "pass") as proxy:
+        again: list[subprocess.Popen[bytes]] = []
+
+        def kill(number: int) -> Fault:
+            if number == 4:
+                again.append(restarted(node))
+            return "pass"
+
+        proxy.fault = kill
+        store, direct = open_store(proxy.address), open_store(node.url)
+        try:
+            summary = run(documents, store, "pages", embeddings, tmp_path)
+            if summary.failure is not None:  # what was asked of it while it started, other than to write
+                summary = run(documents, store, "pages", embeddings, tmp_path)
+            assert len(again) == 1
+            assert (summary.failure, summary.indexed) == (None, N_DOCUMENTS)
+            assert_whole(direct, "pages", tmp_path / "r.jsonl")
+        finally:
+            store.close()
+            direct.close()
+            for process in again:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+
+
+def restarted(node: Node) -> subprocess.Popen[bytes]:
+    """The node's process anew, on its port and with its data, after the one before was killed; it may not answer
+    yet."""
+    os.killpg(node.pid, signal.SIGKILL)
+    node.process.wait()
+    with (node.folder / "again.log").open("wb") as log:
+        return subprocess.Popen(
+            node.process.args,
+            cwd=node.folder,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+@pytest.mark.engine
+def test_an_index_that_is_closed_or_red_takes_the_documents_when_it_is_well_again(
+    engine: Engine, documents: Path, embeddings: Embeddings, tmp_path: Path, new_index: Callable[[], str]
+) -> None:
+    name = new_index()
+    nowhere = "index.routing.allocation.require._name"
+    # Elasticsearch starts the one copy that there is, whatever the settings say of its place.
+    can_be_red = engine.distribution == "opensearch"
+    healed = threading.Event()
+
+    def heal() -> None:
+        if can_be_red:
+            put(engine.url, f"{name}/_settings", {nowhere: None})
+        else:
+            put(engine.url, f"{name}/_open", method="POST")
+        healed.set()
+
+    def hurt(number: int) -> Fault:
+        if number == 2:
+            put(engine.url, f"{name}/_close", method="POST")
+            if can_be_red:
+                put(engine.url, f"{name}/_settings", {nowhere: "no such node"})
+                put(engine.url, f"{name}/_open?wait_for_active_shards=0", method="POST")
+                health = urllib3.request("GET", f"{engine.url}/_cluster/health/{name}", timeout=30).json()
+                assert health["status"] == "red"
+            threading.Timer(1.5, heal).start()
+        return "pass"
+
+    with dropped(engine.url, name) as direct, faulty_proxy(engine.url, hurt) as proxy:
+        store = open_store(proxy.address)
+        summary = run(documents, store, name, embeddings, tmp_path)
+        store.close()
+        assert (summary.failure, summary.indexed) == (None, N_DOCUMENTS)
+        assert healed.is_set()
+        assert_whole(direct, name, tmp_path / "r.jsonl")
+
+
+@pytest.mark.engine
+def test_an_index_that_is_deleted_meanwhile_is_not_made_anew_by_the_writing(
+    engine: Engine, documents: Path, embeddings: Embeddings, tmp_path: Path, new_index: Callable[[], str]
+) -> None:
+    name = new_index()
+
+    def delete(number: int) -> Fault:
+        if number == 2:
+            put(engine.url, f"{name}-000001", method="DELETE")
+        return "pass"
+
+    with dropped(engine.url, name) as direct, faulty_proxy(engine.url, delete) as proxy:
+        store = open_store(proxy.address)
+        first = run(documents, store, name, embeddings, tmp_path)
+        assert first.failure is not None
+        assert f"has no index '{name}-000001'" in first.failure
+        assert urllib3.request("GET", f"{engine.url}/{name}*?expand_wildcards=all", timeout=30).json() == {}
+        second = run(documents, store, name, embeddings, tmp_path)
+        store.close()
+        assert (second.failure, second.resumed_at) == (None, 0)
+        assert_whole(direct, name, tmp_path / "r.jsonl")
+
+
+def test_an_embedded_index_that_is_deleted_meanwhile_ends_the_run(
+    documents: Path, embeddings: Embeddings, tmp_path: Path
+) -> None:
+    store = open_store(str(tmp_path / "store"))
+
+    class Dropping(Stopping):
+        def write_prepared(self, index, prepared):
+            for result in super().write_prepared(index, prepared):
+                if self.n_written == 600:
+                    store.drop(index)
+                yield result
+
+    assert "no index" in str(run(documents, Dropping(store, None), "pages", embeddings, tmp_path).failure)
+    assert run(documents, store, "pages", embeddings, tmp_path).failure is None
+    assert_whole(store, "pages", tmp_path / "r.jsonl")
+    store.close()
+
+
+LIMITED = (
+    "import resource, sys; limit = int(sys.argv.pop(1)); "
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY)); "
+    "from sinkrank.__main__ import main; main()"
+)
+
+
+@pytest.mark.parametrize("limit", [30_000, 400_000])
+def test_a_disk_that_is_full_ends_the_run_in_one_line_and_the_next_one_goes_on(
+    documents: Path, embeddings: Embeddings, tmp_path: Path, limit: int
+) -> None:
+    # No file may grow beyond so many bytes: the checkpoint, the words beside it, the store.
+    command = [
+        *("ingest", str(documents), "--index", "pages", "--store", str(tmp_path / "store"), "--workers", "1"),
+        *("--embeddings", str(embeddings.path), "--home", str(tmp_path), "--rejects", str(tmp_path / "r.jsonl")),
+    ]
+    full = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(limit), *command], capture_output=True, text=True, check=False
+    )
+    assert full.returncode == 1
+    assert "Traceback" not in full.stderr
+    assert "disk" in full.stderr
+    freed = subprocess.run([sys.executable, "-m", "sinkrank", *command], capture_output=True, text=True, check=False)
+    assert "3,000 of 3,007 documents are in index" in freed.stdout, freed.stderr
+    store = open_store(str(tmp_path / "store"))
+    assert_whole(store, "pages", tmp_path / "r.jsonl")
+    store.close()
+    assert list((tmp_path / "ingest").iterdir()) == []
+
+
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_of_two_runs_that_make_an_index_at_once_the_second_is_refused_and_the_first_is_whole(
+    store: Store, index: str, documents: Path, embeddings: Embeddings, tmp_path: Path, rebuild: bool
+) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps({"id": "other", "lang": "fr", "text": "chat"}) + "\n")
+    if rebuild:
+        run(other, store, index, embeddings, tmp_path)
+
+    class Nosy(Stopping):
+        def save_idf(self, index_, table):
+            with pytest.raises(BadInput, match="another run is making a version"):
+                run(other, store, index, embeddings, tmp_path, rebuild=True)
+            super().__getattr__("save_idf")(index_, table)
+
+    assert run(documents, Nosy(store, None), index, embeddings, tmp_path, rebuild=rebuild).failure is None
+    assert_whole(store, index, tmp_path / "r.jsonl")
+    assert run(other, store, index, embeddings, tmp_path, rebuild=True).failure is None
+    assert [one.doc_id for one in store.bags(index)] == ["other"]
+
+
+def test_an_index_that_another_run_has_just_made_is_added_to_and_not_replaced(
+    documents: Path, embeddings: Embeddings, tmp_path: Path
+) -> None:
+    store = open_store(str(tmp_path / "store"))
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps({"id": "other", "lang": "fr", "text": "chat"}) + "\n")
+
+    class Slow(Stopping):
+        def claim(self, index, owner, seconds):
+            if not store.versions(index):
+                run(documents, store, index, embeddings, tmp_path)
+            store.claim(index, owner, seconds)
+
+    assert run(other, Slow(store, None), "pages", embeddings, tmp_path).failure is None
+    assert store.count("pages") == N_DOCUMENTS + 1
+    store.close()
+
+
+def test_a_run_that_goes_on_has_the_claim_that_it_had(documents: Path, embeddings: Embeddings, tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store"))
+
+    class Killed(Stopping):
+        def release(self, index, owner):
+            """A process that is killed releases nothing."""
+
+    with pytest.raises(KeyboardInterrupt):
+        run(documents, Killed(store, after=1_000), "pages", embeddings, tmp_path, rebuild=True)
+    with pytest.raises(BadInput, match="another run is making a version"):
+        run(documents, store, "pages", embeddings, tmp_path / "elsewhere", rebuild=True)
+    assert run(documents, store, "pages", embeddings, tmp_path, rebuild=True).resumed_at > 0
+    assert_whole(store, "pages", tmp_path / "r.jsonl")
+    store.close()
+
+
+def test_a_run_that_has_lost_its_claim_lets_nothing_serve(
+    documents: Path, embeddings: Embeddings, tmp_path: Path
+) -> None:
+    store = open_store(str(tmp_path / "store"))
+    run(documents, store, "pages", embeddings, tmp_path)
+
+    class Robbed(Stopping):
+        def refresh(self, index):
+            for owner in owners:
+                store.release("pages", owner)
+            store.claim("pages", "another", 60)
+
+        def claim(self, index, owner, seconds):
+            owners.append(owner)
+            store.claim(index, owner, seconds)
+
+    owners: list[str] = []
+    summary = run(documents, Robbed(store, None), "pages", embeddings, tmp_path, rebuild=True)
+    assert "another run is making a version" in str(summary.failure)
+    assert [version.name for version in store.versions("pages") if version.is_serving] == ["pages-000001"]
+    store.close()
+
+
+def test_a_claim_is_renewed_as_long_as_it_is_held(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "store"))
+    renewed = threading.Event()
+
+    class Counting(Stopping):
+        def claim(self, index, owner, seconds):
+            store.claim(index, owner, seconds)
+            self.n_written += 1
+            if self.n_written == 3:
+                renewed.set()
+
+    with Claim(Counting(store, None), "pages", "one", seconds=0.4) as claim:
+        assert renewed.wait(30)
+        claim.check()
+    store.claim("pages", "other", 60)
+    store.close()

@@ -1,0 +1,161 @@
+"""Certificates, API keys and AWS signatures as they reach an engine."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import ssl
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from reranker.errors import BadInput, StoreUnavailable, WrongParameter
+from reranker.stores import EngineAccess, open_store
+from tests.stores.fake_engine import serve
+from tests.stores.samples import DESCRIPTION
+
+MAPPING = {"docs": {"mappings": {"_meta": DESCRIPTION.as_meta()}}}
+SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+
+
+@pytest.fixture
+def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("boto3", reason="signing for AWS needs the extra aws")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "session-token")
+
+
+def test_an_api_key_reaches_the_engine_and_no_message() -> None:
+    access = EngineAccess(api_key="VnVhQ2ZHY0JDZGJrUW0=")
+    with serve(lambda *request: (503, {})) as node:
+        store = open_store(node.address, access=access)
+        with pytest.raises(StoreUnavailable) as caught:
+            store.indices()
+        store.close()
+        assert {headers["authorization"] for headers in node.headers} == {"ApiKey VnVhQ2ZHY0JDZGJrUW0="}
+    assert "VnVhQ2ZHY0JDZGJrUW0=" not in f"{caught.value} {access}"
+
+
+@pytest.mark.usefixtures("_credentials")
+@pytest.mark.parametrize("service", ["es", "aoss"])
+def test_requests_are_signed_for_aws(service: str) -> None:
+    asked: list[tuple[str, str, str]] = []
+
+    def answer(method: str, path: str, body: str) -> tuple[int, object]:
+        asked.append((method, path, body))
+        return 200, {"docs": [{"found": False}]} if "_mget" in path else MAPPING
+
+    with serve(answer) as node:
+        store = open_store(node.address, access=EngineAccess(aws_region="eu-west-1", aws_service=service))
+        assert store.indices() == ["docs"]
+        store.release("docs", "nobody")
+        store.close()
+        signed = list(zip(asked, node.headers, strict=True))
+    assert any(body for (_, _, body), _ in signed)
+    for request, headers in signed:
+        assert headers["x-amz-security-token"] == "session-token"
+        assert headers["authorization"] == signature(*request, headers, service)
+
+
+def signature(method: str, path: str, body: str, headers: dict[str, str], service: str) -> str:
+    """As AWS describes Signature Version 4, step by step, over the headers that the request itself names."""
+    named = headers["authorization"].partition("SignedHeaders=")[2].partition(",")[0]
+    parts = urlsplit(path)
+    query = "&".join(sorted(parts.query.split("&"))) if parts.query else ""
+    hashed = hashlib.sha256(body.encode()).hexdigest()
+    assert headers["x-amz-content-sha256"] == hashed
+    lines = "".join(f"{name}:{headers[name].strip()}\n" for name in named.split(";"))
+    assert {"host", "x-amz-content-sha256", "x-amz-date"} <= set(named.split(";"))
+    canonical = "\n".join([method, parts.path, query, lines, named, hashed])
+    date = headers["x-amz-date"]
+    scope = f"{date[:8]}/eu-west-1/{service}/aws4_request"
+    to_sign = "\n".join(["AWS4-HMAC-SHA256", date, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    key = f"AWS4{SECRET}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    signed = hmac.digest(key, to_sign.encode(), "sha256").hex()
+    return f"AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/{scope}, SignedHeaders={named}, Signature={signed}"
+
+
+def test_without_boto3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(BadInput, match=r"sinkrank\[aws\]"):
+        open_store("https://node", access=EngineAccess(aws_region="eu-west-1"))
+
+
+def test_without_credentials_it_says_where_they_are_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("boto3", reason="signing for AWS needs the extra aws")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(BadInput, match="AWS_ACCESS_KEY_ID"):
+        open_store("https://node", access=EngineAccess(aws_region="eu-west-1"))
+
+
+@pytest.mark.parametrize(
+    ("address", "access", "words"),
+    [
+        ("https://me:secret-word@node", EngineAccess(api_key="k"), "one of user and password"),
+        ("https://node", EngineAccess(api_key="k", aws_region="eu-west-1"), "one of user and password"),
+        ("https://node", EngineAccess(client_key=Path(__file__)), "without its certificate"),
+        ("http://node", EngineAccess(client_cert=Path(__file__)), "is for TLS"),
+        ("https://node", EngineAccess(client_cert=Path("nowhere.pem")), "nowhere.pem"),
+    ],
+)
+def test_what_does_not_go_together_is_said_before_anything_is_sent(
+    address: str, access: EngineAccess, words: str
+) -> None:
+    with pytest.raises(BadInput, match=words) as caught:
+        open_store(address, access=access)
+    assert "secret-word" not in str(caught.value)
+
+
+def test_a_folder_has_no_ingest_pipelines(tmp_path: Path) -> None:
+    with pytest.raises(WrongParameter, match="--pipeline"):
+        open_store(str(tmp_path), pipeline="clean")
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with self-signed certificates and keys of the node and of a client."""
+    folder = tmp_path_factory.mktemp("tls")
+    for name in ("node", "client"):
+        subprocess.run(
+            [
+                *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}"),
+                *("-addext", "subjectAltName=IP:127.0.0.1"),
+                *("-keyout", str(folder / f"{name}.key"), "-out", str(folder / f"{name}.pem")),
+            ],
+            check=True,
+            capture_output=True,
+        )
+    return folder
+
+
+def test_a_node_that_asks_for_a_client_certificate_is_shown_it(certificates: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / "node.pem", certificates / "node.key")
+    context.load_verify_locations(certificates / "client.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    trusted, own, key = (certificates / name for name in ("node.pem", "client.pem", "client.key"))
+    with serve(lambda *request: (200, MAPPING), context) as node:
+        known = open_store(node.address, access=EngineAccess(ca_certs=trusted, client_cert=own, client_key=key))
+        assert known.indices() == ["docs"]
+        unknown = open_store(node.address, access=EngineAccess(ca_certs=trusted))
+        with pytest.raises(StoreUnavailable):
+            unknown.indices()
+        known.close()
+        unknown.close()
+
+
+def test_a_certificate_that_is_not_checked_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        open_store("https://node", access=EngineAccess(verify_certs=False)).close()
+    assert "the certificate of https://node:443 is not checked" in caplog.text

@@ -1,0 +1,78 @@
+"""One run at a time makes versions of an index, on every store."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from reranker.errors import BadInput
+from reranker.stores.protocol import Store
+from tests.stores.samples import DESCRIPTION
+
+
+@pytest.fixture
+def index(store: Store, new_index: Callable[[], str]) -> Iterator[str]:
+    """The name of an index that need not be there."""
+    name = new_index()
+    yield name
+    for owner in ("one", "other", *map(str, range(8))):
+        store.release(name, owner)
+
+
+def test_what_one_has_claimed_another_gets_only_after_its_release(store: Store, index: str) -> None:
+    store.claim(index, "one", 60)
+    with pytest.raises(BadInput, match=r"another run.*wait (60|59) s"):
+        store.claim(index, "other", 60)
+    store.claim(index, "one", 60)
+    store.release(index, "other")
+    with pytest.raises(BadInput, match="another run"):
+        store.claim(index, "other", 60)
+    store.release(index, "one")
+    store.claim(index, "other", 60)
+    store.release(index, "one")
+    with pytest.raises(BadInput, match="another run"):
+        store.claim(index, "one", 60)
+
+
+def test_a_claim_that_is_not_renewed_runs_out(store: Store, index: str) -> None:
+    store.claim(index, "one", 0.2)
+    time.sleep(0.25)
+    store.claim(index, "other", 60)
+    with pytest.raises(BadInput, match="another run"):
+        store.claim(index, "one", 60)
+
+
+def test_claims_on_other_indices_are_apart_and_promotion_ends_none(
+    store: Store, index: str, new_index: Callable[[], str]
+) -> None:
+    other = new_index()
+    store.claim(index, "one", 60)
+    store.claim(other, "other", 60)
+    store.promote(index, store.stage(index, DESCRIPTION))
+    with pytest.raises(BadInput, match="another run"):
+        store.claim(index, "other", 60)
+    store.drop(index)
+    store.release(other, "other")
+
+
+def test_of_many_at_once_one_gets_it(store: Store, index: str) -> None:
+    got: list[str] = []
+    together = threading.Barrier(8)
+
+    def take(owner: str) -> None:
+        together.wait()
+        try:
+            store.claim(index, owner, 60)
+        except BadInput:
+            return
+        got.append(owner)
+
+    threads = [threading.Thread(target=take, args=(str(number),)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) == 1

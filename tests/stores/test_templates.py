@@ -1,0 +1,106 @@
+"""Index templates, ingest pipelines and the settings that others give to an index, on real engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import urllib3
+
+from reranker.errors import NotFound
+from reranker.stores.addresses import EngineAddress, read_address
+from reranker.stores.engine import EngineStore
+from tests.engines.sources import Engine
+from tests.stores.conftest import new_index
+from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, query
+
+__all__ = ["new_index"]
+pytestmark = pytest.mark.engine
+
+
+def ask(url: str, method: str, path: str, body: object = None) -> Any:
+    answer = urllib3.request(method, f"{url}/{path}", json=body, timeout=60)
+    assert answer.status == 200, answer.data
+    return answer.json()
+
+
+def opened(engine: Engine, pipeline: str | None = None) -> EngineStore:
+    address = read_address(engine.url)
+    assert isinstance(address, EngineAddress)
+    return EngineStore(address, pipeline=pipeline)
+
+
+@pytest.fixture
+def store(engine: Engine) -> Iterator[EngineStore]:
+    store = opened(engine)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def index(engine: Engine, store: EngineStore, new_index: Callable[[], str]) -> Iterator[str]:
+    """A name; the template, the pipeline and the indices of it go at the end."""
+    name = new_index()
+    yield name
+    with suppress(NotFound):
+        store.remove_template(name)
+    for path in (f"{name},{name}-*?ignore_unavailable=true", f"_ingest/pipeline/{name}"):
+        urllib3.request("DELETE", f"{engine.url}/{path}", timeout=60)
+
+
+def settings_of(engine: Engine, name: str) -> dict[str, Any]:
+    (found,) = ask(engine.url, "GET", f"{name}/_settings").values()
+    return dict(found["settings"]["index"])
+
+
+def test_an_index_that_an_operator_makes_takes_documents_and_is_searched(
+    engine: Engine, store: EngineStore, index: str
+) -> None:
+    template = store.install_template(index, DESCRIPTION, {"number_of_shards": "2", "index.refresh_interval": "7s"})
+    assert template == f"sinkrank-{index}"
+    ask(engine.url, "PUT", f"{index}-000007")
+    made = f"{index}-000007"
+    assert store.describe(made) == DESCRIPTION
+    assert list(store.differences(made)) == []
+    assert settings_of(engine, made)["refresh_interval"] == "7s"
+    assert settings_of(engine, made)["number_of_shards"] == "2"
+    assert all(result.error is None for result in store.write(made, [make_document("1", "a cat")]))
+    store.refresh(made)
+    assert ids(store.bm25(made, "cat", 10, ALL)) == ["1"]
+    assert ids(store.knn(made, query(1, 0, 0, 0), 10, ALL)) == ["1"]
+
+
+def test_a_version_that_ingest_makes_has_the_templates_shards_and_copies(
+    engine: Engine, store: EngineStore, index: str
+) -> None:
+    store.install_template(index, DESCRIPTION, {"number_of_shards": "3", "number_of_replicas": "2"})
+    found = settings_of(engine, store.stage(index, DESCRIPTION))
+    assert (found["number_of_shards"], found["number_of_replicas"]) == ("3", "2")
+    assert found.get("auto_expand_replicas", "false") == "false"
+    assert store.remove_template(index) == f"sinkrank-{index}"
+    found = settings_of(engine, store.stage(index, DESCRIPTION))
+    assert (found["number_of_shards"], found["auto_expand_replicas"]) == ("1", "0-1")
+    with pytest.raises(NotFound, match="no template"):
+        store.remove_template(index)
+
+
+def test_a_new_version_keeps_the_ingest_pipelines_of_the_one_before(
+    engine: Engine, store: EngineStore, index: str
+) -> None:
+    ask(engine.url, "PUT", f"_ingest/pipeline/{index}", {"processors": []})
+    store.promote(index, store.stage(index, DESCRIPTION))
+    ask(engine.url, "PUT", f"{index}/_settings", {"index.default_pipeline": index})
+    second = store.stage(index, DESCRIPTION)
+    assert settings_of(engine, second)["default_pipeline"] == index
+    assert [result.error for result in store.write(second, [make_document("1", "a cat")])] == [None]
+    ask(engine.url, "PUT", f"{index},{second}/_settings", {"index.default_pipeline": "_none"})
+
+
+def test_a_pipeline_that_is_not_there_rejects_every_document(engine: Engine, store: EngineStore, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    through = opened(engine, pipeline="no-such-pipeline")
+    (result,) = through.write(index, [make_document("1", "a cat")])
+    assert "no-such-pipeline" in str(result.error)
+    through.close()
