@@ -1,4 +1,5 @@
-"""A real browser without a screen, started once a run."""
+"""A real browser without a screen, started once a module: as long as it runs, the thread has an event loop that runs,
+and `asyncio.run` of other tests would refuse."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from tests.browser.chromium import find_chromium
 _OPTIONS = ["--no-sandbox", "--disable-dev-shm-usage"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     chromium = find_chromium()
     with sync_playwright() as playwright:

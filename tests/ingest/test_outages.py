@@ -1,4 +1,4 @@
-"""Runs whose node restarts, whose index is red, closed or deleted, whose disk is full or whose index another run wants
+"""Runs whose node restarts, whose index is closed or deleted, whose disk is full or whose index another run wants
 end, when they are given again, with exactly the documents of the input."""
 
 from __future__ import annotations
@@ -99,39 +99,28 @@ def restarted(node: Node) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.engine
-def test_an_index_that_is_closed_or_red_takes_the_documents_when_it_is_well_again(
+def test_an_index_that_is_closed_takes_the_documents_when_it_is_open_again(
     engine: Engine, documents: Path, embeddings: Embeddings, tmp_path: Path, new_index: Callable[[], str]
 ) -> None:
     name = new_index()
-    nowhere = "index.routing.allocation.require._name"
-    # Elasticsearch starts the one copy that there is, whatever the settings say of its place.
-    can_be_red = engine.distribution == "opensearch"
-    healed = threading.Event()
+    opened = threading.Event()
 
-    def heal() -> None:
-        if can_be_red:
-            put(engine.url, f"{name}/_settings", {nowhere: None})
-        else:
-            put(engine.url, f"{name}/_open", method="POST")
-        healed.set()
+    def open_again() -> None:
+        put(engine.url, f"{name}/_open", method="POST")
+        opened.set()
 
-    def hurt(number: int) -> Fault:
+    def close(number: int) -> Fault:
         if number == 2:
             put(engine.url, f"{name}/_close", method="POST")
-            if can_be_red:
-                put(engine.url, f"{name}/_settings", {nowhere: "no such node"})
-                put(engine.url, f"{name}/_open?wait_for_active_shards=0", method="POST")
-                health = urllib3.request("GET", f"{engine.url}/_cluster/health/{name}", timeout=30).json()
-                assert health["status"] == "red"
-            threading.Timer(1.5, heal).start()
+            threading.Timer(1.5, open_again).start()
         return "pass"
 
-    with dropped(engine.url, name) as direct, faulty_proxy(engine.url, hurt) as proxy:
+    with dropped(engine.url, name) as direct, faulty_proxy(engine.url, close) as proxy:
         store = open_store(proxy.address)
         summary = run(documents, store, name, embeddings, tmp_path)
         store.close()
+        assert opened.wait(30)
         assert (summary.failure, summary.indexed) == (None, N_DOCUMENTS)
-        assert healed.is_set()
         assert_whole(direct, name, tmp_path / "r.jsonl")
 
 
