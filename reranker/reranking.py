@@ -78,6 +78,7 @@ class Reranking:
         method: the method used.
         precision: the arithmetic used: float32, float64 or log.
         n_converged: of `documents`, those whose iteration met its tolerance.
+        n_iterations: of `documents` together.
         n_solved: candidates whose transport was solved to the end (`transport.Nearest`).
         n_candidates: all that came, of which `documents` are the best `top_n`.
         n_without_known_word: of these, those without a known word.
@@ -88,6 +89,7 @@ class Reranking:
     method: str
     precision: str
     n_converged: int
+    n_iterations: int
     n_solved: int
     n_candidates: int
     n_without_known_word: int
@@ -220,6 +222,7 @@ class Reranker:
             found.distances.method,
             found.distances.precision,
             n_converged,
+            int(found.distances.n_iterations.sum()),
             found.n_solved,
             len(candidates),
             int(np.count_nonzero(np.diff(bags.offsets) == 0)),

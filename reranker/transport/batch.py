@@ -28,7 +28,8 @@ TABLE_BYTES = 48 * 2**20
 PIECES_PER_THREAD = 8
 
 Places = NDArray[np.int64]
-_Found = tuple[NDArray[np.float64], NDArray[np.float64]]  # distances and marginal errors, one for each candidate
+# Distances, marginal errors and iterations, one for each candidate.
+_Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
 
 
 @dataclass(slots=True, eq=False)
@@ -110,11 +111,11 @@ class GroundCosts:
     def solve_all(self, wanted: Sequence[tuple[str, Parameters]], places: Places | None = None) -> list[Distances]:
         """`solve` by several methods, one part of the candidates after the other: no cost is computed twice."""
         places = np.arange(len(self.candidates)) if places is None else np.asarray(places, dtype=np.int64)
-        found = [(np.full(len(places), np.inf), np.zeros(len(places))) for _ in wanted]
+        found = [_nothing_found(len(places)) for _ in wanted]
         by_cost = [each for each in zip(wanted, found, strict=True) if each[0][0] != "nbow"]
         for chunk, own, where in self._parted(places) if by_cost else ():
-            for (method, parameters), (values, errors) in by_cost:
-                values[where], errors[where] = self._solve_chunk(chunk, own, method, parameters)
+            for (method, parameters), (values, errors, iterations) in by_cost:
+                values[where], errors[where], iterations[where] = self._solve_chunk(chunk, own, method, parameters)
         return [
             nbow.distances(self.query, self.candidates, self.embeddings, self.n_threads, places)
             if method == "nbow"
@@ -181,7 +182,8 @@ class GroundCosts:
 
     def _solve_chunk(self, chunk: _Chunk, places: Places, method: str, parameters: Parameters) -> _Found:
         if method == "rwmd":
-            return np.maximum(*self._one_sided(chunk, places, parameters.ground_cost)), np.zeros(len(places))
+            _, no_errors, no_iterations = _nothing_found(len(places))
+            return np.maximum(*self._one_sided(chunk, places, parameters.ground_cost)), no_errors, no_iterations
         if self._arithmetic(method, parameters) == "log":
             return self._solve_log(chunk, places, method, parameters)
         return self._solve_scaled(chunk, places, method, parameters)
@@ -207,7 +209,7 @@ class GroundCosts:
         return from_query, to_document
 
     def _solve_scaled(self, chunk: _Chunk, places: Places, method: str, parameters: Parameters) -> _Found:
-        values, errors = np.full(len(places), np.inf), np.zeros(len(places))
+        values, errors, iterations = _nothing_found(len(places))
         kernel = self._kernel(chunk, parameters.ground_cost, parameters.epsilon)
         cost, bags = self._cost(chunk, parameters.ground_cost), chunk.bags
         a, b, start = (x.astype(self._dtype) for x in (self.query.weights, bags.weights, self._start(method)))
@@ -222,13 +224,13 @@ class GroundCosts:
         longest_first = np.argsort(-np.diff(bags.offsets)[places], kind="stable")  # so that threads end together
         work = partial(
             scaling.scale_many, np.zeros(1, np.int64), longest_first, kernel, cost, chunk.index, bags.offsets, places,
-            a, b, start, *settings, values, errors,
+            a, b, start, *settings, values, errors, iterations,
         )  # fmt: skip
         together(work, min(self.n_threads, len(places)))
-        return values, errors
+        return values, errors, iterations
 
     def _solve_log(self, chunk: _Chunk, places: Places, method: str, parameters: Parameters) -> _Found:
-        values, errors = np.full(len(places), np.inf), np.zeros(len(places))
+        values, errors, iterations = _nothing_found(len(places))
         cost, bags = self._cost(chunk, parameters.ground_cost), chunk.bags
         log_a, log_b, log_start = (np.log(x) for x in (self.query.weights, bags.weights, self._start(method)))
         settings = (
@@ -242,11 +244,11 @@ class GroundCosts:
         def work(first: int, last: int) -> None:
             log_scaling.scale_many_log(
                 cost, chunk.index, bags.offsets, places[first:last], log_a, log_b, log_start, *settings,
-                values[first:last], errors[first:last],
+                values[first:last], errors[first:last], iterations[first:last],
             )  # fmt: skip
 
         run(work, pieces(bags.offsets, places, self.n_threads), self.n_threads)
-        return values, errors
+        return values, errors, iterations
 
     def _start(self, method: str) -> NDArray[np.float64]:
         """The scaling of the query to begin with, times a (`reference.scaled_plan`)."""
@@ -260,15 +262,20 @@ class GroundCosts:
         places: Places,
         values: NDArray[np.float64],
         errors: NDArray[np.float64],
+        iterations: NDArray[np.int32],
     ) -> Distances:
         lost = np.flatnonzero(np.isnan(values))
         if len(lost):  # what float32 or float64 could not hold
             bags = WeightedBags.join([self.candidates[int(place)] for place in places[lost]])
             again = _LogCosts(self.query, bags, self.embeddings, "float64", self.n_threads).solve(method, parameters)
-            values[lost], errors[lost] = again.values, again.marginal_error
+            values[lost], errors[lost], iterations[lost] = again.values, again.marginal_error, again.n_iterations
         np.maximum(values, 0, out=values)  # rounding can leave -1e-17
         precision = self._arithmetic(method, parameters)
-        return Distances(values, method, errors < parameters.converged_below(), errors, precision)
+        return Distances(values, method, errors < parameters.converged_below(), errors, precision, iterations)
+
+
+def _nothing_found(n: int) -> _Found:
+    return np.full(n, np.inf), np.zeros(n), np.zeros(n, np.int32)
 
 
 class _LogCosts(GroundCosts):

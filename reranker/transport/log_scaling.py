@@ -33,6 +33,7 @@ def scale_many_log(
     stop_below: float,
     values: Float,
     errors: Float,
+    iterations: NDArray[np.int32],
 ) -> None:
     """`scaling.scale_many` with the logarithms of w and z (Peyré and Cuturi 2019, 4.4); float64 only."""
     n, width = len(log_a), cost.shape[1]
@@ -58,6 +59,7 @@ def scale_many_log(
             at_end = iteration == n_iterations - 1 or (settled and exact and not further)
             exact = settled or not further
             _scale_rows_log(tile, log_w, log_z, log_a, not exact, largest, total)
+            iterations[k] = iteration + 1
             if at_end:
                 break
         distance = 0.0

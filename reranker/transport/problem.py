@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +122,8 @@ class Distances:
             update of the document's scaling would make them (for tau → inf the same thing). 0 for the other methods.
         precision: the arithmetic used: "float32", "float64" or "log". A candidate for which float32 or float64
             runs out of range (it should not, where costs are at most 2) is done again in the log domain.
+        n_iterations: (n_candidates,) int32, of `sinkhorn` and `relaxed` (of `auto` those of its `sinkhorn`); 0 for the
+            other methods, and where they are not counted (`reference`, `device`).
     """
 
     values: NDArray[np.float64]
@@ -129,6 +131,11 @@ class Distances:
     converged: NDArray[np.bool_]
     marginal_error: NDArray[np.float64]
     precision: str
+    n_iterations: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    def __post_init__(self) -> None:
+        if len(self.n_iterations) != len(self.values):
+            object.__setattr__(self, "n_iterations", np.zeros(len(self.values), np.int32))
 
 
 def at_places(found: Distances, places: NDArray[np.int64]) -> Distances:
@@ -138,6 +145,7 @@ def at_places(found: Distances, places: NDArray[np.int64]) -> Distances:
         values=found.values[places],
         converged=found.converged[places],
         marginal_error=found.marginal_error[places],
+        n_iterations=found.n_iterations[places],
     )
 
 

@@ -50,6 +50,7 @@ class _Least:
         everything.values[places] = found.values
         everything.converged[places] = found.converged
         everything.marginal_error[places] = found.marginal_error
+        everything.n_iterations[places] = found.n_iterations
         self.distances = replace(everything, method=found.method, precision=found.precision)
         self.solved[places] = True
 

@@ -56,6 +56,7 @@ def race(
     found.values[finalists] = best.values
     found.converged[finalists] = best.converged
     found.marginal_error[finalists] = best.marginal_error
+    found.n_iterations[finalists] += best.n_iterations
     finished = np.zeros(len(candidates), dtype=np.bool_)
     finished[finalists] = True
     return found, finished

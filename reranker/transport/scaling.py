@@ -47,8 +47,10 @@ def scale_many(
     smallest: float,
     values: Float,
     errors: Float,
+    iterations: NDArray[np.int32],
 ) -> None:
-    """Writes the distances and marginal errors of the candidates at some places; NaN where the range did not suffice.
+    """Writes the distances, marginal errors and iterations of the candidates at some places; NaN where the range did
+    not suffice.
 
     Args:
         counter: (1,) how many candidates threads have taken; order: in which they are taken, (len(places),).
@@ -79,11 +81,11 @@ def scale_many(
         weights[:m] = b[start:end]
         weights[m:] = 0
         w[: len(a)] = start_w
-        good = _scale(
+        iterations[k] = _scale(
             tile, m, w, z, sums, wanted, weights, empty_columns, power, over_relaxed, n_iterations, stop_below,
             kernel.dtype.type(smallest),
         )  # fmt: skip
-        if good:
+        if iterations[k] > 0:
             values[k], errors[k] = _pay(tile, cost, index, start, w, z, weights, m, power, reached)
         else:
             values[k] = errors[k] = np.nan
@@ -132,7 +134,7 @@ def _scale(
     n_iterations: int,
     stop_below: float,
     smallest: float,
-) -> bool:
+) -> int:
     """Iterates z = b (1 / K'w)^power, w = a / (K z) in place (`reference.scaled_plan`).
 
     Args:
@@ -142,7 +144,8 @@ def _scale(
             `empty_columns`, which is 0 elsewhere, is 1.
 
     Returns:
-        False where a sum has lost digits. What left the range altogether is NaN in all of w and z.
+        How many iterations it took; 0 where a sum has lost digits. What left the range altogether is NaN in all of w
+        and z.
     """
     step = lanes.n_lanes(tile)
     small = m * len(w) * tile.itemsize <= _ALTERNATING_BYTES
@@ -168,10 +171,10 @@ def _scale(
                 target = _further(target, lanes.load(w, i), smallest, tile)
             lanes.store(w, i, target)
         if not lanes.least_of(least) > smallest:
-            return False
+            return 0
         if last:
-            break
-    return True
+            return iteration + 1
+    return n_iterations
 
 
 @inlined

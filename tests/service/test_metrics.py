@@ -55,6 +55,9 @@ def test_a_search_says_what_it_ranked(client: FlaskClient) -> None:
     assert number(client, "ranked_candidates_total") == answer["n_candidates"]
     assert number(client, "solved_candidates_total") == answer["n_candidates"]  # all have a place: no bound saves one
     assert number(client, "converged_candidates_total") == answer["n_converged"]
+    # Each of these has a transport of its own: one iteration at least, and 50 at most.
+    ranked = number(client, "ranked_candidates_total") - number(client, "wordless_candidates_total")
+    assert 0 < ranked <= number(client, "iterations_total") <= 50 * ranked
     assert number(client, "query_words_sum") == 2
     assert number(client, "query_unknown_words_total") == 1
     assert number(client, "stage_duration_seconds_count", stage="first_stage") == 1
