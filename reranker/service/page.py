@@ -45,6 +45,7 @@ def page() -> Response:
         first_stage=service.settings.first_stage,
         depths=sorted({*_DEPTHS, service.settings.depth}),
         depth=service.settings.depth,
+        store=service.store.address if service.store is not None else "",
         indices=indices,
         index=service.settings.index,
         problem=problem,

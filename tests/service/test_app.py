@@ -159,6 +159,10 @@ def test_the_page_offers_what_there_is(client: FlaskClient) -> None:
         assert option in text
 
 
+def test_the_page_names_the_store_that_it_searches(client: FlaskClient, store: Store) -> None:
+    assert f"in {store.address}" in client.get("/-/ui").text
+
+
 def test_static_files_stay_in_their_folder(client: FlaskClient) -> None:
     assert client.get("/-/static/../app.py").status_code == 404
     assert client.get("/-/static/%2e%2e/app.py").status_code == 404
