@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import sync_playwright
 
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app
+from reranker.service.app import create_app, warm_up
 from reranker.settings import Settings
 from reranker.stores import open_store
 from tests.browser.chromium import find_chromium
@@ -32,6 +32,7 @@ def main() -> int:
     settings = Settings(home=parser.parse_args().home)
     with closing(open_store(settings.store_address)) as store:
         app = create_app(settings, store, Embeddings.open(settings.home / "embeddings"))
+        warm_up(app)
         with serving(app) as address:
             _take(f"{address}/-/ui?{urlencode(ASKED)}")
     return 0
@@ -45,6 +46,8 @@ def _take(address: str) -> None:
         )
         page = browser.new_page(viewport=SIZE, color_scheme="light")
         page.goto(address)
+        page.locator("#after li").first.wait_for()
+        page.reload()  # the first search also opens the index
         page.locator("#after li").first.wait_for()
         page.mouse.move(0, 0)
         page.screenshot(path=IMAGES / "page.png")
