@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -16,6 +15,7 @@ from rich.table import Table
 from evaluation import by_method, side_by_side
 from evaluation.corpora.pages import DEVELOPMENT_SUFFIX, Corpus, shared_paragraph_share
 from evaluation.experiment import FittedSystem, Plan, TaskResult
+from evaluation.files import write_whole
 from evaluation.remarks import bars, remarks
 from evaluation.tasks import MIN_TOKENS, N_FIRST_TOKENS
 from evaluation.trained import is_trained_on, source_of
@@ -197,10 +197,9 @@ def markdown(report: Report) -> str:
 
 def write(report: Report, folder: Path) -> tuple[Path, Path]:
     """Writes `evaluation.json` and `evaluation.md`; each appears whole or not at all."""
-    folder.mkdir(parents=True, exist_ok=True)
     as_json, as_markdown = folder / JSON_NAME, folder / MARKDOWN_NAME
-    _write_whole(as_json, json.dumps(report.as_json(), indent=2, ensure_ascii=False) + "\n")
-    _write_whole(as_markdown, markdown(report))
+    write_whole(as_json, (json.dumps(report.as_json(), indent=2, ensure_ascii=False) + "\n").encode())
+    write_whole(as_markdown, markdown(report).encode())
     return as_json, as_markdown
 
 
@@ -253,17 +252,3 @@ def _lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _write_whole(path: Path, text: str) -> None:
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as file:
-        temporary = Path(file.name)
-        try:
-            file.write(text)
-        except BaseException:
-            temporary.unlink()
-            raise
-    temporary.chmod(0o644)
-    temporary.replace(path)

@@ -6,16 +6,16 @@ Nothing here knows where pages come from; it reads no network and writes only th
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from evaluation.files import whole_file
 
 SPLIT_SEED = 2018
 """The year of Balikas et al.; any fixed number would do."""
@@ -254,21 +254,11 @@ def shared_paragraph_share(train: Iterable[Page], test: Sequence[Page]) -> float
 def write_jsonl(path: Path, rows: Iterable[Any]) -> int:
     """Write one JSON value a line, in UTF-8, and return their number.
 
-    The file appears whole or not at all: it is written beside its place and then renamed.
+    The file appears whole or not at all.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
     n_rows = 0
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            for row in rows:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-                n_rows += 1
-        # mkstemp makes files for their owner's eyes only; a corpus may be read by all.
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink()
-        raise
+    with whole_file(path) as file:
+        for row in rows:
+            file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+            n_rows += 1
     return n_rows

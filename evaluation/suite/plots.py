@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.files import write_whole
 from evaluation.runs import encode
-from evaluation.suite.files import write_whole
 from evaluation.suite.questions import Question
 from evaluation.suite.results import Table
 from evaluation.suite.suite import Outcome

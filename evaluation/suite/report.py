@@ -16,8 +16,8 @@ from rich.table import Table as Shown
 
 from evaluation.corpora.fairness import MAX_JACCARD, MIN_CONFIDENCE, SHINGLE_TOKENS
 from evaluation.corpora.pages import MAX_ENGLISH_SHARE, MIN_WORDS, Page
+from evaluation.files import write_whole
 from evaluation.statistics import N_RESAMPLES, SEED, Interval
-from evaluation.suite.files import write_whole
 from evaluation.suite.judging import MEASURES
 from evaluation.suite.results import REFERENCE, ClassRow, Costs, Row, Table
 from evaluation.suite.suite import Outcome, answered

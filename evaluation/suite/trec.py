@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from evaluation.suite.files import write_whole
+from evaluation.files import write_whole
 from evaluation.suite.questions import Judgement, Question
 from evaluation.suite.records import Record
 

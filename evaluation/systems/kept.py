@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
@@ -15,6 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from evaluation.corpora.pages import Page
+from evaluation.files import whole_file
 from evaluation.systems.protocol import Distances, System
 from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
@@ -76,17 +75,10 @@ def _rounded(found: Distances) -> np.ndarray[tuple[int, int], np.dtype[np.float6
 
 def _write(path: Path, found: Distances | None = None) -> None:
     """The file appears whole or not at all; without distances it only says that the system was fitted."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            if found is not None:
-                times = np.array([found.document_s, found.query_s])
-                np.savez(file, values=found.values.astype(np.float32), times=times)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink()
-        raise
+    with whole_file(path) as file:
+        if found is not None:
+            times = np.array([found.document_s, found.query_s])
+            np.savez(file, values=found.values.astype(np.float32), times=times)
 
 
 def _read(path: Path) -> Distances | None:
