@@ -14,7 +14,7 @@ from sinkrank import output, resources
 from sinkrank.tables import plain
 
 if TYPE_CHECKING:
-    from evaluation.judged.comparison import QueryMove, Run, Way
+    from evaluation.judged.comparison import Difference, QueryMove, Run, Summary, Way
     from evaluation.judged.tuning import Tuning
     from reranker.settings import Settings
 
@@ -45,7 +45,7 @@ def compare(
     as_json: bool,
 ) -> None:
     """Runs each method and the first stage alone; prints, and writes a report and TREC runs into a folder."""
-    from evaluation.judged.comparison import query_moves, run_way
+    from evaluation.judged.comparison import query_moves, run_way, summaries
     from evaluation.judged.judgments import read_judged_queries
     from reranker.transport import check_method
 
@@ -56,7 +56,8 @@ def compare(
         index = searcher.choose_index(settings.index)
         runs = [run_way(way_of(settings, name), searcher, index, judged, progress) for name in names]
     moves = list(query_moves(runs, judged, _MEASURE))
-    report = _report(index, runs, moves)
+    summed = summaries(runs, _MEASURE)
+    report = _report(index, summed, moves)
     if folder is not None:
         _write(folder, report, runs)
         talk.print(f"written: {folder}", markup=False)
@@ -64,13 +65,14 @@ def compare(
         output.print_json(report)
         return
     console = output.results()
-    console.print(_table(runs))
+    console.print(_table(summed))
     for line in _moved(runs, moves):
         console.print(line, markup=False)
 
 
 def tune(settings: Settings, queries: Path, qrels: Path, as_json: bool) -> None:
     """Chooses parameters, and prints them as lines of sinkrank.toml."""
+    from evaluation.judged.comparison import summaries
     from evaluation.judged.judgments import read_judged_queries
     from evaluation.judged.tuning import tune as choose
 
@@ -78,24 +80,27 @@ def tune(settings: Settings, queries: Path, qrels: Path, as_json: bool) -> None:
     with resources.opened_searcher(settings) as searcher, output.progress_bars() as progress:
         index = searcher.choose_index(settings.index)
         tuning = choose(way_of(settings, settings.method), searcher, index, judged, _MEASURE, progress)
+    summed = summaries([tuning.before, tuning.after], tuning.measure)
+    difference = summed[1].difference
+    assert difference is not None  # noqa: S101 - only the first has none
     if as_json:
-        output.print_json(_tuning_json(tuning))
+        output.print_json(_tuning_json(tuning, difference))
         return
     console = output.results()
-    console.print(_table([tuning.before, tuning.after]))
-    console.print(_verdict(tuning), markup=False)
+    console.print(_table(summed))
+    console.print(_verdict(tuning, difference), markup=False)
     console.print("\n".join(_toml_lines(tuning.chosen)), markup=False)
 
 
-def _table(runs: Sequence[Run]) -> Table:
-    from evaluation.judged.comparison import MEASURES, differences
+def _table(summed: Sequence[Summary]) -> Table:
+    from evaluation.judged.comparison import MEASURES
 
-    changed = differences(runs, runs[0], _MEASURE)
-    queries = len(runs[0].ranking)
+    first = summed[0].run
+    queries = len(first.ranking)
     table = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,
-        title=f"{queries} queries; p: paired randomisation test of {_MEASURE} against {runs[0].way.name}, Holm",
+        title=f"{queries} queries; p: paired randomisation test of {_MEASURE} against {first.way.name}, Holm",
         title_justify="left",
     )
     table.add_column("method")
@@ -103,9 +108,8 @@ def _table(runs: Sequence[Run]) -> Table:
         table.add_column(name, justify="right")
     for name in ("95 %", "difference", "p", "better / worse"):
         table.add_column(name, justify="right", no_wrap=True)
-    for run in runs:
-        interval = run.interval(_MEASURE)
-        found = changed.get(run.way.name)
+    for each in summed:
+        run, interval, found = each.run, each.interval, each.difference
         difference = (
             ("", "", "")
             if found is None
@@ -140,21 +144,20 @@ def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
     return lines
 
 
-def _report(index: str, runs: Sequence[Run], moves: Sequence[QueryMove]) -> dict[str, Any]:
-    from evaluation.judged.comparison import MEASURES, differences
+def _report(index: str, summed: Sequence[Summary], moves: Sequence[QueryMove]) -> dict[str, Any]:
+    from evaluation.judged.comparison import MEASURES
 
-    changed = differences(runs, runs[0], _MEASURE)
     return {
         "index": index,
-        "baseline": runs[0].way.name,
+        "baseline": summed[0].run.way.name,
         "measure": _MEASURE,
         "methods": {
-            run.way.name: {
-                "means": {name: run.mean(name) for name in MEASURES},
-                "interval": list(run.interval(_MEASURE)[1:]),
-                "difference": None if run is runs[0] else vars(changed[run.way.name]),
+            each.run.way.name: {
+                "means": {name: each.run.mean(name) for name in MEASURES},
+                "interval": list(each.interval[1:]),
+                "difference": None if each.difference is None else vars(each.difference),
             }
-            for run in runs
+            for each in summed
         },
         "queries": [
             {
@@ -169,20 +172,20 @@ def _report(index: str, runs: Sequence[Run], moves: Sequence[QueryMove]) -> dict
 
 
 def _write(folder: Path, report: dict[str, Any], runs: Sequence[Run]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+    from evaluation.files import write_whole
+
     for run in runs:
         lines = [
             f"{query_id} Q0 {doc} {rank} {1 / rank:.6f} {run.way.name}\n"
             for query_id, docs in run.ranking.items()
             for rank, doc in enumerate(docs, start=1)
         ]
-        (folder / f"{run.way.name}.run").write_text("".join(lines), encoding="utf-8")
+        write_whole(folder / f"{run.way.name}.run", "".join(lines).encode())
     text = json.dumps(report, ensure_ascii=False, indent=2, allow_nan=False)
-    (folder / "judged.json").write_text(text + "\n", encoding="utf-8")
+    write_whole(folder / "judged.json", f"{text}\n".encode())
 
 
-def _verdict(tuning: Tuning) -> str:
-    found = tuning.difference
+def _verdict(tuning: Tuning, found: Difference) -> str:
     n_reporting = len(tuning.after.ranking)
     told = (
         f"Chosen on {tuning.n_choosing} queries out of {len(tuning.tried)} ways; on the other {n_reporting} "
@@ -209,7 +212,7 @@ def _toml_lines(way: Way) -> list[str]:
     return lines
 
 
-def _tuning_json(tuning: Tuning) -> dict[str, Any]:
+def _tuning_json(tuning: Tuning, difference: Difference) -> dict[str, Any]:
     def settings(way: Way) -> dict[str, Any]:
         return {
             "method": way.method,
@@ -225,7 +228,7 @@ def _tuning_json(tuning: Tuning) -> dict[str, Any]:
         "chosen": settings(tuning.chosen),
         "before": tuning.before.mean(tuning.measure),
         "after": tuning.after.mean(tuning.measure),
-        "p_value": tuning.difference.p_value,
+        "p_value": difference.p_value,
         "n_choosing": tuning.n_choosing,
         "n_reporting": len(tuning.after.ranking),
         "tried": [{**settings(way), tuning.measure: value} for way, value in tuning.tried],

@@ -132,6 +132,21 @@ def differences(runs: Sequence[Run], baseline: Run, measure: str) -> dict[str, D
 
 
 @dataclass(frozen=True)
+class Summary:
+    """A run's mean in one measure with its 95 % interval, and its difference from the baseline, which has none."""
+
+    run: Run
+    interval: Interval
+    difference: Difference | None
+
+
+def summaries(runs: Sequence[Run], measure: str) -> list[Summary]:
+    """Of each run, against the first; resampling takes a while, so ask once."""
+    changed = differences(runs, runs[0], measure)
+    return [Summary(run, run.interval(measure), changed.get(run.way.name)) for run in runs]
+
+
+@dataclass(frozen=True)
 class QueryMove:
     """One query: its measure by each run, and the rank of each judged document by each (None: not found)."""
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from evaluation.judged.comparison import Difference, Run, Way, differences, run_way
+from evaluation.judged.comparison import Run, Way, run_way
 from evaluation.judged.judgments import JudgedQuery
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput
@@ -40,11 +40,6 @@ class Tuning:
     after: Run
     n_choosing: int
 
-    @property
-    def difference(self) -> Difference:
-        """After less before, on the reporting half."""
-        return differences([self.before, self.after], self.before, self.measure)[self.after.way.name]
-
 
 def halves(queries: Sequence[JudgedQuery]) -> tuple[list[JudgedQuery], list[JudgedQuery]]:
     """Two halves by a hash of the query's text, so that the same query stays on the same side as judgments grow.
@@ -54,13 +49,17 @@ def halves(queries: Sequence[JudgedQuery]) -> tuple[list[JudgedQuery], list[Judg
     """
     if len(queries) < MIN_QUERIES:
         raise BadInput(f"{len(queries)} judged queries; to choose by less than {MIN_QUERIES} is chance: judge more")
-    order = sorted(queries, key=lambda query: hashlib.sha256(query.text.encode()).digest())
+    order = sorted(queries, key=_hashed)
     sides: tuple[list[JudgedQuery], list[JudgedQuery]] = ([], [])
     for query in order:
-        sides[hashlib.sha256(query.text.encode()).digest()[-1] % 2].append(query)
+        sides[_hashed(query)[-1] % 2].append(query)
     if min(map(len, sides)) < MIN_QUERIES // 3:
         return order[::2], order[1::2]
     return sides
+
+
+def _hashed(query: JudgedQuery) -> bytes:
+    return hashlib.sha256(query.text.encode()).digest()
 
 
 def tune(
