@@ -4,36 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from evaluation.machine import machine as describe
 
 PACKAGES = ("sinkrank", "numpy", "numba", "POT", "ott-jax", "jax", "gensim")
 
 
 def machine() -> dict[str, Any]:
     """What the figures were taken on, and how busy it was."""
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        lines = info.read_text(encoding="utf-8", errors="replace").splitlines()
-        cpu = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), cpu)
-    return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "load_1_min": round(os.getloadavg()[0], 2),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "packages": {name: _version(name) for name in PACKAGES},
-    }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
+    return {**describe(PACKAGES), "load_1_min": round(os.getloadavg()[0], 2)}
 
 
 def table(result: dict[str, Any], ours: str) -> str:

