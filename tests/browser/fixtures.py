@@ -3,24 +3,15 @@ and `asyncio.run` of other tests would refuse."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from tests.browser.chromium import find_chromium
-
-# A container's root may not make the sandbox's namespaces; the pages are our own.
-_OPTIONS = ["--no-sandbox", "--disable-dev-shm-usage"]
+from tests.browser.chromium import running_chromium
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    chromium = find_chromium()
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=chromium.path, args=_OPTIONS, env={**os.environ, **chromium.environment}
-        )
+    with running_chromium() as started:
         yield started
-        started.close()

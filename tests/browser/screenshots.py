@@ -6,19 +6,16 @@ Serves the pages that `make demo` has fetched, on a free port, and asks for one 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import sync_playwright
-
 from reranker.embeddings import Embeddings
 from reranker.service.app import create_app, warm_up
 from reranker.settings import Settings
 from reranker.stores import open_store
-from tests.browser.chromium import find_chromium
+from tests.browser.chromium import running_chromium
 from tests.service.conftest import serving
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
@@ -39,11 +36,7 @@ def main() -> int:
 
 
 def _take(address: str) -> None:
-    chromium = find_chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium.path, args=["--no-sandbox"], env={**os.environ, **chromium.environment}
-        )
+    with running_chromium() as browser:
         page = browser.new_page(viewport=SIZE, color_scheme="light")
         page.goto(address)
         page.locator("#after li").first.wait_for()
@@ -56,7 +49,6 @@ def _take(address: str) -> None:
         page.mouse.move(0, 0)
         page.wait_for_timeout(200)
         page.screenshot(path=IMAGES / "transport.png")
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ir_measures import Qrel
 
 from evaluation.runs import encode, method_distances, plain_run
 from evaluation.systems import SYSTEM_NAMES, parse_systems
@@ -17,30 +16,19 @@ from evaluation.systems.catalogue import Surroundings, make_systems
 from evaluation.systems.dictionary import BilingualDictionary
 from evaluation.systems.tfidf import TfIdf
 from evaluation.systems.transport import Transport
-from evaluation.tasks import Direction, Task
+from evaluation.tasks import Direction
 from ingest.embeddings.dictionaries import Translations
 from reranker.errors import BadInput, NotFound, WrongParameter
+from tests.evaluation.systems_tasks import FR_EN, small_task
 from tests.tiny import tiny_embeddings
-
-FR_EN = Direction("fr", "en")
-
-
-def task(queries: list[str], documents: list[str], query_side: list[str], direction: Direction = FR_EN) -> Task:
-    return Task(
-        direction,
-        "pages",
-        {f"q{n}": tuple(text.split()) for n, text in enumerate(queries)},
-        {f"d{n}": tuple(text.split()) for n, text in enumerate(documents)},
-        {f"p{n}": tuple(text.split()) for n, text in enumerate(query_side)},
-        tuple(Qrel(f"q{n}", f"d{n}", 1) for n in range(len(queries))),
-    )
-
 
 # tf-idf
 
 
 def test_tf_idf_is_the_cosine_of_shared_spellings_weighted_in_each_language() -> None:
-    found = TfIdf().distances(task(["paris table"], ["paris paris cat", "table dog"], ["paris chat", "table chien"]))
+    found = TfIdf().distances(
+        small_task(["paris table"], ["paris paris cat", "table dog"], ["paris chat", "table chien"])
+    )
 
     # Every word stands in one of two texts of its language, so each idf is log(3 / 2) and cancels.
     assert found.values[0] == pytest.approx([1 - 2 / sqrt(5) / sqrt(2), 1 - 1 / 2])
@@ -48,7 +36,7 @@ def test_tf_idf_is_the_cosine_of_shared_spellings_weighted_in_each_language() ->
 
 def test_the_idf_of_a_query_word_is_that_of_its_own_language() -> None:
     documents = ["menu cat", "paris dog", "cat bread"]
-    found = TfIdf().distances(task(["menu paris"], documents, ["menu chat", "menu paris", "pain"]))
+    found = TfIdf().distances(small_task(["menu paris"], documents, ["menu chat", "menu paris", "pain"]))
 
     # French: menu stands in two of three texts, paris in one. English: each in one, cat in two.
     query = np.array([log(4 / 3), log(4 / 2)])
@@ -59,7 +47,7 @@ def test_the_idf_of_a_query_word_is_that_of_its_own_language() -> None:
 
 
 def test_a_document_that_shares_no_word_is_not_found() -> None:
-    given = task(["paris chat"], ["paris cat", "dog bread"], ["paris chat", "chien pain"])
+    given = small_task(["paris chat"], ["paris cat", "dog bread"], ["paris chat", "chien pain"])
     values = TfIdf().distances(given).values
 
     assert np.isinf(values[0, 1])
@@ -191,7 +179,7 @@ def test_a_word_that_a_query_repeats_counts_each_time(dictionary: BilingualDicti
 def test_bm25_finds_the_documents_that_hold_translations_of_inflected_words(
     dictionary: BilingualDictionary, tmp_path: Path
 ) -> None:
-    given = task(["fichiers", "maison"], ["files opened", "locked cells"], [""])
+    given = small_task(["fichiers", "maison"], ["files opened", "locked cells"], [""])
     system = TranslatedBM25([FR_EN], tmp_path, lambda direction, folder, progress: dictionary)
     system.fit()
 
@@ -204,7 +192,7 @@ def test_bm25_finds_the_documents_that_hold_translations_of_inflected_words(
 
 def test_bm25_that_was_not_fitted_says_so(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="call fit first"):
-        TranslatedBM25([FR_EN], tmp_path).distances(task(["chat"], ["cat"], ["chat"]))
+        TranslatedBM25([FR_EN], tmp_path).distances(small_task(["chat"], ["cat"], ["chat"]))
 
 
 # Ours
@@ -213,7 +201,7 @@ def test_bm25_that_was_not_fitted_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto"])
 def test_our_methods_are_systems_that_give_what_they_always_gave(method: str, tmp_path: Path) -> None:
     embeddings = tiny_embeddings(tmp_path / "embeddings")
-    given = task(["chat chien", "eau"], ["cat dog", "water bread", "car"], ["chat chien", "eau pain", "voiture"])
+    given = small_task(["chat chien", "eau"], ["cat dog", "water bread", "car"], ["chat chien", "eau pain", "voiture"])
     system = Transport(method, embeddings)
     system.fit()
 
@@ -229,7 +217,7 @@ def test_our_methods_are_systems_that_give_what_they_always_gave(method: str, tm
 
 
 def test_ties_keep_the_order_of_the_documents_and_not_that_of_our_first_stage() -> None:
-    given = task(["a"], ["x", "y", "z"], [""])
+    given = small_task(["a"], ["x", "y", "z"], [""])
 
     run = plain_run(given, np.array([[0.5, 0.25, 0.5]]))
 

@@ -17,14 +17,8 @@ from ingest.summary import Summary
 from reranker.embeddings import Embeddings
 from reranker.stores.embedded import EmbeddedStore
 from reranker.stores.writing import WriteResult
-from tests.tiny import tiny_embeddings
 
 WORDS = ("chat", "chien", "eau", "pain", "voiture")
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "tiny")
 
 
 @pytest.fixture

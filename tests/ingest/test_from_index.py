@@ -21,18 +21,9 @@ from reranker.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.stores import engine_retries, engine_scan, open_store
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import faulty_proxy, is_read
-from tests.stores.conftest import new_index
 from tests.stores.samples import fill, make_document
-from tests.tiny import tiny_embeddings
-
-__all__ = ["new_index"]
 
 N_DOCUMENTS = 2_500
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "tiny")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,18 +25,9 @@ from reranker.stores import engine_retries, open_store
 from reranker.stores.protocol import Store
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
-from tests.stores.conftest import new_index, store, store_address, store_kind
-from tests.tiny import tiny_embeddings
-
-__all__ = ["new_index", "store", "store_address", "store_kind"]
 
 N_DOCUMENTS = 3_000
 WORDS = ("chat", "chien", "eau", "pain", "voiture")
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "tiny")
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +42,6 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 file.write(f"broken {number}\n")
         file.write(json.dumps({"id": "7", "lang": "fr", "text": "chat"}) + "\n")
     return path
-
-
-@pytest.fixture
-def index(store: Store, new_index: Callable[[], str]) -> Iterator[str]:
-    name = new_index()
-    yield name
-    with suppress(NotFound):
-        store.drop(name)
 
 
 def assert_whole(store: Store, index: str, rejects: Path) -> None:

@@ -24,10 +24,9 @@ from reranker.stores.protocol import Store
 from tests.engines.nodes import Node, start_node
 from tests.engines.sources import Engine, chosen_engines, is_assembled
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
-from tests.ingest.test_interruption import N_DOCUMENTS, Stopping, assert_whole, documents, embeddings, index, run
-from tests.stores.conftest import new_index, store, store_address, store_kind
+from tests.ingest.test_interruption import N_DOCUMENTS, Stopping, assert_whole, documents, run
 
-__all__ = ["documents", "embeddings", "index", "new_index", "store", "store_address", "store_kind"]
+__all__ = ["documents"]
 
 
 @contextmanager

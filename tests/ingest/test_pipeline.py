@@ -20,12 +20,6 @@ from reranker.errors import BadInput, NotFound, NotOurIndex, StoreUnavailable, U
 from reranker.stores.embedded import EmbeddedStore
 from reranker.stores.protocol import IndexDescription
 from reranker.stores.writing import Writable, WriteResult
-from tests.tiny import tiny_embeddings
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "tiny")
 
 
 @pytest.fixture

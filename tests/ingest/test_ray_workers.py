@@ -19,10 +19,9 @@ from reranker.errors import BadInput
 from reranker.stores import open_store
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import faulty_proxy
-from tests.ingest.test_interruption import N_DOCUMENTS, assert_whole, documents, embeddings, run, written
-from tests.stores.conftest import new_index
+from tests.ingest.test_interruption import N_DOCUMENTS, assert_whole, documents, run, written
 
-__all__ = ["documents", "embeddings", "new_index"]
+__all__ = ["documents"]
 
 
 def start(documents: Path, address: str, index: str, folder: Path, embeddings: Embeddings) -> subprocess.Popen[str]:

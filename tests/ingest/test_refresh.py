@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import suppress
 from math import log, sqrt
 from pathlib import Path
 from typing import Any
@@ -12,44 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ingest.files import open_sources
-from ingest.pipeline import Options, ingest
 from ingest.refresh import Refreshed, refresh
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.errors import NotFound, VersionMismatch
+from reranker.errors import VersionMismatch
 from reranker.stores.protocol import Store
-from tests.stores.conftest import new_index, store, store_address, store_kind
-from tests.tiny import POSITIONS, tiny_embeddings
-
-__all__ = ["new_index", "store", "store_address", "store_kind"]
+from tests.ingest.conftest import add
+from tests.tiny import POSITIONS
 
 
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "tiny")
-
-
-@pytest.fixture
-def index(store: Store, new_index: Callable[[], str]) -> Iterator[str]:
-    name = new_index()
-    yield name
-    with suppress(NotFound):
-        store.drop(name)
-
-
-def add(store: Store, index: str, embeddings: Embeddings, folder: Path, *texts: str, language: str = "fr") -> None:
-    path = folder / "in.jsonl"
-    rows = [{"id": f"{language}/{text}", "lang": language, "text": text} for text in texts]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with open_sources([str(path)]) as sources:
-        assert ingest(sources, store, index, embeddings, Options(n_workers=1)).indexed == len(texts)
+def add_texts(
+    store: Store, index: str, embeddings: Embeddings, folder: Path, *texts: str, language: str = "fr"
+) -> None:
+    """Each text under its language and itself."""
+    add(store, index, embeddings, folder, {f"{language}/{text}": text for text in texts}, language)
 
 
 def test_documents_are_weighed_with_the_figures_of_all(
     store: Store, index: str, embeddings: Embeddings, tmp_path: Path
 ) -> None:
-    add(store, index, embeddings, tmp_path, "chat eau")
-    add(store, index, embeddings, tmp_path, "chat", "chat pain", "chat voiture")
+    add_texts(store, index, embeddings, tmp_path, "chat eau")
+    add_texts(store, index, embeddings, tmp_path, "chat", "chat pain", "chat voiture")
 
     done = refresh(store, index, embeddings)
 
@@ -66,9 +45,9 @@ def test_documents_are_weighed_with_the_figures_of_all(
 def test_a_language_of_one_growth_leaves_the_others_as_they_were(
     store: Store, index: str, embeddings: Embeddings, tmp_path: Path
 ) -> None:
-    add(store, index, embeddings, tmp_path, "cat dog", "dog", language="en")
-    add(store, index, embeddings, tmp_path, "chat chien")
-    add(store, index, embeddings, tmp_path, "chien")
+    add_texts(store, index, embeddings, tmp_path, "cat dog", "dog", language="en")
+    add_texts(store, index, embeddings, tmp_path, "chat chien")
+    add_texts(store, index, embeddings, tmp_path, "chien")
     done = refresh(store, index, embeddings)
     assert (done.changed_languages, done.reweighed) == (("fr",), 2)
     # chat: log(3/2), chien: log(3/3) = 0
@@ -78,8 +57,8 @@ def test_a_language_of_one_growth_leaves_the_others_as_they_were(
 
 
 def test_a_second_refresh_finds_nothing_to_do(store: Store, index: str, embeddings: Embeddings, tmp_path: Path) -> None:
-    add(store, index, embeddings, tmp_path, "chat eau")
-    add(store, index, embeddings, tmp_path, "chat")
+    add_texts(store, index, embeddings, tmp_path, "chat eau")
+    add_texts(store, index, embeddings, tmp_path, "chat")
     assert refresh(store, index, embeddings).reweighed == 2
     again = refresh(store, index, embeddings)
     assert (again.changed_languages, again.reweighed) == ((), 0)
@@ -88,8 +67,8 @@ def test_a_second_refresh_finds_nothing_to_do(store: Store, index: str, embeddin
 def test_a_refresh_that_was_stopped_goes_on_with_the_documents_that_are_left(
     store: Store, index: str, embeddings: Embeddings, tmp_path: Path
 ) -> None:
-    add(store, index, embeddings, tmp_path, *(f"chat {number}" for number in range(40)))
-    add(store, index, embeddings, tmp_path, "eau", "pain")
+    add_texts(store, index, embeddings, tmp_path, *(f"chat {number}" for number in range(40)))
+    add_texts(store, index, embeddings, tmp_path, "eau", "pain")
 
     class Stopping:
         def __getattr__(self, name: str) -> Any:
@@ -109,7 +88,7 @@ def test_a_refresh_that_was_stopped_goes_on_with_the_documents_that_are_left(
 def test_after_a_deletion_the_figures_are_those_of_the_documents_that_are_left(
     store: Store, index: str, embeddings: Embeddings, tmp_path: Path
 ) -> None:
-    add(store, index, embeddings, tmp_path, "chat", "chien", "chat chien")
+    add_texts(store, index, embeddings, tmp_path, "chat", "chien", "chat chien")
     list(store.delete(index, ["fr/chat"]))
     refresh(store, index, embeddings)
     figures = store.idf(index).languages["fr"]
@@ -124,7 +103,7 @@ def test_after_a_deletion_the_figures_are_those_of_the_documents_that_are_left(
 def test_an_index_of_other_embeddings_is_not_refreshed(
     store: Store, index: str, embeddings: Embeddings, tmp_path: Path
 ) -> None:
-    add(store, index, embeddings, tmp_path, "chat")
+    add_texts(store, index, embeddings, tmp_path, "chat")
     with EmbeddingsWriter(tmp_path / "other", dim=2, source="test") as writer:
         writer.append("fr", ["chat"], np.array([[1.0, 0.0]]))
         writer.commit()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,36 +15,10 @@ from ingest.refresh import refresh
 from reranker.bags import unpack
 from reranker.documents import id_hash
 from reranker.embeddings import Embeddings
-from reranker.errors import NotFound
 from reranker.hubness import HubnessSample
 from reranker.stores.protocol import Store
-from tests.stores.conftest import new_index, store, store_address, store_kind
-from tests.tiny import POSITIONS, tiny_embeddings
-
-__all__ = ["new_index", "store", "store_address", "store_kind"]
-
-
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
-    return tiny_embeddings(tmp_path_factory.mktemp("embeddings") / "tiny")
-
-
-@pytest.fixture
-def index(store: Store, new_index: Callable[[], str]) -> Iterator[str]:
-    name = new_index()
-    yield name
-    with suppress(NotFound):
-        store.drop(name)
-
-
-def add(
-    store: Store, index: str, embeddings: Embeddings, folder: Path, texts: dict[str, str], language: str = "fr"
-) -> None:
-    path = folder / "in.jsonl"
-    rows = [{"id": doc_id, "lang": language, "text": text} for doc_id, text in texts.items()]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with open_sources([str(path)]) as sources:
-        assert ingest(sources, store, index, embeddings, Options(n_workers=1)).indexed == len(texts)
+from tests.ingest.conftest import add
+from tests.tiny import POSITIONS
 
 
 def queries(sample: HubnessSample, language: str, embeddings: Embeddings) -> dict[int, dict[str, int]]:
