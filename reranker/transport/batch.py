@@ -18,11 +18,11 @@ from reranker.bags import WeightedBag, WeightedBags
 from reranker.transport import exact, kernels, log_scaling, nbow, scaling
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.problem import FLOAT64_FROM_EPSILON, Distances, Parameters, scaling_precision
-from reranker.transport.tables import cost_and_kernel_tables, cost_table, kernel_table
+from reranker.transport.tables import cost_table
 from reranker.transport.tables import width as _width
 from reranker.transport.threads import run, together
 
-# Of 64 MB for a call, this much is for the two tables; the rest is for embeddings and tiles in work.
+# Of 64 MB for a call, this much is for the table of costs; the rest is for tiles in work.
 TABLE_BYTES = 48 * 2**20
 # Pieces of work per thread: the last to finish is then late by an eighth at most.
 PIECES_PER_THREAD = 8
@@ -38,7 +38,7 @@ class _Chunk:
 
     Attributes:
         terms: (k,) the distinct terms of their words; `index`: each word's place among these.
-        cost, kernel: (k, width) tables, of `ground_cost`; the kernel's also of `epsilon`. None: to be computed.
+        cost: (k, width) table, of `ground_cost`. None: to be computed.
     """
 
     first: int
@@ -47,9 +47,7 @@ class _Chunk:
     terms: NDArray[np.int32]
     index: NDArray[np.int32]
     cost: NDArray[np.floating] | None = None
-    kernel: NDArray[np.floating] | None = None
     ground_cost: str = ""
-    epsilon: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,9 +66,9 @@ class NearestWords:
 class GroundCosts:
     """The costs between the words of a query and of many candidates, computed once for all that is solved from them.
 
-    They are computed when they are first needed, and kept for one ground cost (`Parameters.cost`) and one epsilon at a
-    time. Where the tables of all candidates together are larger than `TABLE_BYTES`, candidates are parted, and only the
-    tables of the last part are kept. Not to be shared by threads.
+    They are computed when they are first needed, and kept for one ground cost (`Parameters.cost`) at a time. Where the
+    table of all candidates together is larger than `TABLE_BYTES`, candidates are parted, and only the table of the
+    last part is kept. Not to be shared by threads.
     """
 
     def __init__(
@@ -97,7 +95,7 @@ class GroundCosts:
         self.precision = precision
         self.cost_cache = cost_cache
         self._dtype: np.dtype[np.floating] = np.dtype(precision)
-        bytes_per_term = 2 * _width(len(query)) * self._dtype.itemsize
+        bytes_per_term = _width(len(query)) * self._dtype.itemsize
         self._chunks = list(_chunks(candidates, len(embeddings), bytes_per_term))
 
     def solve(self, method: str, parameters: Parameters, places: Places | None = None) -> Distances:
@@ -139,46 +137,22 @@ class GroundCosts:
                 continue
             yield chunk, places[where] - chunk.first, where
             if len(self._chunks) > 1:
-                chunk.cost = chunk.kernel = None
+                chunk.cost = None
 
     def _cost(self, chunk: _Chunk, ground_cost: str) -> NDArray[np.floating]:
-        found = self._found(chunk, ground_cost)
+        """The table of costs; that of another ground cost is forgotten first: never two of them."""
+        if chunk.cost is not None and chunk.ground_cost == ground_cost:
+            return chunk.cost
+        chunk.cost, chunk.ground_cost = None, ground_cost
+        cache = self.cost_cache if len(self._chunks) == 1 else None
+        key = self.embeddings, self.query.term_ids, chunk.terms, f"{ground_cost} {self.precision}"
+        found = cache.get(*key) if cache is not None else None
         if found is None:
-            found = chunk.cost = cost_table(
-                self.query, chunk.terms, self.embeddings, self._dtype, self.n_threads, ground_cost
-            )
-            self._keep(chunk, found)
+            found = cost_table(self.query, chunk.terms, self.embeddings, self._dtype, self.n_threads, ground_cost)
+            if cache is not None:
+                cache.put(*key, found)
+        chunk.cost = found
         return found
-
-    def _found(self, chunk: _Chunk, ground_cost: str) -> NDArray[np.floating] | None:
-        """The table of costs, where it is at hand; forgets the tables of another ground cost: never two of them."""
-        if chunk.ground_cost != ground_cost:
-            chunk.cost = chunk.kernel = None
-            chunk.ground_cost = ground_cost
-        if chunk.cost is None and self.cost_cache is not None and len(self._chunks) == 1:
-            chunk.cost = self.cost_cache.get(
-                self.embeddings, self.query.term_ids, chunk.terms, f"{ground_cost} {self.precision}"
-            )
-        return chunk.cost
-
-    def _keep(self, chunk: _Chunk, cost: NDArray[np.floating]) -> None:
-        if self.cost_cache is not None and len(self._chunks) == 1:
-            kind = f"{chunk.ground_cost} {self.precision}"
-            self.cost_cache.put(self.embeddings, self.query.term_ids, chunk.terms, kind, cost)
-
-    def _kernel(self, chunk: _Chunk, ground_cost: str, epsilon: float) -> NDArray[np.floating]:
-        cost = self._found(chunk, ground_cost)
-        if chunk.kernel is not None and chunk.epsilon == epsilon:
-            return chunk.kernel
-        chunk.kernel, chunk.epsilon = None, epsilon  # never two of them
-        if cost is None:
-            chunk.cost, chunk.kernel = cost_and_kernel_tables(
-                self.query, chunk.terms, self.embeddings, self._dtype, self.n_threads, epsilon, ground_cost
-            )
-            self._keep(chunk, chunk.cost)
-        else:
-            chunk.kernel = kernel_table(cost, len(self.query), epsilon, self.n_threads)
-        return chunk.kernel
 
     def _solve_chunk(self, chunk: _Chunk, places: Places, method: str, parameters: Parameters) -> _Found:
         if method == "rwmd":
@@ -210,7 +184,6 @@ class GroundCosts:
 
     def _solve_scaled(self, chunk: _Chunk, places: Places, method: str, parameters: Parameters) -> _Found:
         values, errors, iterations = _nothing_found(len(places))
-        kernel = self._kernel(chunk, parameters.ground_cost, parameters.epsilon)
         cost, bags = self._cost(chunk, parameters.ground_cost), chunk.bags
         a, b, start = (x.astype(self._dtype) for x in (self.query.weights, bags.weights, self._start(method)))
         settings = (
@@ -223,8 +196,8 @@ class GroundCosts:
 
         longest_first = np.argsort(-np.diff(bags.offsets)[places], kind="stable")  # so that threads end together
         work = partial(
-            scaling.scale_many, np.zeros(1, np.int64), longest_first, kernel, cost, chunk.index, bags.offsets, places,
-            a, b, start, *settings, values, errors, iterations,
+            scaling.scale_many, np.zeros(1, np.int64), longest_first, cost, -1 / parameters.epsilon, chunk.index,
+            bags.offsets, places, a, b, start, *settings, values, errors, iterations,
         )  # fmt: skip
         together(work, min(self.n_threads, len(places)))
         return values, errors, iterations
@@ -330,12 +303,11 @@ def table_precision(method: str, parameters: Parameters) -> str:
 
 
 def _chunks(candidates: WeightedBags, n_terms: int, bytes_per_term: int) -> Iterator[_Chunk]:
-    """Parts the candidates so that the tables of each part fit the work memory; one candidate at least."""
-    place = np.zeros(n_terms, dtype=np.int32)  # pages that no term touches are never made
+    """Parts the candidates so that the table of each part fits the work memory; one candidate at least."""
     max_terms = max(TABLE_BYTES // bytes_per_term, 1)
     first = 0
     while first < len(candidates):
-        last, terms, index = kernels.deduplicate(candidates.term_ids, candidates.offsets, first, max_terms, place)
+        last, terms, index = kernels.deduplicate(candidates.term_ids, candidates.offsets, first, max_terms, n_terms)
         yield _Chunk(first, last, _part(candidates, first, last), terms, index)
         first = last
 

@@ -29,19 +29,16 @@ class BoundedCosts(GroundCosts):
         has no table computed twice."""
         return [np.arange(chunk.first, chunk.last) for chunk in self._chunks]
 
-    def from_query(self, places: Places, ground_cost: str = "euclidean", epsilon: float | None = None) -> Vector:
+    def from_query(self, places: Places, ground_cost: str = "euclidean") -> Vector:
         """sum_i a_i min_j C_ij of each candidate at some places, (k,); +inf for one without a word.
 
         No plan whose rows sum to a costs less: <P, C> = sum_ij P_ij C_ij >= sum_i (sum_j P_ij) min_j C_ij.
 
         Args:
             ground_cost: any of `problem.COSTS`; it holds for every cost.
-            epsilon: of the kernel that is wanted next: both tables are then computed in one pass.
         """
         found = np.full(len(places), np.inf)
         for chunk, own, where in self._parted(places):
-            if epsilon is not None:
-                self._kernel(chunk, ground_cost, epsilon)
             found[where] = self._from_query(chunk, own, ground_cost)
         return found
 
@@ -59,14 +56,14 @@ class BoundedCosts(GroundCosts):
         return found
 
     def _parted(self, places: Places) -> Iterator[tuple[_Chunk, Places, Places]]:
-        """As of all ground costs, but a part's tables are kept until those of another are wanted."""
+        """As of all ground costs, but a part's table is kept until that of another is wanted."""
         for chunk in self._chunks:
             where = np.flatnonzero((places >= chunk.first) & (places < chunk.last))
             if not len(where):
                 continue
             for other in self._chunks:
                 if other is not chunk:
-                    other.cost = other.kernel = None
+                    other.cost = None
             yield chunk, places[where] - chunk.first, where
 
     def _from_query(self, chunk: _Chunk, places: Places, ground_cost: str) -> Vector:
@@ -82,15 +79,12 @@ class BoundedCosts(GroundCosts):
 
     def _dual_bounds(self, chunk: _Chunk, places: Places, ground_cost: str) -> Vector:
         found = np.full(len(places), -np.inf)
-        kernel, cost = (
-            table.astype(np.float64, copy=False)
-            for table in (self._kernel(chunk, ground_cost, EPSILON), self._cost(chunk, ground_cost))
-        )
+        cost = self._cost(chunk, ground_cost).astype(np.float64, copy=False)
         a, b = self.query.weights, chunk.bags.weights
 
         def work(first: int, last: int) -> None:
             bounds.dual(
-                kernel, cost, chunk.index, chunk.bags.offsets, places[first:last], a, b, EPSILON, N_ITERATIONS,
+                cost, chunk.index, chunk.bags.offsets, places[first:last], a, b, EPSILON, N_ITERATIONS,
                 found[first:last],
             )  # fmt: skip
 

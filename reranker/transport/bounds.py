@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.transport import lanes
 from reranker.transport.compiling import compiled
 
 Double = NDArray[np.float64]
@@ -41,13 +42,13 @@ def from_query(
 
 @compiled
 def dual(
-    kernel: Double, cost: Double, index: Index, offsets: Ints, places: Ints, a: Double, b: Double, epsilon: float,
+    cost: Double, index: Index, offsets: Ints, places: Ints, a: Double, b: Double, epsilon: float,
     n_iterations: int, bounds: Double,
 ) -> None:  # fmt: skip
     """Writes a lower bound of `emd` of the candidates at some places.
 
     Args:
-        kernel, cost: (k, width) tables, one row a distinct term, the query's n words in the first columns.
+        cost: (k, width) table, one row a distinct term, the query's n words in the first columns.
         index: the row of each word; offsets: (n_candidates + 1,).
         a, b: (n,) and (n_words,) weights.
         bounds: (len(places),), left as it is where a candidate has no word or no bound is found.
@@ -58,15 +59,18 @@ def dual(
     tile, z = np.empty((longest, len(a)), np.float32), np.empty(longest, np.float32)
     single_a, single_b = a.astype(np.float32), b.astype(np.float32)
     w, sums = np.empty(len(a), np.float32), np.empty(len(a), np.float32)
-    potential = np.empty(len(a), np.float64)
+    kernel, potential = np.empty(cost.shape[1], np.float64), np.empty(len(a), np.float64)
+    scales = lanes.spread(cost, -1 / epsilon)
     for k in range(len(places)):
         start, end = offsets[places[k]], offsets[places[k] + 1]
         if start == end:
             continue
         for j in range(end - start):
-            row = kernel[index[start + j]]
+            row = index[start + j] * len(kernel)
+            for i in range(0, len(kernel), lanes.n_lanes(cost)):
+                lanes.store(kernel, i, lanes.exponential(lanes.multiply(scales, lanes.load(cost, row + i))))
             for i in range(len(a)):
-                tile[j, i] = row[i]
+                tile[j, i] = kernel[i]
         _scale(tile[: end - start], single_a, single_b[start:end], n_iterations, w, z, sums)
         for i in range(len(a)):
             potential[i] = epsilon * np.log(w[i])

@@ -34,4 +34,5 @@ def distances(
     pieces = [(first, min(first + PIECE, len(candidates))) for first in range(0, len(candidates), PIECE)]
     with one_blas_thread():
         run(work, pieces, n_threads)
-    return Distances(values, "emd", errors < parameters.converged_below(), errors, "float64")
+    converged, no_iterations = errors < parameters.converged_below(), np.zeros(len(values), np.int32)
+    return Distances(values, "emd", converged, errors, "float64", no_iterations)

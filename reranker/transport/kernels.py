@@ -1,4 +1,4 @@
-"""The compiled loops around the iterations: distinct words, tables of costs and kernels, one-sided bounds."""
+"""The compiled loops around the iterations: distinct words, tables of costs, one-sided bounds."""
 
 from __future__ import annotations
 
@@ -19,40 +19,59 @@ TERMS_AT_ONCE = 16 * products.N_TERMS
 
 @compiled
 def deduplicate(
-    term_ids: NDArray[np.int32], offsets: Ints, first: int, max_terms: int, place: NDArray[np.int32]
+    term_ids: NDArray[np.int32], offsets: Ints, first: int, max_terms: int, n_terms: int
 ) -> tuple[int, NDArray[np.int32], NDArray[np.int32]]:
     """Takes candidates from `first` on while they have at most `max_terms` distinct terms together (one at least).
 
-    Args:
-        place: (n_terms,) zeros, and zeros again afterwards.
+    Which of the `n_terms` were met is kept in a bit each, and a term's place is the number of bits before its own: that
+    is little enough for the caches, where a number for each term is not.
 
     Returns:
-        The candidate after the last one taken; the (k,) distinct terms in order of appearance; for each word of
-        the taken candidates, its place among them.
+        The candidate after the last one taken; the (k,) distinct terms, ascending; for each word of the taken
+        candidates, its place among them.
     """
-    n_words = offsets[-1] - offsets[first]
-    distinct = np.empty(n_words, np.int32)
-    index = np.empty(n_words, np.int32)
-    n_distinct, n_taken, last = 0, 0, first
+    met = np.zeros(n_terms // 64 + 1, np.uint64)
+    longest = 0
+    for candidate in range(first, len(offsets) - 1):
+        longest = max(longest, offsets[candidate + 1] - offsets[candidate])
+    added = np.empty(longest, np.int32)
+    n_distinct, last = 0, first
     while last < len(offsets) - 1:
-        before = n_distinct
+        n_added = 0
         for word in range(offsets[last], offsets[last + 1]):
-            term = term_ids[word]
-            if place[term] == 0:
-                distinct[n_distinct] = term
-                n_distinct += 1
-                place[term] = n_distinct
-            index[word - offsets[first]] = place[term] - 1
-        if n_distinct > max_terms and last > first:
-            for k in range(before, n_distinct):
-                place[distinct[k]] = 0
-            n_distinct = before
+            block, bit = _bit(term_ids[word])
+            added[n_added] = term_ids[word]
+            n_added += met[block] & bit == 0  # without a branch, which would go either way as often
+            met[block] |= bit
+        if n_distinct + n_added > max_terms and last > first:
+            for k in range(n_added):
+                block, bit = _bit(added[k])
+                met[block] ^= bit
             break
-        n_taken = offsets[last + 1] - offsets[first]
+        n_distinct += n_added
         last += 1
-    for k in range(n_distinct):
-        place[distinct[k]] = 0
-    return last, distinct[:n_distinct].copy(), index[:n_taken].copy()
+    distinct, before = np.empty(n_distinct, np.int32), np.empty(len(met), np.int32)
+    k = 0
+    for block in range(len(met)):
+        before[block] = k
+        left = met[block]
+        while left:
+            rest = left & (left - np.uint64(1))
+            distinct[k] = 64 * block + lanes.n_ones((left ^ rest) - np.uint64(1))
+            left = rest
+            k += 1
+    start = offsets[first]
+    index = np.empty(offsets[last] - start, np.int32)
+    for word in range(len(index)):
+        block, bit = _bit(term_ids[start + word])
+        index[word] = before[block] + lanes.n_ones(met[block] & (bit - np.uint64(1)))
+    return last, distinct, index
+
+
+@inlined
+def _bit(term: int) -> tuple[int, np.uint64]:
+    """The block of 64 that a term is in, and its bit there."""
+    return term >> 6, np.uint64(1) << np.uint64(term & 63)
 
 
 @compiled
@@ -68,12 +87,10 @@ def fill_tables(
     query_norms: Float,
     close: float,
     euclidean: bool,
-    scale: float,
     cost: Float,
-    kernel: Float,
     unsound: Ints,
 ) -> None:
-    """Writes rows of the cost and of the kernel, exp(scale cost), while they are in the first-level cache.
+    """Writes rows of the cost while they are in the first-level cache.
 
     With s = max(0, ‖x‖² + ‖y‖² - 2 <x, y>) the Euclidean cost is sqrt(s), the cosine cost s / 2.
 
@@ -85,7 +102,7 @@ def fill_tables(
         query_norms: (width,) squared norms; of float32 all rows, the terms' too, are taken to have 1.
         close: a pair whose Euclidean cost is under it is computed again from the difference.
         euclidean: whether the cost is the Euclidean one.
-        cost, kernel: (at least n_terms and a few more, width); a kernel of no rows is not wanted.
+        cost: (at least n_terms and a few more, width).
         unsound: (1,) set to the place of a term whose embedding is not finite.
     """
     n_lanes, width = lanes.n_lanes(cost), cost.shape[1]
@@ -119,29 +136,6 @@ def fill_tables(
                 else:
                     for i in range(j * width, (j + 1) * width, n_lanes):
                         lanes.store(cost, i, lanes.multiply(half, lanes.load(cost, i)))
-                if len(kernel):
-                    _fill_kernel_row(cost, kernel, j, len(query_ids), scale)
-
-
-@compiled
-def fill_kernel(counter: Ints, cost: Float, n: int, scale: float, kernel: Float) -> None:
-    """Writes exp(scale cost), 0 from column n on."""
-    while True:
-        first = lanes.claim(counter, TERMS_AT_ONCE)
-        if first >= len(kernel):
-            break
-        for j in range(first, min(first + TERMS_AT_ONCE, len(kernel))):
-            _fill_kernel_row(cost, kernel, j, n, scale)
-
-
-@inlined
-def _fill_kernel_row(cost: Float, kernel: Float, j: int, n: int, scale: float) -> None:
-    width, n_lanes = cost.shape[1], lanes.n_lanes(cost)
-    scales = lanes.spread(cost, cost.dtype.type(scale))
-    for i in range(j * width, (j + 1) * width, n_lanes):
-        lanes.store(kernel, i, lanes.exponential(lanes.multiply(scales, lanes.load(cost, i))))
-    for i in range(n, width):
-        kernel[j, i] = 0
 
 
 @compiled

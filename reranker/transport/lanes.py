@@ -116,6 +116,12 @@ def store(typing: Any, array: Any, index: Any, lanes: Lanes) -> Any:
 
 
 @compiled_only
+def n_ones(typing: Any, bits: Any) -> Any:
+    """How many bits of an unsigned integer are 1."""
+    return types.int64(types.uint64), lambda context, builder, _, arguments: builder.ctpop(arguments[0])
+
+
+@compiled_only
 def claim(typing: Any, counter: Any, step: Any) -> Any:
     """Adds to the first element of an int64 array and gives what it was before; no two threads get the same."""
 

@@ -63,7 +63,8 @@ def distances(
     query_mean = _means(one, embeddings, np.zeros(1, np.int64), 1)[0].astype(np.float64)
     means = _means(candidates, embeddings, places, n_threads)
     nbow_kernels.one_less_products(means, query_mean, candidates.offsets, places, values)
-    return Distances(values, "nbow", np.ones(len(places), np.bool_), np.zeros(len(places)), "float32")
+    converged, errors, n_iterations = (np.full(len(places), of) for of in (True, 0.0, np.int32(0)))
+    return Distances(values, "nbow", converged, errors, "float32", n_iterations)
 
 
 def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, n_threads: int) -> NDArray[np.float32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +124,9 @@ class Distances:
             runs out of range (it should not, where costs are at most 2) is done again in the log domain.
         n_iterations: (n_candidates,) int32, of `sinkhorn` and `relaxed` (of `auto` those of its `sinkhorn`); 0 for the
             other methods, and where they are not counted (`reference`, `device`).
+
+    Raises:
+        ValueError: arrays of different lengths.
     """
 
     values: NDArray[np.float64]
@@ -131,11 +134,13 @@ class Distances:
     converged: NDArray[np.bool_]
     marginal_error: NDArray[np.float64]
     precision: str
-    n_iterations: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    n_iterations: NDArray[np.int32]
 
     def __post_init__(self) -> None:
-        if len(self.n_iterations) != len(self.values):
-            object.__setattr__(self, "n_iterations", np.zeros(len(self.values), np.int32))
+        shapes = {name: getattr(self, name).shape for name in ("converged", "marginal_error", "n_iterations")}
+        wrong = {name: shape for name, shape in shapes.items() if shape != self.values.shape}
+        if wrong:
+            raise ValueError(f"distances of shape {self.values.shape} came with {wrong}; give one of each a candidate")
 
 
 def at_places(found: Distances, places: NDArray[np.int64]) -> Distances:
@@ -212,7 +217,7 @@ def checked_query(query: WeightedBag, embeddings: NDArray[np.float32]) -> Weight
     bags = _checked(bags, len(embeddings), "query weights")
     rows = np.asarray(embeddings[bags.term_ids], dtype=np.float64)
     check_rows(bags.term_ids, rows)
-    norms = np.linalg.norm(rows, axis=1)
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     wrong = np.abs(norms - 1) > NORM_TOLERANCE
     if wrong.any():
         raise BadEmbeddings(
@@ -248,21 +253,23 @@ def _checked(bags: WeightedBags, n_terms: int, name: str) -> WeightedBags:
             f"{name} are of shape {weights.shape}, term ids of {term_ids.shape}; give one weight for each term id"
         )
     _check_term_ids(term_ids, n_terms)
-    if not (np.isfinite(weights) & (weights >= 0)).all():
+    if len(weights) and not (weights.min() >= 0 and weights.max() < np.inf):  # false for NaN too
         wrong = weights[~(np.isfinite(weights) & (weights >= 0))][0]
         raise BadInput(f"{name} hold {wrong}; give finite weights of 0 or more")
     lengths = np.diff(offsets)
-    sums = np.diff(np.concatenate([[0.0], np.cumsum(weights)])[offsets])
-    off = (lengths > 0) & (np.abs(sums - 1) > WEIGHT_TOLERANCE)
+    filled = lengths > 0
+    sums = np.ones(len(lengths))
+    sums[filled] = np.add.reduceat(weights, offsets[:-1][filled])
+    off = np.abs(sums - 1) > WEIGHT_TOLERANCE
     if off.any():
         place = f" of candidate {int(np.flatnonzero(off)[0])}" if name == "document weights" else ""
         raise BadInput(f"{name}{place} sum to {sums[off][0]:.9g}, not 1; divide them by their sum")
     weights /= np.repeat(sums, lengths)
-    kept = weights > 0
-    if not kept.all():
+    if len(weights) and not weights.min() > 0:
+        kept = weights > 0
         offsets = np.concatenate([[0], np.cumsum(kept)])[offsets].astype(np.int64)
         weights, term_ids = weights[kept], term_ids[kept]
-    return WeightedBags(term_ids.astype(np.int32), weights, offsets)
+    return WeightedBags(term_ids.astype(np.int32, copy=False), weights, offsets)
 
 
 def _check_term_ids(term_ids: NDArray[np.int32], n_terms: int) -> None:
@@ -270,8 +277,8 @@ def _check_term_ids(term_ids: NDArray[np.int32], n_terms: int) -> None:
         return
     if not np.issubdtype(term_ids.dtype, np.integer):
         raise BadInput(f"term ids are of type {term_ids.dtype}; give int32")
-    wrong = (term_ids < 0) | (term_ids >= n_terms)
-    if wrong.any():
+    if term_ids.min() < 0 or term_ids.max() >= n_terms:
+        wrong = (term_ids < 0) | (term_ids >= n_terms)
         raise BadInput(
             f"term id {int(term_ids[wrong][0])} is outside the {n_terms} embeddings;"
             " index the documents again with this store"

@@ -18,7 +18,7 @@ from reranker.transport.batch import table_precision
 from reranker.transport.bounded_costs import BoundedCosts, Places
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import mixed, parts
-from reranker.transport.problem import FLOAT64_FROM_EPSILON, Distances, Parameters, at_places
+from reranker.transport.problem import Distances, Parameters, at_places
 
 # Bounds of `emd` and the distances are computed in double from the same embeddings: sums that are off by some 1e-14.
 # Next to the gaps between candidates, some 1e-4, a margin that is far larger costs nothing.
@@ -40,8 +40,8 @@ class _Least:
     def __init__(self, offsets: Vector, k: int) -> None:
         self._k, self._offsets = k, offsets
         n_candidates = len(offsets)
-        nothing = np.full(n_candidates, np.inf), np.ones(n_candidates, dtype=np.bool_), np.zeros(n_candidates)
-        self.distances = Distances(nothing[0], "", nothing[1], nothing[2], "")
+        values, converged, errors, n_iterations = (np.full(n_candidates, of) for of in (np.inf, True, 0.0, np.int32(0)))
+        self.distances = Distances(values, "", converged, errors, "", n_iterations)
         self.solved = np.zeros(n_candidates, dtype=np.bool_)
 
     def add(self, places: Places, found: Distances) -> None:
@@ -127,10 +127,9 @@ def by_scaling(
     least = _Least(offsets, k)
     precision = table_precision(last, its_parameters)
     costs = BoundedCosts(query, candidates, embeddings, precision, n_threads, cost_cache)
-    epsilon = its_parameters.epsilon if its_parameters.epsilon >= FLOAT64_FROM_EPSILON else None
     for places in costs.parts():
         known = costs.solve_all(quick, places)
-        bounds = shares[-1] * costs.from_query(places, its_parameters.ground_cost, epsilon) - MARGIN[costs.precision]
+        bounds = shares[-1] * costs.from_query(places, its_parameters.ground_cost) - MARGIN[costs.precision]
         for share, part in zip(shares, known, strict=False):
             bounds += share * part.values
         bounds += offsets[places]

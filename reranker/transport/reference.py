@@ -38,7 +38,8 @@ def distances(
         document = candidates[place]
         if len(document):
             values[place], errors[place] = _distance(query, document, embeddings, method, parameters)
-    return Distances(values, method, errors < parameters.converged_below(), errors, precision(method, parameters))
+    converged, not_counted = errors < parameters.converged_below(), np.zeros(len(values), np.int32)
+    return Distances(values, method, converged, errors, precision(method, parameters), not_counted)
 
 
 def distances_together(

@@ -1,8 +1,9 @@
-"""Tables of costs and kernels in, distances out: Sinkhorn iterations on the scalings themselves.
+"""Tables of costs in, distances out: Sinkhorn iterations on the scalings themselves.
 
 A table holds one row per distinct document term and one column per query word, filled with empty columns up to a whole
-number of vector registers. A document's rows are copied into a tile of its own, in the order in which they are read
-(`blocks.py`), and one sweep over it, block of rows by block of rows, does both scalings.
+number of vector registers. The kernel of a document's rows, exp(-cost / epsilon), becomes a tile of its own, in the
+order in which it is read (`blocks.py`), and one sweep over it, block of rows by block of rows, does both scalings.
+(A table of kernels beside that of costs, so that no term's is computed twice, takes more time to write and to read.)
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _ALTERNATING_BYTES = 160 * 1024
 def scale_many(
     counter: Ints,
     order: Ints,
-    kernel: Float,
     cost: Float,
+    scale: float,
     index: NDArray[np.int32],
     offsets: Ints,
     places: Ints,
@@ -54,15 +55,15 @@ def scale_many(
 
     Args:
         counter: (1,) how many candidates threads have taken; order: in which they are taken, (len(places),).
-        kernel, cost: (k, width) tables of exp(-cost / epsilon), 0 beyond column n, and of the cost.
+        cost: (k, width) table, finite also beyond column n; scale: -1 / epsilon.
         index: (n_words,) rows of the tables; b: (n_words,) weights, of the tables' type like a (n,) and start_w (n,).
         smallest: a sum under it has lost digits.
     """
     longest = 0
     for candidate in places:
         longest = max(longest, offsets[candidate + 1] - offsets[candidate])
-    longest, width = _rounded_up(longest, lanes.n_lanes(kernel)), kernel.shape[1]
-    tile = _floats(longest * width, kernel)
+    longest, width = _rounded_up(longest, lanes.n_lanes(cost)), cost.shape[1]
+    tile = _floats(longest * width, cost)
     w, sums, z, weights = _floats(width, tile), _floats(width, tile), _floats(longest, tile), _floats(longest, tile)
     reached = _floats(longest, tile)
     wanted, empty_columns = _floats(width, tile), _floats(width, tile)
@@ -77,13 +78,13 @@ def scale_many(
         if start == end:
             continue
         m = end - start
-        _fill(tile, kernel, index, start, m)
+        _fill(tile, cost, scale, index, start, m)
         weights[:m] = b[start:end]
         weights[m:] = 0
         w[: len(a)] = start_w
         iterations[k] = _scale(
             tile, m, w, z, sums, wanted, weights, empty_columns, power, over_relaxed, n_iterations, stop_below,
-            kernel.dtype.type(smallest),
+            cost.dtype.type(smallest),
         )  # fmt: skip
         if iterations[k] > 0:
             values[k], errors[k] = _pay(tile, cost, index, start, w, z, weights, m, power, reached)
@@ -92,17 +93,19 @@ def scale_many(
 
 
 @compiled
-def _fill(tile: Float, kernel: Float, index: NDArray[np.int32], start: int, m: int) -> None:
-    """Copies the kernel's rows of a document's m words into groups (`blocks`); copies of the first, as words of no
+def _fill(tile: Float, cost: Float, scale: float, index: NDArray[np.int32], start: int, m: int) -> None:
+    """Writes exp(scale cost) of a document's m words into groups (`blocks`); copies of the first, as words of no
     weight, fill the last group."""
-    width, n_lanes, n_group = kernel.shape[1], lanes.n_lanes(tile), blocks.group(tile)
+    width, n_lanes, n_group = cost.shape[1], lanes.n_lanes(tile), blocks.group(tile)
+    scales = lanes.spread(tile, tile.dtype.type(scale))
     for j in range(_rounded_up(m, n_group)):
         row = index[start + j if j < m else start] * width
         ahead = index[start + min(j + _AHEAD, m - 1)] * width
         place = j // n_group * n_group * width + j % n_group * n_lanes
         for i in range(0, width, n_lanes):
-            lanes.prefetch(kernel, ahead + i)
-            lanes.store(tile, place + i * n_group, lanes.load(kernel, row + i))
+            lanes.prefetch(cost, ahead + i)
+            kernel = lanes.exponential(lanes.multiply(scales, lanes.load(cost, row + i)))
+            lanes.store(tile, place + i * n_group, kernel)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Turns the distinct terms of many documents into tables of costs and kernels to the query's words."""
+"""Turns the distinct terms of many documents into a table of costs to the query's words."""
 
 from __future__ import annotations
 
@@ -44,47 +44,12 @@ def cost_table(
     Raises:
         BadEmbeddings: an embedding is not finite.
     """
-    return _tables(query, terms, embeddings, dtype, n_threads, None, ground_cost)[0]
-
-
-def cost_and_kernel_tables(
-    query: WeightedBag,
-    terms: NDArray[np.int32],
-    embeddings: NDArray[np.float32],
-    dtype: np.dtype[np.floating],
-    n_threads: int,
-    epsilon: float,
-    ground_cost: str = "euclidean",
-) -> tuple[Table, Table]:
-    """`cost_table` and `kernel_table` in one pass."""
-    return _tables(query, terms, embeddings, dtype, n_threads, epsilon, ground_cost)
-
-
-def kernel_table(cost: Table, n: int, epsilon: float, n_threads: int) -> Table:
-    """exp(-cost / epsilon), (k, width), 0 from column n on."""
-    kernel = _aligned(len(cost), cost.shape[1], cost.dtype)
-    together(partial(kernels.fill_kernel, np.zeros(1, np.int64), cost, n, -1 / epsilon, kernel), n_threads)
-    return kernel
-
-
-def _tables(
-    query: WeightedBag,
-    terms: NDArray[np.int32],
-    embeddings: NDArray[np.float32],
-    dtype: np.dtype[np.floating],
-    n_threads: int,
-    epsilon: float | None,
-    ground_cost: str,
-) -> tuple[Table, Table]:
-    """Both tables; the kernel's is without a row where there is no epsilon."""
     n, n_terms = len(query), len(terms)
     query_rows = np.zeros((width(n), embeddings.shape[1]), dtype)
     query_rows[:n] = np.asarray(embeddings[query.term_ids])
     norms = np.ones(len(query_rows), dtype) if dtype == np.float32 else np.einsum("ij,ij->i", query_rows, query_rows)
     words = products.panel(query_rows)
     cost = _aligned(n_terms + products.N_TERMS, len(query_rows), dtype)
-    kernel = _aligned(n_terms if epsilon else 0, len(query_rows), dtype)
-    scale = -1 / epsilon if epsilon else 0.0
     unsound = np.full(1, -1)
     in_place = embeddings.dtype == np.float32 and embeddings.flags.c_contiguous
     step = max(n_terms, 1) if in_place else COPIED_TERMS
@@ -100,12 +65,12 @@ def _tables(
         rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
         work = partial(
             kernels.fill_tables, np.zeros(1, np.int64), rows, row_ids, padded, len(ids), words, query_rows[:n],
-            query.term_ids, norms, CLOSE_COST, ground_cost == "euclidean", scale, cost[first:], kernel[first:], unsound,
+            query.term_ids, norms, CLOSE_COST, ground_cost == "euclidean", cost[first:], unsound,
         )  # fmt: skip
         together(work, n_threads)
         if unsound[0] >= 0:
             check_rows(ids[unsound], np.full((1, 1), np.nan))
-    return cost[:n_terms], kernel
+    return cost[:n_terms]
 
 
 def _aligned(n_rows: int, n_columns: int, dtype: np.dtype[np.floating]) -> Table:

@@ -16,10 +16,10 @@ from reranker.transport import compiling
 
 RUN = """
 import numpy as np
-from reranker.transport import kernels
-kernel = np.zeros((1, 16), np.float32)
-kernels.fill_kernel(np.zeros(1, np.int64), np.ones((1, 16), np.float32), 16, -1.0, kernel)
-print(kernel[0, 0], sum(kernels.fill_kernel.stats.cache_hits.values()))
+from reranker.transport import scaling
+tile = np.zeros(16 * 16, np.float32)
+scaling._fill(tile, np.ones((1, 16), np.float32), -1.0, np.zeros(1, np.int32), 0, 1)
+print(tile[0], sum(scaling._fill.stats.cache_hits.values()))
 """
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from reranker.bags import WeightedBags
 from reranker.errors import BadEmbeddings
-from reranker.transport import Parameters, distances, tables
+from reranker.transport import Parameters, blocks, distances, scaling, tables
 from reranker.transport.cost import ground_cost
 from reranker.transport.tables import cost_table
 from tests.transport.conftest import bag, exact_cost
@@ -110,12 +110,18 @@ def test_embeddings_that_cannot_be_read_in_place_are_copied(table, random_bag, k
     np.testing.assert_allclose(cost, exact_cost(query, document, table), atol=tolerance)
 
 
-def test_the_kernel_made_with_the_cost_is_that_made_from_it(table, random_bag):
-    query, document = random_bag(37), random_bag(300)
-    cost, kernel = tables.cost_and_kernel_tables(query, document.term_ids, table, np.dtype(np.float32), 2, 0.05)
-    np.testing.assert_array_equal(kernel, tables.kernel_table(cost, len(query), 0.05, 1))
-    np.testing.assert_allclose(kernel[:, :37], np.exp(-exact_cost(query, document, table).T / 0.05), rtol=5e-5)
-    assert not kernel[:, 37:].any()
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 5e-5), (np.float64, 1e-12)])
+def test_a_tile_holds_the_kernel_of_a_document_s_words_group_by_group(table, random_bag, dtype, tolerance):
+    query, document, n_lanes = random_bag(37), random_bag(21), 64 // np.dtype(dtype).itemsize
+    cost = cost_table(query, document.term_ids, table, np.dtype(dtype), 2)
+    tile = np.zeros(32 * 48, dtype)
+    scaling._fill(tile, cost, -1 / 0.05, np.arange(21, dtype=np.int32)[::-1].copy(), 0, 21)
+    n_group = min(blocks.GROUP, n_lanes)
+    rows = tile.reshape(32 // n_group, 48 // n_lanes, n_group, n_lanes).transpose(0, 2, 1, 3).reshape(32, 48)
+    expected = np.exp(-exact_cost(query, document, table).T[::-1] / 0.05)
+    np.testing.assert_allclose(rows[:21, :37], expected, rtol=tolerance)
+    n_filled = -(-21 // n_group) * n_group
+    np.testing.assert_array_equal(rows[21:n_filled], np.repeat(rows[:1], n_filled - 21, axis=0))
 
 
 def test_an_embedding_that_is_not_finite_is_found_wherever_it_is(table, random_bag):

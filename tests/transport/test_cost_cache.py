@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reranker.bags import WeightedBags
-from reranker.transport import METHODS, Parameters, distances, tables
+from reranker.transport import METHODS, Parameters, batch, distances
 from reranker.transport.cost_cache import CostCache
 
 
@@ -24,8 +24,8 @@ def n_made(monkeypatch):
         made.append(arguments)
         return make(*arguments)
 
-    make = tables._tables
-    monkeypatch.setattr(tables, "_tables", counted)
+    make = batch.cost_table
+    monkeypatch.setattr(batch, "cost_table", counted)
     return lambda: len(made)
 
 

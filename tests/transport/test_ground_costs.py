@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reranker.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, batch, distances, tables
+from reranker.transport import Parameters, batch, distances
 from reranker.transport.batch import GroundCosts
 from reranker.transport.problem import checked_candidates, checked_query
 from tests.transport.conftest import bag, exact_cost
@@ -27,8 +27,8 @@ def made(monkeypatch):
         sizes.append(len(terms))
         return make(query, terms, *rest)
 
-    make = tables._tables
-    monkeypatch.setattr(tables, "_tables", counted)
+    make = batch.cost_table
+    monkeypatch.setattr(batch, "cost_table", counted)
     return sizes
 
 
@@ -74,7 +74,7 @@ def test_both_parts_of_auto_are_solved_from_one_table(table, random_bag, documen
     monkeypatch.setattr(batch, "TABLE_BYTES", 30_000)
     made.clear()
     distances(random_bag(20), documents, table, "auto")
-    assert len(made) == len(list(batch._chunks(documents, 400, 2 * 32 * 4))) > 1
+    assert len(made) == len(list(batch._chunks(documents, 400, 32 * 4))) > 1
 
 
 def test_the_bounds_are_the_cost_of_each_word_s_nearest_word(table, random_bag, documents):

@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import ot
 import pytest
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.errors import BadEmbeddings, BadInput, EmptyQuery
-from reranker.transport import METHODS, Parameters, check_method, distances, transport
+from reranker.transport import METHODS, Distances, Parameters, check_method, distances, transport
 from tests.transport.conftest import bag, exact_cost
 
 
@@ -72,6 +74,14 @@ def test_an_unknown_method_is_refused_with_the_nearest_known_one(wrong, nearest)
 def test_an_epsilon_out_of_range_is_refused(epsilon):
     with pytest.raises(BadInput, match=r"epsilon is .*; give a number from"):
         Parameters(epsilon=epsilon)
+
+
+@pytest.mark.parametrize("name", ["converged", "marginal_error", "n_iterations"])
+def test_distances_have_one_of_everything_a_candidate(name):
+    zeros = np.zeros(3)
+    right = Distances(zeros, "emd", zeros == 0, zeros, "float64", zeros.astype(np.int32))
+    with pytest.raises(ValueError, match=rf"distances of shape \(3,\) came with \{{'{name}': \(2,\)\}}"):
+        replace(right, **{name: getattr(right, name)[:2]})
 
 
 @pytest.mark.parametrize("n_iterations", [0, -1, 10_001, 2.5, np.nan])

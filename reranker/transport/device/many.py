@@ -161,4 +161,5 @@ def _solve(held: DeviceEmbeddings, pairs: Pairs, way: Way, max_bytes: int) -> Fo
 def _distances(values: NDArray[np.float64], errors: NDArray[np.float64], method: str, way: Way) -> Distances:
     _, last, parameters = way[-1]
     precision = scaling_precision(parameters.epsilon) if last in ("sinkhorn", "relaxed") else "float32"
-    return Distances(values, method, errors < parameters.converged_below(), errors, precision)
+    converged, not_counted = errors < parameters.converged_below(), np.zeros(len(values), np.int32)
+    return Distances(values, method, converged, errors, precision, not_counted)
