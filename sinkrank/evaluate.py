@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
     from reranker.settings import Settings
 
-CORPORA = ("libreoffice", "texts")
-
 
 def evaluate(
     context: typer.Context,
     corpus: Annotated[
-        str, typer.Option(help="libreoffice (fetched by apt-get), or texts (shipped; too few to say much).")
+        str,
+        typer.Option(
+            help="libreoffice, manpages or gnome (for testing alone: libreoffice is learned from), fetched by apt-get; "
+            "texts (shipped; too few to say much)."
+        ),
     ] = "libreoffice",
     directions: Annotated[
         str | None,
@@ -127,24 +129,27 @@ def evaluate(
         collection = corpus if is_given(context, "corpus") else None
         run_papers(settings, collection, _names(directions or ""), _names(systems), quick, output_folder, json_)
         return
-    if corpus not in CORPORA:
-        raise typer.BadParameter(f"{corpus!r} is not a corpus; give one of {', '.join(CORPORA)}", param_hint="--corpus")
-
     from evaluation import report as reports
     from evaluation.experiment import fit_systems, run_plan
+    from evaluation.held_out import LANGUAGES, load
     from evaluation.systems.catalogue import Surroundings, make_systems
     from sinkrank import output
 
+    if corpus not in LANGUAGES:
+        raise typer.BadParameter(
+            f"{corpus!r} is not a corpus; give one of {', '.join(LANGUAGES)}", param_hint="--corpus"
+        )
     settings = options.load(config, home=home, embeddings=embeddings).settings
     plan = _plan(corpus, directions, queries, methods, systems, limit, depth, everything, unknown_words)
     others = make_systems(plan.systems, Surroundings(plan.directions, settings.home, settings.n_threads))
     talk = output.talk()
     with output.progress_bars(talk) as progress:
-        pages = _load(corpus, development, settings.home, progress)
-        loaded = _embeddings(pages, settings, progress)
+        held_out = load(corpus, settings.home, progress, of_development=development)
+        pages, learned_from = held_out.corpus, held_out.learned_from
+        loaded = _embeddings(learned_from, settings, progress)
         fitted = fit_systems(others, pages, progress)
         tasks = list(run_plan(pages, loaded, plan, settings.n_threads, progress, others))
-    report = reports.Report.of(pages, loaded, plan, tasks, fitted)
+    report = reports.Report.of(pages, loaded, plan, tasks, fitted, learned_from=learned_from)
     as_json, as_markdown = reports.write(report, output_folder or settings.home / "evaluation" / pages.name)
     if json_:
         output.print_json(report.as_json())
@@ -166,14 +171,14 @@ def _plan(
     unknown_words: str,
 ) -> Plan:
     """Everything that can be wrong in the arguments is said before the first page is fetched."""
-    from evaluation.corpora import libreoffice, shipped
     from evaluation.experiment import Plan, parse_methods
+    from evaluation.held_out import LANGUAGES
     from evaluation.systems import parse_systems
     from evaluation.tasks import Direction, default_directions
     from reranker.embeddings import check_rule
     from reranker.errors import BadInput
 
-    languages = libreoffice.LANGUAGES if corpus == "libreoffice" else shipped.LANGUAGES
+    languages = LANGUAGES[corpus]
     if directions is None:
         chosen = default_directions(languages)
     else:
@@ -195,14 +200,6 @@ def _plan(
 
 def _names(listed: str) -> list[str]:
     return [name.strip() for name in listed.split(",") if name.strip()]
-
-
-def _load(corpus: str, of_development: bool, home: Path, progress: Progress) -> Corpus:
-    from evaluation.corpora import load_libreoffice, load_parallel_texts
-    from evaluation.corpora.pages import development
-
-    loaded = load_libreoffice(home, progress) if corpus == "libreoffice" else load_parallel_texts()
-    return development(loaded) if of_development else loaded
 
 
 def _embeddings(corpus: Corpus, settings: Settings, progress: Progress) -> Embeddings:

@@ -12,7 +12,7 @@ Goldberg 2014, and U·S^0.5 as Levy, Goldberg and Dagan 2015 recommend.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from scipy import sparse
 from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
 from ingest.embeddings.spelling import smooth
 from ingest.embeddings.summary import Summary
-from ingest.embeddings.units import Counts, LanguageCounts, Units, count_units, read_units
+from ingest.embeddings.units import Counts, LanguageCounts, Unit, Units, count_units, read_units
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
 from reranker.errors import BadInput
@@ -43,6 +43,7 @@ def train(
     dim: int = DIM,
     min_count: int = MIN_COUNT,
     seed: int = SEED,
+    language: str | None = None,
     replace: bool = False,
     source: object = None,
     precision: Precision = "float32",
@@ -59,6 +60,7 @@ def train(
         dim: dimensions; with fewer aligned groups (or less in them) the store has fewer, and a warning says so.
         min_count: a term that occurs less often in its language is left out.
         seed: of the randomised SVD; the same seed and texts give the same embeddings.
+        language: the only one to take, whose texts then need no translations: a store for `align`.
         replace: whether to put the new store in the place of an old one.
         source: where the texts come from, for the store's `meta.json`; by default the file's name.
         precision: in what the numbers are kept (`reranker.embeddings.rows`).
@@ -72,8 +74,7 @@ def train(
         if value < 1:
             raise BadInput(f"{name} is {value}; give 1 or more")
     check_output(output, replace=replace)
-    counts = count_units(read_units(units, progress), min_count)
-    _check_aligned(counts)
+    counts = _counted(read_units(units, progress), min_count, language)
     vectors = _vectors(counts, dim, seed, progress)
     if source is None:
         source = units.name if isinstance(units, Path) else "aligned texts"
@@ -91,6 +92,20 @@ def train(
         "units of groups in one language only": counts.n_unaligned,
     }
     return Summary.of(embeddings, started, skipped, _warnings(counts, embeddings, dim))
+
+
+def _counted(units: Iterable[Unit], min_count: int, language: str | None) -> Counts:
+    if language is None:
+        counts = count_units(units, min_count)
+        _check_aligned(counts)
+        return counts
+    counts = count_units((unit for unit in units if unit.language == language), min_count, least_languages=1)
+    if counts.n_groups < 2:
+        raise BadInput(
+            f"{counts.n_groups} of the groups stand in {language!r}, but training needs at least 2, and some "
+            "thousands to be good; give more texts in this language"
+        )
+    return counts
 
 
 def _check_aligned(counts: Counts) -> None:

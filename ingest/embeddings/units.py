@@ -67,8 +67,8 @@ class Counts:
 
     Attributes:
         languages: in the alphabetical order of their codes.
-        n_groups: groups that stand in at least two languages; the others align nothing and have no column.
-        n_unaligned: units of groups that stand in one language only.
+        n_groups: groups that stand in enough languages; the others have no column.
+        n_unaligned: units of the others.
     """
 
     languages: dict[str, LanguageCounts]
@@ -188,11 +188,12 @@ def _presence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[
     return matrix
 
 
-def count_units(units: Iterable[Unit], min_count: int) -> Counts:
-    """Counts the terms of aligned units, in one pass.
+def count_units(units: Iterable[Unit], min_count: int, *, least_languages: int = 2) -> Counts:
+    """Counts the terms of units, in one pass.
 
     Args:
         min_count: a term that occurs less often in its language is left out.
+        least_languages: that a group must stand in; one that stands in a single language aligns nothing.
     """
     groups: dict[str, int] = {}
     documents: dict[str, int] = {}
@@ -207,7 +208,7 @@ def count_units(units: Iterable[Unit], min_count: int) -> Counts:
     n_languages = np.zeros(len(groups), dtype=np.int64)
     for counter in counters.values():
         n_languages[np.unique(np.array(counter.unit_groups, dtype=np.int64))] += 1
-    aligned = n_languages >= 2
+    aligned = n_languages >= least_languages
     columns = np.where(aligned, np.cumsum(aligned) - 1, -1)
     n_columns = int(aligned.sum())
     n_unaligned = sum(

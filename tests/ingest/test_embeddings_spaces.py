@@ -246,6 +246,21 @@ def test_translations_are_drawn_together_and_a_collection_says_what_is_wanted(tm
     assert (english.n_documents, english.counts.tolist()) == (2, [2, 1, 1])
 
 
+@pytest.mark.parametrize(("n_words", "is_taken_off"), [(300, True), (100, False)])
+def test_the_direction_that_all_words_of_a_language_share_is_taken_off(tmp_path, n_words, is_taken_off):
+    # In 100 dimensions one direction goes, where there are more words than dimensions.
+    random = np.random.default_rng(3)
+    meanings = random.standard_normal((2 * n_words, 100)).astype(np.float32)
+    meanings[:, 0] = 0
+    common = np.zeros_like(meanings)
+    common[:, 0] = 40 * random.standard_normal(2 * n_words)
+    letters = [chr(97 + n // 26) + chr(97 + n % 26) for n in range(n_words)]
+    pairs = [Pair(("en", f"x{each}"), ("fr", f"y{letters[(n + 1) % n_words]}")) for n, each in enumerate(letters)]
+    build(pairs, lambda words, progress: meanings + common, tmp_path / "store", encoder="fake 1")
+    rows = np.asarray(Embeddings.open(tmp_path / "store").vectors)
+    assert (np.abs(rows[:, 0]).max() < 0.1) == is_taken_off
+
+
 def test_without_a_collection_all_words_of_the_dictionary_are_taken(tmp_path, fake):
     with WordVectors(tmp_path / "words", fake()) as words:
         summary = build(PAIRS, words.encode, tmp_path / "store", encoder="fake 1", precision="int8")

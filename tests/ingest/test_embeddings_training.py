@@ -241,6 +241,23 @@ def test_texts_that_teach_nothing_are_refused_with_the_cure(tmp_path, units, mes
     assert list(tmp_path.iterdir()) == []
 
 
+def test_one_language_is_trained_on_without_translations(tmp_path):
+    english = [unit(n, "en", text) for n, text in enumerate(["cat dog", "dog cat", "bread water", "water bread car"])]
+    others = [unit(n, "fr", "chat chien") for n in range(3)]
+    summary = train([*english, *others], tmp_path / "both", language="en")
+    found = Embeddings.open(tmp_path / "both")
+    assert summary.languages == {"en": 5}
+    assert [found.nearest(word, "en", "en", 1)[0][1] for word in ("cat", "bread")] == ["dog", "water"]
+    assert found.idf.languages["en"].n_documents == 4
+    train(english, tmp_path / "alone", language="en")
+    assert Embeddings.open(tmp_path / "alone").version == found.version
+
+
+def test_a_language_of_one_text_is_not_trained_on(tmp_path):
+    with pytest.raises(BadInput, match=r"1 of the groups stand in 'fr'.*give more texts"):
+        train([unit(1, "fr", "chat"), unit(2, "en", "cat")], tmp_path / "store", language="fr")
+
+
 def test_wrong_numbers_a_missing_file_and_a_store_that_is_there_are_refused_before_the_work(tmp_path):
     with pytest.raises(BadInput, match="dim is 0"):
         train(toy(), tmp_path / "store", dim=0)

@@ -1,0 +1,86 @@
+"""The corpora whose held-out pages `sinkrank evaluate` asks, by name, and which corpus is learned from before.
+
+`python -m evaluation.held_out gnome gnome.jsonl --home .sinkrank` writes the held-out pages as documents, whose words
+`sinkrank embeddings build --collection` takes, and which `sinkrank ingest` reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from evaluation.corpora import Corpus, gnome, libreoffice, load_libreoffice, load_parallel_texts, manpages, shipped
+from evaluation.corpora.fairness import fair
+from evaluation.corpora.pages import as_documents, development, write_jsonl
+from ingest.progress import Progress, no_progress
+from reranker.errors import BadInput
+
+LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "libreoffice": libreoffice.LANGUAGES,
+        "gnome": gnome.LANGUAGES,
+        "manpages": manpages.LANGUAGES,
+        "texts": shipped.LANGUAGES,
+    }
+)
+"""Those of each corpus; its keys are all there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Pages that ask, and pages that were learned from.
+
+    Attributes:
+        corpus: its test pages ask and are searched; its training pages are those of `learned_from`.
+        learned_from: what embeddings are trained on; the corpus itself, or another where it is for testing alone.
+    """
+
+    corpus: Corpus
+    learned_from: Corpus
+
+
+def load(name: str, home: Path, progress: Progress = no_progress, *, of_development: bool = False) -> HeldOut:
+    """Reads a corpus, which is fetched where it is missing.
+
+    GNOME's help and the manual pages are those of the suite of the papers: without near-duplicates and pages that are
+    in English (`evaluation.corpora.fairness`).
+
+    Args:
+        name: one of `LANGUAGES`.
+        of_development: a part of the training pages in the place of the held-out ones.
+
+    Raises:
+        BadInput: the development part of a corpus that is for testing alone.
+        CorpusUnavailable: it cannot be fetched.
+    """
+    if name == "gnome":
+        if of_development:
+            raise BadInput(
+                "gnome has no training pages to choose by, it is for testing alone; choose by another corpus"
+            )
+        learned_from = load_libreoffice(home, progress)
+        asking = fair(gnome.load_gnome(home, progress))
+        return HeldOut(replace(asking, train_pages=learned_from.train_pages), learned_from)
+    if name == "manpages":
+        corpus = manpages.load_manpages(home, progress)
+        corpus = fair(development(corpus) if of_development else corpus)
+    else:
+        corpus = load_libreoffice(home, progress) if name == "libreoffice" else load_parallel_texts()
+        corpus = development(corpus) if of_development else corpus
+    return HeldOut(corpus, corpus)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m evaluation.held_out", description=__doc__)
+    parser.add_argument("corpus", choices=list(LANGUAGES))
+    parser.add_argument("file", type=Path, help="JSONL to write")
+    parser.add_argument("--home", type=Path, default=Path(".sinkrank"))
+    options = parser.parse_args(arguments)
+    write_jsonl(options.file, as_documents(load(options.corpus, options.home).corpus.test_pages))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Measures `embeddings align` on two collections that share no page: how good is a rotation that a dictionary shows?
+
+`python -m evaluation.rotated --home .sinkrank` prints the table of docs/embeddings.md. English is trained on one half
+of the development training pages of LibreOffice's help, the other language on the other half, each alone; FreeDict's
+dictionaries rotate the one to the other, and the development pages ask for their translations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from evaluation.corpora import Corpus, freedict, load_libreoffice
+from evaluation.corpora.pages import Page, development
+from evaluation.experiment import Plan, run_plan
+from evaluation.tasks import Direction
+from ingest.embeddings.aligning import align
+from ingest.embeddings.dictionaries import Dictionary, Pair, read_pairs
+from ingest.embeddings.training import DIM, train
+from reranker.embeddings import Embeddings
+
+LANGUAGES = ("fr", "de", "fi")
+KINDS = ("first20", "pages")
+METHODS = ("auto", "nbow")
+LIMIT = 200
+
+_SEED = 1  # of the halves; any fixed number would do
+
+
+def halves(pages: Iterable[Page], seed: int = _SEED) -> tuple[tuple[Page, ...], tuple[Page, ...]]:
+    """The pages in two parts, all languages of a page in the same one."""
+    pages = tuple(pages)
+    page_ids = sorted({page.page_id for page in pages})
+    random.Random(seed).shuffle(page_ids)  # noqa: S311 - a split, no secret
+    first = set(page_ids[: len(page_ids) // 2])
+    return tuple(p for p in pages if p.page_id in first), tuple(p for p in pages if p.page_id not in first)
+
+
+def paragraphs(pages: Iterable[Page], language: str) -> Iterator[dict[str, str]]:
+    """The units of one language to train on; a paragraph that comes again is passed over."""
+    seen: set[str] = set()
+    for page in pages:
+        for paragraph_id, text in page.paragraphs if page.language == language else ():
+            if text not in seen:
+                seen.add(text)
+                group = f"{page.page_id}#{paragraph_id}"
+                yield {"group": group, "language": language, "text": text, "document": page.page_id}
+
+
+def rotated(corpus: Corpus, language: str, pairs: Iterable[Pair], folder: Path, dim: int = DIM) -> Embeddings:
+    """English of one half of the training pages, the other language of the other, in one space, in a new folder."""
+    parts = zip(("en", language), halves(corpus.train_pages), strict=True)
+    for code, pages in parts:
+        train(paragraphs(pages, code), folder / code, language=code, dim=dim)
+    align(Embeddings.open(folder / "en"), Embeddings.open(folder / language), pairs, folder / "both")
+    return Embeddings.open(folder / "both")
+
+
+def rows(
+    corpus: Corpus, language: str, pairs: Iterable[Pair], folder: Path, limit: int = LIMIT, dim: int = DIM
+) -> Iterator[list[str]]:
+    """Direction, words, pairs that both stores know, and the MRR of each kind of query and method."""
+    embeddings = rotated(corpus, language, pairs, folder, dim)
+    n_pairs = embeddings.meta["source"]["n_pairs"]
+    for direction in (Direction("en", language), Direction(language, "en")):
+        plan = Plan((direction,), KINDS, METHODS, limit)
+        found = [
+            f"{result.everything['MRR']:.3f}"
+            for task in run_plan(corpus, embeddings, plan)
+            for result in task.methods
+            if result.everything
+        ]
+        yield [str(direction), f"{embeddings.n_terms:,}", f"{n_pairs:,}", *found]
+
+
+def _pairs(home: Path, language: str) -> Iterator[Pair]:
+    for direction in (Direction("en", language), Direction(language, "en")):
+        path = freedict.fetch(home / "corpora" / "freedict", direction)
+        yield from read_pairs(Dictionary(path, direction.query_language, direction.document_language))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m evaluation.rotated", description=__doc__)
+    parser.add_argument("--home", type=Path, default=Path(".sinkrank"))
+    parser.add_argument("--languages", default=",".join(LANGUAGES), help="to be rotated to English")
+    parser.add_argument("--queries", type=int, default=LIMIT, help="queries a task")
+    options = parser.parse_args(arguments)
+    corpus = development(load_libreoffice(options.home))
+    columns = ["", "words", "pairs", *(f"{kind} {method}" for kind in KINDS for method in METHODS)]
+    _print(columns)
+    _print(["---", *["---:"] * (len(columns) - 1)])
+    for language in options.languages.split(","):
+        with TemporaryDirectory() as folder:
+            for row in rows(corpus, language, _pairs(options.home, language), Path(folder), options.queries):
+                _print(row)
+
+
+def _print(cells: Iterable[str]) -> None:
+    sys.stdout.write(f"| {' | '.join(cells)} |\n")
+
+
+if __name__ == "__main__":
+    main()
