@@ -1,7 +1,14 @@
 """Ingest beside opensearch-py's `parallel_bulk`, which is given the same documents finished.
 
-Both sides write to a node of the same kind, in turn, into new indices of the same mapping, and end with a refresh. Ours
-starts from a JSONL file and counts, tokenises, looks up, weighs and packs as well.
+Both sides write to one node, in turn, into new indices of one mapping and the same settings (the engine's own refresh
+interval), and end with a refresh. What each pays:
+
+    ingest          reads a JSONL file twice, and parses it twice: first it counts document frequencies (tokenises,
+                    looks words up), then it weighs, packs and writes JSON. Starting its processes, each of which learns
+                    the words, making index, idf and hubness sample, and the checkpoint, which it syncs to the disk.
+    parallel_bulk   writes the JSON of dictionaries that are in memory; its four threads as they are by default. The
+                    index is there before the clock starts.
+
 `python -m benchmarks.ingest --help`
 """
 
@@ -16,11 +23,10 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
-
-import opensearchpy
-from opensearchpy import helpers
+from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.documents import Layout
 from ingest.encoding import RowCounter, RowEncoder
@@ -30,14 +36,19 @@ from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.addresses import EngineAddress, read_address
-from reranker.stores.engine_client import connect
 from reranker.stores.protocol import IndexDescription, Store
-from tests.engines.nodes import start_node
+
+# Processes that ingest starts import this module anew, and the command line has none of this for them either: what it
+# takes is imported where it is used.
+if TYPE_CHECKING:
+    import opensearchpy
 
 WORDS_A_DOCUMENT = 150
 SEED = 20180326
 # As opensearch-py has them by default.
 PEER_THREADS, PEER_CHUNK = 4, 500
+# For the rates of one core.
+RATE_DOCUMENTS = 5_000
 
 
 def write_documents(source: Path, target: Path, n_documents: int) -> None:
@@ -75,7 +86,8 @@ class Rates(NamedTuple):
 def processor_rates(documents: Path, store: Store, embeddings: Embeddings, rounds: int) -> list[Rates]:
     """The rates of each round; the first one, which is left out, finds every word for the first time."""
     with open_sources([str(documents)]) as sources:
-        pieces = list(in_pieces(row for source in sources for row in read_rows(source)))
+        rows = (row for source in sources for row in read_rows(source))
+        pieces = list(in_pieces(islice(rows, RATE_DOCUMENTS)))
     store.create("cpu", IndexDescription(embeddings.version, embeddings.dim))
     count = RowCounter(Layout(), embeddings.languages)
     encode = RowEncoder(Layout(), embeddings.idf, store.preparer("cpu"))
@@ -108,6 +120,8 @@ def ours(documents: Path, store: Store, embeddings: Embeddings, folder: Path) ->
 
 def finished(store: Store, client: opensearchpy.OpenSearch) -> list[dict[str, object]]:
     """The documents as our ingest has written them, as `parallel_bulk` takes them."""
+    from opensearchpy import helpers
+
     (version,) = store.versions("ours")
     hits = helpers.scan(client, index=version.name, size=500)
     return [{"_index": "theirs", "_id": hit["_id"], "_source": hit["_source"]} for hit in hits]
@@ -117,6 +131,8 @@ def theirs(
     actions: Sequence[dict[str, object]], store: Store, client: opensearchpy.OpenSearch, embeddings: Embeddings
 ) -> float:
     """Seconds of one `parallel_bulk` into a new index."""
+    from opensearchpy import helpers
+
     store.create("theirs", IndexDescription(embeddings.version, embeddings.dim))
     started = time.perf_counter()
     results = helpers.parallel_bulk(client, actions, thread_count=PEER_THREADS, chunk_size=PEER_CHUNK)
@@ -133,26 +149,37 @@ def main() -> None:
     parser.add_argument(
         "--home", type=Path, default=Path(".sinkrank"), help="of the demo: its embeddings and documents"
     )
-    parser.add_argument("--documents", type=int, default=10_000)
+    parser.add_argument("--documents", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--engine", default="opensearch-2.19.1", help="that the suite can start")
+    parser.add_argument("--url", help="of a running engine, in place of one that is started")
     options = parser.parse_args()
+    from tests.engines.nodes import start_node
+
     embeddings = Embeddings.open(options.home / "embeddings")
     with tempfile.TemporaryDirectory(prefix="sinkrank-bench-") as name:
         documents = Path(name, "documents.jsonl")
         write_documents(options.home / "libreoffice.jsonl", documents, options.documents)
         print(
-            f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {options.engine}; "
+            f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
+            f"{options.url or options.engine}; "
             f"{options.documents:,} documents of {WORDS_A_DOCUMENT} words, {embeddings.n_terms:,} terms, "
             f"dim {embeddings.dim}; seed {SEED}"
         )
-        # A node whose speed is measured compiles fully.
-        with start_node(options.engine, heap="1g", java_options=["-XX:TieredStopAtLevel=4"]) as node:
-            compare(documents, node.url, embeddings, options.rounds, Path(name))
+        with ExitStack() as stack:
+            url = options.url
+            if url is None:
+                # A node whose speed is measured compiles fully. With half the heap it refuses requests of either side
+                # for memory now and then, which `parallel_bulk` does not send again.
+                started = start_node(options.engine, heap="2g", java_options=["-XX:TieredStopAtLevel=4"])
+                url = stack.enter_context(started).url
+            compare(documents, url, embeddings, options.rounds, Path(name))
 
 
 def compare(documents: Path, url: str, embeddings: Embeddings, rounds: int, folder: Path) -> None:
     """Measures both sides in turn and prints medians, spread and ratio."""
+    from reranker.stores.engine_client import connect
+
     where = read_address(url)
     if not isinstance(where, EngineAddress):
         raise SystemExit(f"{url} is no engine")

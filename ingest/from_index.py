@@ -81,7 +81,7 @@ def read_index_source(url: str, layout: Layout, query: str | None = None) -> Ind
     where = read_address(address) if "://" in address and not address.endswith("/") else None
     if not isinstance(where, EngineAddress):
         # The URL itself is left out: it may hold a password.
-        raise WrongParameter("--from-index takes URL/INDEX, such as https://localhost:9200/pages")
+        raise WrongParameter("an index to read is named by URL/INDEX, such as https://localhost:9200/pages")
     try:
         found = None if query is None else json.loads(query)
     except ValueError as error:

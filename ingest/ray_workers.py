@@ -15,6 +15,7 @@ from contextlib import ExitStack, redirect_stdout
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from ingest.ray_address import check_ray_address
 from reranker.errors import BadInput, SinkrankError
 
 _Shared = TypeVar("_Shared")
@@ -59,6 +60,7 @@ class RayWorkers(Generic[_Shared]):
         Raises:
             BadInput: no cluster answers at the address.
         """
+        check_ray_address(self._address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # Ray tells of lost workers on standard output, where results belong.
         self._talk.enter_context(redirect_stdout(sys.stderr))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from reranker.errors import BadInput
 _PACKED_FORMAT = 2
 _OLD_FORMAT = 1
 _NO_HASHES = 65_535
+# Format, number of unknown tokens, number of their hashes.
+_HEADER = struct.Struct("<BIH")
+_MOST = 65_535
 
 # Distinct unknown tokens of one text whose hashes are kept, 4 bytes each: a page has a few tens, a log file any number.
 MAX_UNKNOWN_HASHES = 2_000
@@ -106,16 +110,14 @@ def pack(bag: BagOfWords) -> str:
     """A bag as base64 text for an index, little-endian: a format byte, the number of unknown tokens (uint32), of their
     hashes (uint16, 65,535 for none known), the hashes (uint32), the term ids (uint32), the counts (uint16). A count
     over 65,535 is kept as 65,535."""
-    counts = np.minimum(bag.counts, np.iinfo(np.uint16).max).astype("<u2")
     hashes = bag.unknown_hashes
+    n_hashes = _NO_HASHES if hashes is None else len(hashes)
     raw = b"".join(
         [
-            bytes([_PACKED_FORMAT]),
-            np.uint32(bag.n_unknown).astype("<u4").tobytes(),
-            np.uint16(_NO_HASHES if hashes is None else len(hashes)).astype("<u2").tobytes(),
+            _HEADER.pack(_PACKED_FORMAT, bag.n_unknown, n_hashes),
             b"" if hashes is None else hashes.astype("<u4").tobytes(),
             bag.term_ids.astype("<u4").tobytes(),
-            counts.tobytes(),
+            np.minimum(bag.counts, _MOST).astype("<u2").tobytes(),
         ]
     )
     return base64.b64encode(raw).decode("ascii")

@@ -19,7 +19,6 @@ from reranker.documents import id_hash
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
 from reranker.idf import IdfTable
-from reranker.transport.threads import one_blas_thread
 
 # All chosen by measurement (docs/evaluation.md). A query of the sample is the first 8 tokens of a document.
 SAMPLE_TOKENS = 8
@@ -147,6 +146,9 @@ class Hubness:
         queries = self._of_language(language)
         if queries is None:
             return None
+        # Ingest draws samples in processes that never measure by them, and the transport takes long to import.
+        from reranker.transport.threads import one_blas_thread
+
         with one_blas_thread():
             cosines = means @ queries.T
         nearest = np.partition(cosines, len(queries) - N_NEAREST, axis=1)[:, -N_NEAREST:]

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from ingest.documents import Record
+    from ingest.embeddings.building import Collection
     from ingest.embeddings.dictionaries import Dictionary
     from ingest.embeddings.summary import Summary
     from ingest.progress import Progress
+    from reranker.documents import Document
+    from reranker.settings import Settings
+
+# Often enough for a bar that moves.
+_ROWS_A_REPORT = 1_000
 
 Output = Annotated[
     Path | None,
@@ -58,6 +67,72 @@ def open_dictionaries(names: Sequence[str], home: Path, progress: Progress) -> l
             )
         found.append(Dictionary(path, direction.query_language, direction.document_language))
     return found
+
+
+def count_words(
+    names: Sequence[str], lang: str | None, text_field: str | None, settings: Settings, progress: Progress
+) -> Collection:
+    """The document frequencies of the words of a collection: files as ingest reads them, and indices (URL/INDEX), which
+    are copied to the home's folder meanwhile.
+
+    Args:
+        lang: of documents that name none.
+        text_field: of the rows, or of an index that Sinkrank did not make.
+
+    Raises:
+        BadInput, NotFound, StoreUnavailable: one cannot be read, or none holds a document.
+    """
+    from ingest.documents import Layout, read_records
+    from ingest.embeddings.building import count_collection
+    from ingest.files import open_sources
+    from ingest.from_index import forget, opened_index, read_index_source
+    from reranker.errors import BadInput
+    from reranker.stores import EngineAccess
+
+    layout = Layout(text_field=text_field, default_language=lang).checked()
+    files = [name for name in names if "://" not in name]
+    # The key and the certificate are for the store, and for nobody else.
+    access = EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs)
+    with ExitStack() as opened:
+        records = [read_records(opened.enter_context(open_sources(files)), layout)] if files else []
+        copies = [
+            opened.enter_context(
+                opened_index(
+                    read_index_source(name, layout),
+                    settings.home / "collections",
+                    access=access,
+                    timeout_s=settings.store_timeout_s,
+                    progress=progress,
+                )
+            )
+            for name in names
+            if name not in files
+        ]
+        # The rows of a copy have our own names.
+        records.append(read_records(copies, Layout(default_language=layout.default_language)))
+        counted = count_collection(_told(chain.from_iterable(records), progress))
+        for copy in copies:
+            forget(copy)
+    if not counted.n_documents:
+        raise BadInput(
+            f"no document with words and a language came of {', '.join(map(_shown, names))}; give the language of rows "
+            "that name none with --lang, and the field of the text with --text-field"
+        )
+    return counted
+
+
+def _told(records: Iterable[Record], progress: Progress) -> Iterator[Document]:
+    """The documents of records, with their number as progress."""
+    for number, record in enumerate(records):
+        if number % _ROWS_A_REPORT == 0:
+            progress(number, None, "counting words")
+        if record.document is not None:
+            yield record.document
+
+
+def _shown(name: str) -> str:
+    """An index by its name alone: its URL may hold a password."""
+    return name.rpartition("/")[2] if "://" in name else name
 
 
 def show_summary(summary: Summary, as_json: bool) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ingest.embeddings.formats import Block, Layout, inspect, read_blocks
-from ingest.embeddings.selection import Selection, Source, read_vocabulary
+from ingest.embeddings.selection import Selection, Source, most_frequent, read_vocabulary
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
@@ -23,6 +24,7 @@ def import_embeddings(
     replace: bool = False,
     max_terms_per_language: int | None = None,
     vocabularies: Mapping[str, Path] | None = None,
+    frequencies: Mapping[str, Counter[str]] | None = None,
     min_count: int | None = None,
     precision: Precision = "float32",
     progress: Progress = no_progress,
@@ -37,7 +39,9 @@ def import_embeddings(
             language with a vocabulary that has counts, its most frequent ones.
         vocabularies: by language, a file of the only words to take, with or without counts
             (`ingest.embeddings.selection.read_vocabulary`).
-        min_count: leaves out the words of the vocabularies that come less often.
+        frequencies: by language, the only words to take with the documents that hold them
+            (`ingest.embeddings.building.count_collection`); of a language in `vocabularies` too, that file holds.
+        min_count: leaves out the words of either that come less often.
         precision: in what the numbers are kept (`reranker.embeddings.rows`).
 
     Raises:
@@ -51,14 +55,21 @@ def import_embeddings(
         raise BadInput("no file was given; name at least one")
     if max_terms_per_language is not None and max_terms_per_language < 1:
         raise BadInput(f"max_terms_per_language is {max_terms_per_language}; give 1 or more, or leave it out")
-    if min_count is not None and not vocabularies:
-        raise BadInput("min_count was given, but files of embeddings hold no counts; give a vocabulary that has them")
+    if min_count is not None and not vocabularies and not frequencies:
+        raise BadInput(
+            "min_count was given, but files of embeddings hold no counts; give a vocabulary that has them, "
+            "or a collection"
+        )
     check_output(output, replace=replace)
     layouts = [inspect(source.path, source.format) for source in sources]
     _check_same_dim(sources, layouts)
     selection = Selection(
         max_terms_per_language,
         {
+            language: most_frequent(counts, min_count, max_terms_per_language)
+            for language, counts in (frequencies or {}).items()
+        }
+        | {
             language: read_vocabulary(path, language, min_count, max_terms_per_language)
             for language, path in (vocabularies or {}).items()
         },

@@ -179,11 +179,16 @@ def read_vocabulary(path: Path, language: str, min_count: int | None = None, max
             term = normalize_term(word)
             if _is_token(term) and not is_stop_word(term, language):
                 counts[term] += count
-    # `most_common` keeps the order of the file where counts are equal.
-    kept = {term for term, count in counts.most_common(max_terms) if not counted or count >= (min_count or 0)}
+    kept = most_frequent(counts, min_count, max_terms)
     if not kept:
         raise BadInput(f"{path} leaves no word of language {language!r} to import; check its contents, or ask for more")
     return kept
+
+
+def most_frequent(counts: Counter[str], min_count: int | None, max_terms: int | None) -> set[str]:
+    """The terms that come often enough, and of these so many of the most frequent; of equally frequent ones those that
+    were counted first."""
+    return {term for term, count in counts.most_common(max_terms) if min_count is None or count >= min_count}
 
 
 def _word_and_count(line: bytes, place: str, counted: bool) -> tuple[str, int]:

@@ -151,22 +151,20 @@ class Embeddings:
     def bag_of_tokens(self, tokens: Iterable[str], language: str) -> BagOfWords:
         """The words that take an embedding among tokens of one language, counted as the terms they take (`stand_in`); a
         language that is not held has none."""
-        counts: dict[int, int] = {}
-        unknown: dict[str, int] = {}
+        tokens = list(tokens)
         taken = self._taken.setdefault(language, {})
-        for token, count in Counter(tokens).items():
-            term_id = taken.get(token)
-            if term_id is None:
-                term_id = self._take(language, token, taken)
-            if term_id == _NO_TERM:
-                unknown[token] = count
-            else:
-                counts[term_id] = counts.get(term_id, 0) + count
+        found = list(map(taken.get, tokens))
+        if None in found:
+            looked_up = zip(tokens, found, strict=True)
+            found = [self._take(language, token, taken) if one is None else one for token, one in looked_up]
+        counts = Counter(cast(list[int], found))
+        n_unknown = counts.pop(_NO_TERM, 0)
+        unknown = (token for token, one in zip(tokens, found, strict=True) if one == _NO_TERM) if n_unknown else ()
         term_ids = sorted(counts)
         return BagOfWords(
             np.array(term_ids, dtype=np.int32),
             np.array([counts[term_id] for term_id in term_ids], dtype=np.int32),
-            sum(unknown.values()),
+            n_unknown,
             unknown_hashes(unknown),
         )
 

@@ -21,8 +21,10 @@ from reranker.idf import IdfTable
 from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import Distribution, EngineAddress
 from reranker.stores.checks import check_depth, check_dim, check_query_vector
+from reranker.stores.engine_actions import delete_action, preparer, vector_action
 from reranker.stores.engine_claims import EngineClaims
 from reranker.stores.engine_client import connect, detect_distribution, engine_errors, time_out
+from reranker.stores.engine_health import red_index_error
 from reranker.stores.engine_idf import IDF_INDEX, EngineIdf
 from reranker.stores.engine_queries import (
     MAX_DEPTH,
@@ -35,7 +37,7 @@ from reranker.stores.engine_queries import (
 from reranker.stores.engine_scan import PointInTime, read_bags
 from reranker.stores.engine_templates import EngineTemplates, template_body
 from reranker.stores.engine_versions import EngineVersions
-from reranker.stores.engine_writer import BulkWriter, delete_action, preparer, vector_action
+from reranker.stores.engine_writer import BulkWriter
 from reranker.stores.names import IndexVersion, check_index_name, writing_alias
 from reranker.stores.protocol import Filters, IndexDescription
 from reranker.stores.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
@@ -295,7 +297,13 @@ class EngineStore:
     ) -> Iterator[WriteResult]:
         with engine_errors(self._address, known.name):
             writer = BulkWriter(self._client, known.name, self._timeout_s, pipeline=pipeline)
-            yield from writer.write(documents)
+            try:
+                yield from writer.write(documents)
+            except exceptions.TransportError as error:
+                red = red_index_error(self._client, self._address, known.name, error)
+                if red is None:
+                    raise
+                raise red from error
 
     def _bags(self, known: _Known, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
         with engine_errors(self._address, known.name):

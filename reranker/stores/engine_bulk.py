@@ -17,6 +17,10 @@ from reranker.stores.names import writing_alias
 # A bulk request takes longer than a search: the graph of the vectors is built in it.
 _LEAST_TIMEOUT_S = 60.0
 
+# How long the engine waits for a shard that no node holds before it says so; with its own minute it would answer when
+# nobody listens any more.
+_SHARD_WAIT_S = 30
+
 # What a single document does to a request as a whole; each half of it is then sent alone.
 _REFUSED = (400, 413)
 # What is the document's own fault. All else may go away: 403 is a block (a full disk, a closed index), 429 overload,
@@ -65,7 +69,9 @@ class BulkSender:
     ) -> None:
         self._client = client
         self._path = f"/{writing_alias(index)}/_bulk"
-        self._params = {**_WANTED, **_ONLY_WHAT_IS_THERE, **({} if pipeline is None else {"pipeline": pipeline})}
+        waiting = {"timeout": f"{_SHARD_WAIT_S}s"}
+        through = {} if pipeline is None else {"pipeline": pipeline}
+        self._params = {**_WANTED, **_ONLY_WHAT_IS_THERE, **waiting, **through}
         self._timeout = time_out(max(_LEAST_TIMEOUT_S, timeout_s))
         self._on_pressure = on_pressure
         self._sleep = sleep

@@ -8,19 +8,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import opensearchpy
-import orjson
 from opensearchpy import exceptions
 
-from reranker.documents import EncodedDocument
-from reranker.stores.addresses import Distribution
-from reranker.stores.checks import document_problem
 from reranker.stores.engine_bulk import Action, BulkSender
-from reranker.stores.engine_queries import make_source
-from reranker.stores.writing import NewVector, PreparedDocument, Preparer, Writable, WriteResult
+from reranker.stores.writing import PreparedDocument, Writable, WriteResult
 
 # As opensearch-py's `parallel_bulk`.
 _REQUESTS_AT_A_TIME = 4
@@ -32,8 +26,6 @@ _MAX_BATCH_BYTES = 10_000_000
 
 # A request that takes longer keeps the engine's memory for long; one that takes less pays more for its coming.
 _WANTED_SECONDS = 1.0
-
-_JSON_OPTIONS = orjson.OPT_SERIALIZE_NUMPY
 
 
 class BatchSize:
@@ -134,40 +126,6 @@ class BulkWriter:
         errors = self._sender.send(actions)
         self._size.took(len(actions), self._clock() - started)
         return errors
-
-
-def preparer(distribution: Distribution, dim: int) -> Preparer:
-    """Makes the lines of a bulk request of a document, for indices of vectors (dim,)."""
-    return partial(_prepare, distribution, dim)
-
-
-def delete_action(doc_id: str) -> PreparedDocument:
-    """The deletion of a document."""
-    lines = _line({"delete": {"_id": doc_id}})
-    return PreparedDocument(doc_id, lines, len(lines))
-
-
-def vector_action(vector: NewVector) -> PreparedDocument:
-    """The replacement of a document's vector."""
-    changed = {"nbow": vector.nbow, "weights": vector.weights_version}
-    lines = _line({"update": {"_id": vector.doc_id}}) + _line({"doc": changed})
-    return PreparedDocument(vector.doc_id, lines, len(lines))
-
-
-def _prepare(distribution: Distribution, dim: int, encoded: EncodedDocument) -> PreparedDocument:
-    doc_id = encoded.document.doc_id
-    problem = document_problem(encoded, dim)
-    if problem is not None:
-        return PreparedDocument(doc_id, None, 0, problem)
-    try:
-        lines = _line({"index": {"_id": doc_id}}) + _line(make_source(distribution, encoded))
-    except TypeError as error:  # a whole number of more than 64 bits, or metadata nested deeper than 254 times
-        return PreparedDocument(doc_id, None, 0, f"the document cannot be written as JSON ({error}); change it")
-    return PreparedDocument(doc_id, lines, len(lines))
-
-
-def _line(value: dict[str, Any]) -> bytes:
-    return orjson.dumps(value, option=_JSON_OPTIONS) + b"\n"
 
 
 def _shares_an_id(batch: _Batch, others: Iterable[tuple[_Batch, Future[list[str | None]]]]) -> bool:

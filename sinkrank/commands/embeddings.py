@@ -9,7 +9,15 @@ import typer
 
 from sinkrank import options
 from sinkrank.commands import embedding_spaces
-from sinkrank.embedding_options import Dictionaries, Output, Precision, Replace, open_dictionaries, show_summary
+from sinkrank.embedding_options import (
+    Dictionaries,
+    Output,
+    Precision,
+    Replace,
+    count_words,
+    open_dictionaries,
+    show_summary,
+)
 
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
@@ -54,7 +62,20 @@ def import_(
     ] = None,
     min_count: Annotated[
         int | None,
-        typer.Option("--min-count", min=1, help="Leave out words with a lower count in the vocabulary."),
+        typer.Option(
+            "--min-count", min=1, help="Leave out words with a lower count in the vocabulary, or in fewer documents."
+        ),
+    ] = None,
+    collection: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--collection",
+            metavar="FILE",
+            help="Documents, as ingest reads them, or URL/INDEX: take only the words that they hold. May be repeated.",
+        ),
+    ] = None,
+    text_field: Annotated[
+        str | None, typer.Option("--text-field", metavar="NAME", help="The text of the collection's documents.")
     ] = None,
     precision: Precision = "float32",
     output: Output = None,
@@ -71,18 +92,23 @@ def import_(
     """
     from ingest.embeddings.importing import import_embeddings
     from ingest.embeddings.selection import Source
-    from reranker.embeddings import check_precision
+    from reranker.embeddings import check_output, check_precision
     from sinkrank import output as shown
 
+    if text_field is not None and not collection:
+        raise typer.BadParameter("it names the text of a collection; give --collection too", param_hint="--text-field")
     settings = options.load(config, home=home, embeddings=output).settings
     sources = [Source(path, language, file_format) for path, language in (_named(file, lang) for file in files)]
+    check_output(settings.embeddings_path, replace=replace)
     with shown.progress_bars() as progress:
+        counted = count_words(collection, lang, text_field, settings, progress) if collection else None
         summary = import_embeddings(
             sources,
             settings.embeddings_path,
             replace=replace,
             max_terms_per_language=max_terms,
             vocabularies=_by_language(vocabulary or [], lang),
+            frequencies=None if counted is None else counted.document_frequencies,
             min_count=min_count,
             precision=check_precision(precision),
             progress=progress,
@@ -100,6 +126,10 @@ def train(
     ] = None,
     dictionary: Dictionaries = None,
     dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of an embedding.")] = 300,
+    lang: Annotated[
+        str | None,
+        typer.Option("--lang", metavar="CODE", help="Take this language alone, without translations: for align."),
+    ] = None,
     precision: Precision = "float32",
     output: Output = None,
     replace: Replace = False,
@@ -113,6 +143,7 @@ def train(
     """
     from ingest.embeddings.training import train as run
     from reranker.embeddings import check_precision
+    from reranker.languages import language_code
     from sinkrank import output as shown
 
     settings = options.load(config, home=home, embeddings=output).settings
@@ -122,6 +153,7 @@ def train(
             [*(files or []), *dictionaries],
             settings.embeddings_path,
             dim=dim,
+            language=None if lang is None else language_code(lang),
             replace=replace,
             source=[*(file.name for file in files or []), *(each.name for each in dictionaries)],
             precision=check_precision(precision),

@@ -110,6 +110,16 @@ def test_aligned_texts_are_trained_on(empty_home: Path, run: Run) -> None:
     assert set(json.loads(result.stdout)["languages"]) == {"en", "fr"}
 
 
+def test_texts_of_one_language_are_trained_on_where_it_is_named(empty_home: Path, run: Run) -> None:
+    rows = [{"group": n, "language": "en", "text": text} for n, text in enumerate(["cat milk", "dog bone", "sun sky"])]
+    (empty_home / "english.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    result = run("embeddings", "train", "english.jsonl", "--lang", "EN", "--dim", "3", "--json")
+
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["languages"] == {"en": 6}
+
+
 def test_a_name_with_an_equals_sign_is_a_path_where_such_a_file_is(empty_home: Path) -> None:
     assert _named("fr=a.vec", None) == (Path("a.vec"), "fr")
     assert _named("a.vec", "fr") == (Path("a.vec"), "fr")

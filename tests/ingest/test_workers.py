@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -128,3 +130,12 @@ def test_each_text_is_tokenised_once_though_the_input_is_read_twice(
         assert ingest(sources, store, "pages", embeddings, Options(n_workers=1)).indexed == 600
     assert sorted(texts) == sorted(f"chat {n}" for n in range(600))
     store.close()
+
+
+def test_a_process_that_encodes_loads_neither_the_engines_client_nor_the_transport() -> None:
+    """They take half of the time that it needs to start."""
+    code = (
+        "import ingest.encoding, reranker.stores.engine_actions, sys; print({'opensearchpy', 'scipy'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

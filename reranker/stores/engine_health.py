@@ -1,0 +1,55 @@
+"""Says why an index of an engine takes no documents: which of its primary shards no node holds, and for what reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import opensearchpy
+from opensearchpy import exceptions
+
+from reranker.errors import StoreUnavailable
+
+# What the engines say of a document whose shard no node holds.
+_NO_SHARD = "unavailable_shards_exception"
+
+# Of the engine's own words, some of which explain at length how to read them.
+_MAX_REASON_LENGTH = 300
+
+
+def red_index_error(
+    client: opensearchpy.OpenSearch, address: str, index: str, error: exceptions.TransportError
+) -> StoreUnavailable | None:
+    """What a failure to write means where the index's health is red; None where it is not, or cannot be asked."""
+    if _NO_SHARD not in str(error.error):
+        return None
+    try:
+        health = client.cluster.health(index=index, params={"level": "shards"})
+        shards: dict[str, Any] = health["indices"][index]["shards"]
+        lost = sorted(int(number) for number, shard in shards.items() if not shard["primary_active"])
+        if health["status"] != "red" or not lost:
+            return None
+        reason = _reason(client, index, lost[0])
+    except (exceptions.OpenSearchException, LookupError, TypeError, ValueError):
+        return None
+    return StoreUnavailable(
+        f"the health of index {index!r} at {address} is red: no node holds the primary of {len(lost)} of its "
+        f"{len(shards)} shards{reason}; bring the node back that held it, or change the setting that keeps it away "
+        f"(`GET _cluster/allocation/explain` says which), and give the same command again: it goes on where it was"
+    )
+
+
+def _reason(client: opensearchpy.OpenSearch, index: str, shard: int) -> str:
+    """Why no node holds a shard, in brackets; empty where the user may not ask."""
+    body = {"index": index, "shard": shard, "primary": True}
+    try:
+        found = client.cluster.allocation_explain(body=body)
+    except exceptions.TransportError:
+        return ""
+    refusals = [
+        decider["explanation"]
+        for node in found.get("node_allocation_decisions", ())
+        for decider in node.get("deciders", ())
+        if decider.get("decision") == "NO"
+    ]
+    why = next(iter(refusals), found.get("allocate_explanation") or found.get("explanation") or "")
+    return f" (shard {shard}: {str(why)[:_MAX_REASON_LENGTH]})" if why else ""

@@ -1,0 +1,119 @@
+"""Runs into an index whose health is red, since no node holds one of its shards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import urllib3
+from typer.testing import CliRunner
+
+from reranker.embeddings import Embeddings
+from reranker.errors import NotFound
+from reranker.stores import engine_bulk, engine_retries, open_store
+from reranker.stores.engine import EngineStore
+from reranker.stores.protocol import IndexDescription
+from sinkrank.app import app
+from tests.engines.sources import Engine
+from tests.ingest.faulty_proxy import Fault, faulty_proxy
+from tests.ingest.test_interruption import N_DOCUMENTS, assert_whole, documents, run
+
+__all__ = ["documents"]
+
+_PER_NODE = "index.routing.allocation.total_shards_per_node"
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_bulk, "_SHARD_WAIT_S", 1)
+    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 0.2)
+
+
+@pytest.fixture
+def red(engine: Engine, embeddings: Embeddings, new_index: Callable[[], str]) -> Iterator[str]:
+    """An index of one shard more than there are nodes, none of which may hold two: about every other document has its
+    shard, for the rest there is none."""
+    name, store = new_index(), open_store(engine.url)
+    assert isinstance(store, EngineStore)
+    health = urllib3.request("GET", f"{engine.url}/_cluster/health", timeout=30).json()
+    settings = {
+        "number_of_shards": str(health["number_of_data_nodes"] + 1),
+        "number_of_replicas": "0",
+        _PER_NODE: "1",
+    }
+    body = store.template(name, IndexDescription(embeddings.version, embeddings.dim), settings)["template"]
+    made = urllib3.request("PUT", f"{engine.url}/{name}?wait_for_active_shards=0", json=body, timeout=60)
+    assert made.status == 200, made.data
+    yield name
+    with suppress(NotFound):
+        store.drop(name)
+    store.close()
+
+
+def health(engine: Engine, index: str) -> str:
+    return str(urllib3.request("GET", f"{engine.url}/_cluster/health/{index}", timeout=30).json()["status"])
+
+
+def give_it_its_shards(engine: Engine, index: str) -> None:
+    answer = urllib3.request("PUT", f"{engine.url}/{index}/_settings", json={_PER_NODE: -1}, timeout=60)
+    assert answer.status == 200, answer.data
+
+
+@pytest.mark.engine
+def test_a_red_index_takes_the_documents_when_it_has_its_shards(
+    engine: Engine, red: str, documents: Path, embeddings: Embeddings, tmp_path: Path
+) -> None:
+    seen: list[str] = []
+
+    def heal(number: int) -> Fault:
+        if number == 4:  # four are on their way at a time: this one is sent again, of what had no shard
+            seen.append(health(engine, red))
+            give_it_its_shards(engine, red)
+        return "pass"
+
+    direct = open_store(engine.url)
+    with faulty_proxy(engine.url, heal) as proxy:
+        store = open_store(proxy.address)
+        summary = run(documents, store, red, embeddings, tmp_path)
+        store.close()
+    assert seen == ["red"]
+    assert (summary.failure, summary.indexed, summary.rejected) == (None, N_DOCUMENTS, 7)
+    assert_whole(direct, red, tmp_path / "r.jsonl")
+    direct.close()
+
+
+@pytest.mark.engine
+def test_a_run_whose_index_stays_red_ends_with_the_cure_and_the_next_one_goes_on(
+    engine: Engine,
+    red: str,
+    documents: Path,
+    embeddings: Embeddings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine_bulk, "MAX_TRIES", 2)
+    command = [
+        *("ingest", str(documents), "--index", red, "--store", engine.url, "--home", str(tmp_path)),
+        *("--embeddings", str(embeddings.path), "--rejects", str(tmp_path / "r.jsonl"), "--workers", "1"),
+    ]
+    first = CliRunner().invoke(app, command, prog_name="sinkrank")
+    assert first.exit_code == 1
+    said = " ".join(first.output.split())
+    assert f"the health of index '{red}' at {engine.url} is red" in said
+    assert "total_shards_per_node" in said  # the engine's own reason
+    assert "_cluster/allocation/explain" in said
+    assert list((tmp_path / "ingest").glob("*.sqlite3"))
+
+    give_it_its_shards(engine, red)
+    deadline = time.monotonic() + 30
+    while health(engine, red) == "red" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    second = CliRunner().invoke(app, command, prog_name="sinkrank")
+    assert "3,000 of 3,007 documents are in index" in second.output
+    direct = open_store(engine.url)
+    assert_whole(direct, red, tmp_path / "r.jsonl")
+    direct.close()
+    assert list((tmp_path / "ingest").iterdir()) == []
