@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
 from evaluation.suite.judging import judged, rankings, top
 from evaluation.suite.memory import PeakMemory
 from evaluation.suite.questions import Question
 from evaluation.suite.records import KEPT_DEPTH, RECORD_FORMAT, Cost, Record, Records
 from evaluation.systems import System
+from evaluation.systems.protocol import fit
 from evaluation.tasks import Direction
 from ingest.progress import Progress, no_progress
 from reranker.errors import SinkrankError
@@ -70,7 +70,7 @@ def ask(
         if record is None:
             try:
                 if fit_s is None:
-                    fit_s = _fit(system, train_pages, progress)
+                    fit_s = fit(system, train_pages, progress)
                 record = _answer(system, question, fit_s, progress)
             except SinkrankError as error:
                 reason = str(error)
@@ -97,13 +97,6 @@ def _made(candidate: Candidate, directions: tuple[Direction, ...]) -> tuple[Syst
         else:
             supported.append(direction)
     return (candidate.make(tuple(supported)) if supported else None), tuple(supported), reason
-
-
-def _fit(system: System, train_pages: Sequence[Page], progress: Progress) -> float:
-    watch = Stopwatch()
-    with watch.running():
-        system.fit(train_pages, progress)
-    return watch.seconds
 
 
 def _answer(system: System, question: Question, fit_s: float, progress: Progress) -> Record:

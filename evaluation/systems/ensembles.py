@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from evaluation.corpora.pages import Page
-from evaluation.systems.protocol import Distances, Matrix, System
+from evaluation.systems.protocol import Distances, Matrix, System, fit
 from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
 
@@ -53,11 +53,15 @@ class Ensemble:
 
     Args:
         suffix: one of `JOINS`.
+
+    Attributes:
+        fit_s: CPU time (s, all threads) of the members' learning, whenever that was.
     """
 
     def __init__(self, name: str, members: Sequence[System], suffix: str = "") -> None:
         self.name, self._members = name, tuple(members)
         self._join, how = JOINS[suffix]
+        self.fit_s = 0.0
         source = " (Zosa et al. 2020)" if not suffix else ""
         self.description = f"{how}{source} of: " + "; ".join(f"{each.name}, {each.description}" for each in members)
 
@@ -67,8 +71,7 @@ class Ensemble:
 
     def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
         """Fits each member."""
-        for member in self._members:
-            member.fit(pages, progress)
+        self.fit_s = sum(fit(member, pages, progress) for member in self._members)
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
         """As `System`; the times are those of the members together.

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
 from evaluation.corpora.pages import Page
 from evaluation.files import whole_file
-from evaluation.systems.protocol import Distances, System
+from evaluation.systems.protocol import Distances, System, fit
 from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
 
@@ -24,11 +25,14 @@ class Kept:
 
     What is kept counts as the same while this release, the sources of the systems, the system's description and the
     texts are the same. Distances are rounded to float32, so that the first answer is as the later ones. A system that
-    was fitted on these pages before is not fitted again until there is a new task: its fit time is that of the first.
+    was fitted on these pages before is not fitted again until there is a new task.
 
     Args:
         folder: of the files; 4 bytes a pair of query and document.
         made_with: a hash of what else the system was made with (embeddings).
+
+    Attributes:
+        fit_s: CPU time (s, all threads) of the first fit on the pages.
     """
 
     def __init__(self, system: System, folder: Path, made_with: str = "") -> None:
@@ -38,14 +42,16 @@ class Kept:
         self._pages: Sequence[Page] = ()
         self._pages_digest = ""
         self._fitted = False
+        self.fit_s = 0.0
 
     def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
         """Fits the system, if it was not fitted on these pages before."""
         self._pages, self._pages_digest, self._fitted = pages, _digest([list(page) for page in pages]), False
         marker = self._path("fitted")
-        if not marker.exists():
-            self._fit(progress)
-            _write(marker)
+        before = _read_fit(marker)
+        self.fit_s = self._fit(progress) if before is None else before
+        if before is None:
+            _write(marker, fit_s=self.fit_s)
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
         """As `System`, with the times of the first answer."""
@@ -57,13 +63,14 @@ class Kept:
                 self._fit(progress)
             found = self._system.distances(task, progress)
             kept = Distances(_rounded(found), found.document_s, found.query_s)
-            _write(path, kept)
+            _write(path, values=kept.values.astype(np.float32), times=[kept.document_s, kept.query_s])
         progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
         return kept
 
-    def _fit(self, progress: Progress) -> None:
-        self._system.fit(self._pages, progress)
+    def _fit(self, progress: Progress) -> float:
+        seconds = fit(self._system, self._pages, progress)
         self._fitted = True
+        return seconds
 
     def _path(self, of: str) -> Path:
         return self._folder / f"{self.name}-{_digest([*self._made_of, self._pages_digest, of])}.npz"
@@ -73,12 +80,19 @@ def _rounded(found: Distances) -> np.ndarray[tuple[int, int], np.dtype[np.float6
     return found.values.astype(np.float32).astype(np.float64)
 
 
-def _write(path: Path, found: Distances | None = None) -> None:
-    """The file appears whole or not at all; without distances it only says that the system was fitted."""
+def _write(path: Path, **arrays: Any) -> None:
+    """The file appears whole or not at all."""
     with whole_file(path) as file:
-        if found is not None:
-            times = np.array([found.document_s, found.query_s])
-            np.savez(file, values=found.values.astype(np.float32), times=times)
+        np.savez(file, **arrays)
+
+
+def _read_fit(path: Path) -> float | None:
+    """None where nothing is kept, or a file that cannot be read."""
+    try:
+        with path.open("rb") as file, np.load(file) as kept:
+            return float(kept["fit_s"])
+    except (OSError, ValueError, KeyError, BadZipFile):
+        return None
 
 
 def _read(path: Path) -> Distances | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.corpora.pages import Page
+from evaluation.stopwatch import Stopwatch
 from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
 
@@ -59,3 +60,22 @@ class System(Protocol):
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
         """The distance of each query to each document; progress counts the queries."""
+
+
+@runtime_checkable
+class LearnedBefore(Protocol):
+    """A system whose `fit` may find that it has learned already.
+
+    Attributes:
+        fit_s: CPU time (s, all threads) of learning, whenever that was.
+    """
+
+    fit_s: float
+
+
+def fit(system: System, pages: Sequence[Page], progress: Progress = no_progress) -> float:
+    """`System.fit`, and the CPU time (s, all threads) that learning took, now or when it was first done."""
+    watch = Stopwatch()
+    with watch.running():
+        system.fit(pages, progress)
+    return system.fit_s if isinstance(system, LearnedBefore) else watch.seconds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from evaluation.systems import Distances
 from evaluation.systems.catalogue import ALL_NAMES, OWN_NAMES, PAPER_NAMES, SYSTEM_NAMES, Surroundings, make_systems
 from evaluation.systems.ensembles import Ensemble, averaged, fused, normalised, rank_correlation
 from evaluation.systems.kept import Kept
+from evaluation.systems.protocol import fit
 from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput, WrongParameter
@@ -113,6 +115,23 @@ def test_a_kept_system_is_asked_once_for_each_task_and_its_pages(tmp_path: Path)
     kept.fit([page("1", "en", "dog")])
     kept.distances(TASK)
     assert inner.n_asked == inner.n_fitted == 3
+
+
+def test_the_time_of_learning_is_that_of_the_first_run_also_in_an_ensemble(tmp_path: Path) -> None:
+    class Learns(Fixed):
+        def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+            end = process_time() + 0.05
+            while process_time() < end:
+                pass
+
+    pages = [page("1", "en", "cat")]
+    times = []
+    for _ in range(2):
+        ensemble = Ensemble("a_b", [Kept(Learns("a", [[0.1]]), tmp_path), Fixed("b", [[0.2]])])
+        times.append(fit(ensemble, pages))
+
+    assert times[0] >= 0.05
+    assert times[1] == pytest.approx(times[0], abs=0.01)  # though it learned nothing
 
 
 def test_other_embeddings_are_another_system_and_a_broken_file_counts_for_nothing(tmp_path: Path) -> None:
