@@ -14,7 +14,7 @@ from evaluation.suite.processes import Work
 from evaluation.suite.questions import Question
 from evaluation.suite.records import Record, Records
 from evaluation.systems.catalogue import PAPER_NAMES, Surroundings, make_systems
-from evaluation.systems.papers import ENSEMBLE_NAMES, TRANSLATED_NAMES, ZOSA_NAMES
+from evaluation.systems.papers import ENSEMBLE_MEMBERS, KEPT_NAMES, TRANSLATED_NAMES
 from evaluation.systems.protocol import System
 from evaluation.systems.transport import Transport
 from evaluation.tasks import Direction
@@ -33,10 +33,6 @@ _LEARNING = frozenset({"bilda", "mltm", "lda", "msda", "ccg", "cr5"})
 SLOW_TO_LEARN = frozenset(name for name in PAPER_NAMES if _LEARNING & set(name.partition("-")[0].split("_")))
 """Not in the quick form: they learn for minutes, as do the ensembles that they are part of."""
 
-STAND_ALONE = (*ZOSA_NAMES, "entro-wass-idf", "auto")
-"""Members of the ensembles, which keep their distances."""
-
-_IN_AN_ENSEMBLE = {"wass": "entro-wass-idf"}
 _FREEDICT = frozenset({"bm25-translated", *TRANSLATED_NAMES})
 
 
@@ -149,14 +145,14 @@ def needs(job: Job) -> frozenset[str]:
     """What the first job that needs it makes: distances that ensembles take from their members, and dictionaries."""
     if job.system in _FREEDICT:
         return frozenset({"freedict"})
-    if job.system in ENSEMBLE_NAMES:
-        return frozenset(_IN_AN_ENSEMBLE.get(part, part) for part in job.system.partition("-")[0].split("_"))
-    return frozenset({job.system} & set(STAND_ALONE))
+    if job.system in ENSEMBLE_MEMBERS:
+        return frozenset(ENSEMBLE_MEMBERS[job.system])
+    return frozenset({job.system} & set(KEPT_NAMES))
 
 
 def longest_first(job: Job) -> int:
     """A key to sort jobs by: a long one that is begun last would leave all processes but one without work."""
-    if job.system in ENSEMBLE_NAMES:
+    if job.system in ENSEMBLE_MEMBERS:
         return 3  # after their members
     return 0 if job.system in SLOW_TO_LEARN else 1 if job.system in SLOW else 2
 

@@ -35,8 +35,7 @@ class Sheet:
         for heading, rows in self.groups.items():
             lines += [_line([f"*{heading}*", *[""] * (len(self.columns) - 1)])] if heading else []
             for row in rows:
-                shown = [(_shown(cell), _shown(cell) == best[place]) for place, cell in enumerate(row)]
-                lines.append(_line([f"**{text}**" if is_best else text for text, is_best in shown]))
+                lines.append(_line([f"**{text}**" if is_best else text for text, is_best in _marked(row, best)]))
         return lines
 
     def as_rich(self) -> Table:
@@ -51,8 +50,7 @@ class Sheet:
             if heading:
                 table.add_row(Text(heading, style="italic"))
             for row in rows:
-                shown = [(_shown(cell), _shown(cell) == best[place]) for place, cell in enumerate(row)]
-                table.add_row(*(Text(text, style="bold" if is_best else "") for text, is_best in shown))
+                table.add_row(*(Text(text, style="bold" if is_best else "") for text, is_best in _marked(row, best)))
         return table
 
     def _best(self) -> list[str | None]:
@@ -64,6 +62,11 @@ class Sheet:
             best = min if name in self.lower_is_better else max
             found.append(_shown(best(figures)) if len(figures) > 1 else None)
         return found
+
+
+def _marked(row: Sequence[Cell], best: Sequence[str | None]) -> list[tuple[str, bool]]:
+    """Each cell as it is shown, and whether it is the best of its column."""
+    return [(_shown(cell), _shown(cell) == best[place]) for place, cell in enumerate(row)]
 
 
 def _shown(cell: Cell) -> str:

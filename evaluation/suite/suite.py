@@ -16,7 +16,6 @@ from evaluation.suite.correlations import Correlations, correlations, from_kept
 from evaluation.suite.jobs import (
     SLOW,
     SLOW_TO_LEARN,
-    STAND_ALONE,
     Done,
     Job,
     Workshop,
@@ -30,6 +29,7 @@ from evaluation.suite.questions import Question
 from evaluation.suite.records import Record
 from evaluation.suite.results import ClassRow, Table, class_rows, tables
 from evaluation.systems.catalogue import ALL_NAMES, Surroundings, make_systems
+from evaluation.systems.papers import KEPT_NAMES
 from evaluation.tasks import Direction
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings
@@ -215,7 +215,7 @@ def _correlations(
     shop: Workshop, answers: Mapping[str, Sequence[tuple[Question, Record]]], progress: Progress
 ) -> Correlations:
     """Of the systems that answered and keep their distances, over the questions that they were asked."""
-    names = [name for name in STAND_ALONE if name in answers]
+    names = [name for name in KEPT_NAMES if name in answers]
     questions = [question for question, _ in answers[names[0]]] if names else []
     directions = tuple(dict.fromkeys(question.task.direction for question in questions))
     systems = make_systems(names, Surroundings(directions, shop.home, embeddings=shop.embeddings))

@@ -12,6 +12,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evaluation.corpora.pages import Page
 from evaluation.files import whole_file
@@ -48,24 +49,27 @@ class Kept:
         """Fits the system, if it was not fitted on these pages before."""
         self._pages, self._pages_digest, self._fitted = pages, _digest([list(page) for page in pages]), False
         marker = self._path("fitted")
-        before = _read_fit(marker)
-        self.fit_s = self._fit(progress) if before is None else before
+        before = _read(marker, "fit_s")
         if before is None:
+            self.fit_s = self._fit(progress)
             _write(marker, fit_s=self.fit_s)
+        else:
+            self.fit_s = float(before[0])
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
         """As `System`, with the times of the first answer."""
         texts = [str(task.direction), dict(task.queries), dict(task.documents), dict(task.query_side)]
         path = self._path(_digest(texts))
-        kept = _read(path)
+        kept = _read(path, "values", "times")
         if kept is None:
             if not self._fitted:
                 self._fit(progress)
             found = self._system.distances(task, progress)
-            kept = Distances(_rounded(found), found.document_s, found.query_s)
-            _write(path, values=kept.values.astype(np.float32), times=[kept.document_s, kept.query_s])
+            kept = [found.values.astype(np.float32), np.array([found.document_s, found.query_s])]
+            _write(path, values=kept[0], times=kept[1])
+        values, (document_s, query_s) = kept[0].astype(np.float64), kept[1].tolist()
         progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
-        return kept
+        return Distances(values, document_s, query_s)
 
     def _fit(self, progress: Progress) -> float:
         seconds = fit(self._system, self._pages, progress)
@@ -76,31 +80,17 @@ class Kept:
         return self._folder / f"{self.name}-{_digest([*self._made_of, self._pages_digest, of])}.npz"
 
 
-def _rounded(found: Distances) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    return found.values.astype(np.float32).astype(np.float64)
-
-
 def _write(path: Path, **arrays: Any) -> None:
     """The file appears whole or not at all."""
     with whole_file(path) as file:
         np.savez(file, **arrays)
 
 
-def _read_fit(path: Path) -> float | None:
-    """None where nothing is kept, or a file that cannot be read."""
+def _read(path: Path, *names: str) -> list[NDArray[Any]] | None:
+    """The arrays of these names; None where nothing is kept, or a file that cannot be read."""
     try:
         with path.open("rb") as file, np.load(file) as kept:
-            return float(kept["fit_s"])
-    except (OSError, ValueError, KeyError, BadZipFile):
-        return None
-
-
-def _read(path: Path) -> Distances | None:
-    """None where nothing is kept, or a file that cannot be read."""
-    try:
-        with path.open("rb") as file, np.load(file) as kept:
-            document_s, query_s = kept["times"].tolist()
-            return Distances(kept["values"].astype(np.float64), document_s, query_s)
+            return [kept[name] for name in names]
     except (OSError, ValueError, KeyError, BadZipFile):
         return None
 

@@ -34,7 +34,13 @@ ZOSA_NAMES = ("mltm", "cr5")
 
 _MEMBERS = {"mltm": "mltm", "cr5": "cr5", "wass": "entro-wass-idf", "auto": "auto"}
 _JOINED = ("mltm_wass", "cr5_wass", "mltm_cr5", "mltm_cr5_wass", "mltm_auto", "cr5_auto", "mltm_cr5_auto")
-ENSEMBLE_NAMES = tuple(f"{name}{suffix}" for name in _JOINED for suffix in JOINS)
+ENSEMBLE_MEMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {f"{name}{suffix}": tuple(_MEMBERS[part] for part in name.split("_")) for name in _JOINED for suffix in JOINS}
+)
+ENSEMBLE_NAMES = tuple(ENSEMBLE_MEMBERS)
+
+KEPT_NAMES = tuple(_MEMBERS.values())
+"""Members of ensembles, which keep their distances."""
 
 WITHOUT_HUBNESS, WITH_HUBNESS = "auto-without-hubness", "relaxed-with-hubness"
 OWN_NAMES = (*METHODS, WITHOUT_HUBNESS, WITH_HUBNESS)
@@ -46,7 +52,7 @@ def make(name: str, given: Surroundings) -> System:
     Raises:
         BadInput: it cannot do a direction, or needs embeddings and is given none.
     """
-    if name in _MEMBERS.values():
+    if name in KEPT_NAMES:
         return Kept(_MAKERS[name](given), given.home / "evaluation" / "systems", given.embeddings_version)
     return _MAKERS[name](given)
 
@@ -113,8 +119,7 @@ def _translated(name: str, given: Surroundings) -> System:
 
 
 def _ensemble(name: str, suffix: str, given: Surroundings) -> System:
-    members = [make(_MEMBERS[part], given) for part in name.removesuffix(suffix).split("_")]
-    return Ensemble(name, members, suffix)
+    return Ensemble(name, [make(member, given) for member in ENSEMBLE_MEMBERS[name]], suffix)
 
 
 def _own(name: str, given: Surroundings) -> System:
