@@ -2,7 +2,7 @@
 
 A table holds one row per distinct document term and one column per query word, filled with empty columns up to a whole
 number of vector registers. The kernel of a document's rows, exp(-cost / epsilon), becomes a tile of its own, in the
-order in which it is read (`blocks.py`), and one sweep over it, block of rows by block of rows, does both scalings.
+order in which it is read (`groups.py`), and one sweep over it, group of rows by group of rows, does both scalings.
 (A table of kernels beside that of costs, so that no term's is computed twice, takes more time to write and to read.)
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport import blocks, lanes
+from reranker.transport import groups, lanes
 from reranker.transport.compiling import compiled, inlined
 from reranker.transport.lanes import REGISTER_BYTES
 
@@ -24,9 +24,9 @@ Ints = NDArray[np.int64]
 SMALLEST = {"float32": 1e-31, "float64": 1e-292}
 # The rows of a document lie scattered over a table: while one is read, the one so many places on is fetched.
 _AHEAD = 4
-# Sweeps over tiles up to this size, some three times the first-level cache, go forwards and backwards in turn (3 to
-# 15 % faster); over larger ones forwards only (4 % faster: caches fetch ahead in this direction).
-_ALTERNATING_BYTES = 160 * 1024
+# In a sweep, what is added lies two groups behind what is reached; groups larger than this, of which three and what is
+# fetched for the next would not fit the first-level cache, lie one behind.
+_LARGE_GROUP_BYTES = 6 * 1024
 
 
 @compiled
@@ -94,9 +94,9 @@ def scale_many(
 
 @compiled
 def _fill(tile: Float, cost: Float, scale: float, index: NDArray[np.int32], start: int, m: int) -> None:
-    """Writes exp(scale cost) of a document's m words into groups (`blocks`); copies of the first, as words of no
+    """Writes exp(scale cost) of a document's m words into groups (`groups`); copies of the first, as words of no
     weight, fill the last group."""
-    width, n_lanes, n_group = cost.shape[1], lanes.n_lanes(tile), blocks.group(tile)
+    width, n_lanes, n_group = cost.shape[1], lanes.n_lanes(tile), groups.size(tile)
     scales = lanes.spread(tile, tile.dtype.type(scale))
     for j in range(_rounded_up(m, n_group)):
         row = index[start + j if j < m else start] * width
@@ -141,8 +141,8 @@ def _scale(
     """Iterates z = b (1 / K'w)^power, w = a / (K z) in place (`reference.scaled_plan`).
 
     Args:
-        tile: m rows of `width`, in groups (`blocks`), the last filled up with any row of the kernel.
-        z, b: m values, filled up to whole blocks; b with zeros.
+        tile: m rows of `width`, in groups (`groups`), the last filled up with any row of the kernel.
+        z, b: m values, filled up to whole registers; b with zeros.
         w, sums, a, empty_columns: (width,); in the columns beyond the query's words w and a are 0, and
             `empty_columns`, which is 0 elsewhere, is 1.
 
@@ -151,7 +151,6 @@ def _scale(
         and z.
     """
     step = lanes.n_lanes(tile)
-    small = m * len(w) * tile.itemsize <= _ALTERNATING_BYTES
     z[:] = 0
     change = before = np.inf
     exact = True  # whether the rows of the plan sum to a, so that a change is its marginal error
@@ -161,7 +160,7 @@ def _scale(
         before = change
         for i in range(0, len(w), step):
             lanes.store(sums, i, lanes.load(empty_columns, i))
-        change, low = _sweep(tile, m, w, z, sums, b, power, further, smallest, small and iteration % 2 == 1)
+        change, low = _sweep(tile, m, w, z, sums, b, power, further, smallest, iteration % 2 == 1)
         least = lanes.spread(tile, low)
         settled = iteration > 0 and change < stop_below
         last = iteration == n_iterations - 1 or (settled and exact and not further)
@@ -171,7 +170,7 @@ def _scale(
             least = lanes.smaller(total, least)
             target = lanes.divide(lanes.load(a, i), total)
             if not exact:
-                target = _further(target, lanes.load(w, i), smallest, tile)
+                target = _further(target, lanes.load(w, i), lanes.spread(tile, smallest))
             lanes.store(w, i, target)
         if not lanes.least_of(least) > smallest:
             return 0
@@ -181,9 +180,9 @@ def _scale(
 
 
 @inlined
-def _further(target: Any, before: Any, smallest: float, like: Float) -> Any:
+def _further(target: Any, before: Any, smallest: Any) -> Any:
     """target^1.5 / before^0.5: half a step more in logarithms (Thibault et al. 2021)."""
-    ratio = lanes.divide(target, lanes.larger(lanes.spread(like, smallest), before))
+    ratio = lanes.divide(target, lanes.larger(smallest, before))
     return lanes.multiply(target, lanes.root(ratio))
 
 
@@ -202,34 +201,40 @@ def _sweep(
 ) -> tuple[float, float]:
     """One pass over the rows of a tile: z_j = b_j (1 / <K_j, w>)^power, and adds z_j K_j to `sums`.
 
-    Block by block: a block is still in the first-level cache when it is read for the second time. Forwards and
-    `backwards` in turn: so are the last blocks of one sweep when the next begins with them.
+    Group by group: what is added is a group that was reached one or two groups ago, so that it is still in the
+    first-level cache and its scalings, which take a while, are there. Forwards and `backwards` in turn: the last groups
+    of one sweep are still near when the next begins with them.
 
     Returns:
         How far the column sums of the plan were from where they should be (L1), and the smallest <K_j, w>.
     """
-    width, n_lanes, n_group = len(w), lanes.n_lanes(tile), blocks.group(tile)
-    change = lanes.spread(tile, tile.dtype.type(0))
-    least = lanes.spread(tile, tile.dtype.type(np.inf))
-    last = (m - 1) // n_lanes * n_lanes
-    for k in range(0, m, n_lanes):
-        start = last - k if backwards else k
-        reached = blocks.reached(tile, start * width, w, m - start)
+    width, n_group = len(w), groups.size(tile)
+    change = groups.spread(tile, tile.dtype.type(0))
+    least = groups.spread(tile, tile.dtype.type(np.inf))
+    n_groups = _rounded_up(m, n_group) // n_group
+    start, step = ((n_groups - 1) * n_group, -n_group) if backwards else (0, n_group)
+    lag = 1 if n_group * width * tile.itemsize > _LARGE_GROUP_BYTES else 2
+    for k in range(n_groups):
+        j, behind = start + k * step, start + (k - lag) * step
+        if k < lag:
+            reached = groups.reached(tile, j * width, w)
+        else:
+            reached = groups.reached_and_add(tile, j * width, w, behind * width, z, behind, sums)
         least = lanes.smaller(reached, least)
         # In this order a NaN stays a NaN.
-        in_range = lanes.larger(lanes.spread(tile, smallest), reached)
-        before, plain = lanes.load(z, start), _plain(b, start, in_range, power)
+        in_range = lanes.larger(groups.spread(tile, smallest), reached)
+        before, plain = groups.load(z, j), _plain(groups.load(b, j), in_range, power)
         change = lanes.multiply_add(lanes.size(lanes.subtract(plain, before)), reached, change)
-        lanes.store(z, start, _further(plain, before, smallest, tile) if further else plain)
-        for j in range(start, min(start + n_lanes, m), n_group):
-            blocks.add_group(tile, j * width, z, j, sums)
+        lanes.store(z, j, _further(plain, before, groups.spread(tile, smallest)) if further else plain)
+    for k in range(max(n_groups - lag, 0), n_groups):
+        j = start + k * step
+        groups.add(tile, j * width, z, j, sums)
     return float(lanes.total(change)), lanes.least_of(least)
 
 
 @inlined
-def _plain(b: Float, place: int, total: Any, power: float) -> Any:
+def _plain(weights: Any, total: Any, power: float) -> Any:
     """b (1 / total)^power; quickly for `sinkhorn` (1), and for `relaxed` at tau = epsilon (1/2) and at tau = 0."""
-    weights = lanes.load(b, place)
     if power == 1.0:
         return lanes.divide(weights, total)
     if power == 0.5:
@@ -257,7 +262,7 @@ def _pay(
     Args:
         reached: as long as z, to work in.
     """
-    width, n_lanes, n_group = len(w), lanes.n_lanes(tile), blocks.group(tile)
+    width, n_lanes, n_group = len(w), lanes.n_lanes(tile), groups.size(tile)
     distance = 0.0
     for j in range(m):
         row, ahead = index[start + j] * width, index[start + min(j + _AHEAD, m - 1)] * width
@@ -274,6 +279,6 @@ def _pay(
     error = lanes.spread(tile, tile.dtype.type(0))
     for j in range(0, m, n_lanes):
         sums = lanes.load(reached, j)
-        off = lanes.size(lanes.subtract(_plain(b, j, sums, power), lanes.load(z, j)))
+        off = lanes.size(lanes.subtract(_plain(lanes.load(b, j), sums, power), lanes.load(z, j)))
         error = lanes.multiply_add(off, sums, error)
     return distance, float(lanes.total(error))
