@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport import lanes, products
+from reranker.transport import fixed_point, lanes, products
 from reranker.transport.compiling import compiled, inlined
 
 Float = NDArray[Any]  # float32 or float64: Numba compiles for each
@@ -103,18 +103,19 @@ def fill_tables(
         close: a pair whose Euclidean cost is under it is computed again from the difference.
         euclidean: whether the cost is the Euclidean one.
         cost: (at least n_terms and a few more, width).
-        unsound: (1,) set to the place of a term whose embedding is not finite.
+        unsound: (1,) set to the place of a term whose products are not finite.
     """
     n_lanes, width = lanes.n_lanes(cost), cost.shape[1]
     one, limit = cost.dtype.type(1), cost.dtype.type(close * close)
     zeros, minus_two = lanes.spread(cost, cost.dtype.type(0)), lanes.spread(cost, cost.dtype.type(-2))
     half = lanes.spread(cost, cost.dtype.type(0.5))
+    room = np.zeros((products.N_TERMS, embeddings.shape[1] + embeddings.shape[1] % fixed_point.DIMS_TOGETHER), np.int16)
     while True:
         first = lanes.claim(counter, TERMS_AT_ONCE)
         if first >= n_terms:
             break
         for start in range(first, min(first + TERMS_AT_ONCE, n_terms), products.N_TERMS):
-            products.products(embeddings, row_ids, start, words, cost)
+            products.products(embeddings, row_ids, start, words, room, cost)
             for j in range(start, min(start + products.N_TERMS, n_terms)):
                 if not np.isfinite(cost[j, 0]):  # NaN and inf in an embedding show in each of its products
                     unsound[0] = j

@@ -27,14 +27,15 @@ FLAGS = ("reassoc", "contract", "nsz")
 compiled_only: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
 
 
-def _has_wide_registers() -> bool:
-    """Whether the machine that code is compiled for has the 32 registers of 512 bits of AVX-512."""
-    features: str = cpu_target.target_context.codegen().magic_tuple()[2]
-    return "+avx512f" in features.split(",")
+def has(*features: str) -> bool:
+    """Whether the machine that code is compiled for has all of these, in LLVM's names."""
+    of_machine: str = cpu_target.target_context.codegen().magic_tuple()[2]
+    return {f"+{feature}" for feature in features} <= set(of_machine.split(","))
 
 
-# Whether it has: where not, each register of ours is two of 256 bits (of 16) or four of 128 (of 16 or 32).
-WIDE = _has_wide_registers()
+# Whether it has the 32 registers of 512 bits of AVX-512: where not, each register of ours is two of 256 bits (of 16) or
+# four of 128 (of 16 or 32).
+WIDE = has("avx512f")
 
 
 class Lanes(types.Type):
@@ -226,7 +227,7 @@ def _ternary(generate: Callable[..., Any]) -> Callable[..., Any]:
     return compiled_only(operation)
 
 
-def _call(builder: Any, lanes: Lanes, name: str, *arguments: Any) -> Any:
+def call(builder: Any, lanes: Lanes, name: str, *arguments: Any) -> Any:
     """One of LLVM's own functions on vectors."""
     full_name = f"llvm.{name}.v{lanes.n_lanes}f{lanes.element.bitwidth}"
     function_type = ir.FunctionType(vector(lanes), [vector(lanes)] * len(arguments))
@@ -255,8 +256,8 @@ subtract = _binary(lambda builder, _, x, y: builder.fsub(x, y, flags=FLAGS))
 multiply = _binary(lambda builder, _, x, y: builder.fmul(x, y, flags=FLAGS))
 divide = _binary(lambda builder, _, x, y: builder.fdiv(x, y, flags=FLAGS))
 multiply_add = _ternary(lambda builder, _, x, y, z: times_plus(builder, x, y, z))
-root = _unary(lambda builder, lanes, x: _call(builder, lanes, "sqrt", x))
-size = _unary(lambda builder, lanes, x: _call(builder, lanes, "fabs", x))
+root = _unary(lambda builder, lanes, x: call(builder, lanes, "sqrt", x))
+size = _unary(lambda builder, lanes, x: call(builder, lanes, "fabs", x))
 # The larger and the smaller of x and y; y where x is NaN, and NaN where y is.
 larger = _binary(_larger)
 smaller = _binary(_smaller)
@@ -278,15 +279,16 @@ def fold(builder: Any, lanes: Lanes, run: int, x: Any, y: Any) -> Any:
 @compiled_only
 def total(typing: Any, lanes: Lanes) -> Any:
     """The sum over the lanes."""
+    return lanes.element(lanes), lambda context, builder, _, arguments: total_of(builder, lanes, arguments[0])
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        folded, run = arguments[0], lanes.n_lanes
-        while run > 1:
-            folded = fold(builder, lanes, run, folded, folded)
-            run //= 2
-        return builder.extract_element(folded, ir.Constant(ir.IntType(32), 0))
 
-    return lanes.element(lanes), generate
+def total_of(builder: Any, lanes: Lanes, register: Any) -> Any:
+    """The sum over the lanes, in generated code."""
+    folded, run = register, lanes.n_lanes
+    while run > 1:
+        folded = fold(builder, lanes, run, folded, folded)
+        run //= 2
+    return builder.extract_element(folded, ir.Constant(ir.IntType(32), 0))
 
 
 @compiled_only
@@ -336,7 +338,7 @@ def _exponential(builder: Any, lanes: Lanes, x: Any) -> Any:
     lowest, log_2, log_2_rest, n_terms, n_bits, bias = _EXPONENTIAL[lanes.element.bitwidth]
     whole = ir.VectorType(ir.IntType(lanes.element.bitwidth), lanes.n_lanes)
     value = _larger(builder, lanes, x, _constant(lanes, lowest))
-    k = _call(builder, lanes, "rint", builder.fmul(value, _constant(lanes, math.log2(math.e))))
+    k = call(builder, lanes, "rint", builder.fmul(value, _constant(lanes, math.log2(math.e))))
     rest = times_plus(builder, k, _constant(lanes, -log_2), value)
     rest = times_plus(builder, k, _constant(lanes, -log_2_rest), rest)
     series = _constant(lanes, 1 / math.factorial(n_terms - 1))

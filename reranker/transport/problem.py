@@ -201,6 +201,18 @@ def check_rows(term_ids: NDArray[np.int32], rows: NDArray[np.floating]) -> None:
         )
 
 
+def check_norms(term_ids: NDArray[np.int32], rows: NDArray[np.float64]) -> None:
+    """Raises BadEmbeddings if an embedding is not of norm 1; `rows` is (k, dim), the embeddings of the (k,)
+    `term_ids`."""
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    wrong = np.abs(norms - 1) > NORM_TOLERANCE
+    if wrong.any():
+        raise BadEmbeddings(
+            f"the embedding of term {int(term_ids[wrong][0])} has norm {norms[wrong][0]:.4g}, not 1;"
+            " divide each row by its norm"
+        )
+
+
 def checked_query(query: WeightedBag, embeddings: NDArray[np.float32]) -> WeightedBag:
     """The query with words of no weight left out and weights that sum to 1 exactly.
 
@@ -217,13 +229,7 @@ def checked_query(query: WeightedBag, embeddings: NDArray[np.float32]) -> Weight
     bags = _checked(bags, len(embeddings), "query weights")
     rows = np.asarray(embeddings[bags.term_ids], dtype=np.float64)
     check_rows(bags.term_ids, rows)
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    wrong = np.abs(norms - 1) > NORM_TOLERANCE
-    if wrong.any():
-        raise BadEmbeddings(
-            f"the embedding of term {int(bags.term_ids[wrong][0])} has norm {norms[wrong][0]:.4g}, not 1;"
-            " divide each row by its norm"
-        )
+    check_norms(bags.term_ids, rows)
     return WeightedBag(bags.term_ids, bags.weights)
 
 

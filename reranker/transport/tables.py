@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.bags import WeightedBag
-from reranker.transport import kernels, products, rooms
+from reranker.transport import fixed_point, kernels, products, rooms
 from reranker.transport.cost import CLOSE_COST
 from reranker.transport.lanes import REGISTER_BYTES
-from reranker.transport.problem import check_rows
+from reranker.transport.problem import check_norms, check_rows
 from reranker.transport.threads import together
 
 Table = NDArray[np.floating]
@@ -38,17 +38,19 @@ def cost_table(
     """Ground costs (k, width) of k document terms to n query words (`problem.COSTS`); columns from n on are without
     meaning.
 
-    In float32 the rows are taken to be of norm 1; in float64 their norms are computed, since float32 rows have
-    them to 1e-7 only, and exp(-cost / 0.003) would show it.
+    In float32 the rows are taken to be of norm 1, and the products of long queries may be computed in fixed point
+    (`fixed_point`); in float64 norms are computed, since float32 rows have them to 1e-7 only, and exp(-cost / 0.003)
+    would show it.
 
     Raises:
-        BadEmbeddings: an embedding is not finite.
+        BadEmbeddings: an embedding is not finite, or so far from norm 1 that its products are not.
     """
     n, n_terms = len(query), len(terms)
     query_rows = np.zeros((width(n), embeddings.shape[1]), dtype)
     query_rows[:n] = np.asarray(embeddings[query.term_ids])
     norms = np.ones(len(query_rows), dtype) if dtype == np.float32 else np.einsum("ij,ij->i", query_rows, query_rows)
-    words = products.panel(query_rows)
+    words = products.panel(query_rows, n)
+    close = fixed_point.CLOSE_COST if words.dtype == np.int16 else CLOSE_COST
     cost = _aligned(n_terms + products.N_TERMS, len(query_rows), dtype)
     unsound = np.full(1, -1)
     in_place = embeddings.dtype == np.float32 and embeddings.flags.c_contiguous
@@ -65,11 +67,13 @@ def cost_table(
         rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
         work = partial(
             kernels.fill_tables, np.zeros(1, np.int64), rows, row_ids, padded, len(ids), words, query_rows[:n],
-            query.term_ids, norms, CLOSE_COST, ground_cost == "euclidean", cost[first:], unsound,
+            query.term_ids, norms, close, ground_cost == "euclidean", cost[first:], unsound,
         )  # fmt: skip
         together(work, n_threads)
         if unsound[0] >= 0:
-            check_rows(ids[unsound], np.full((1, 1), np.nan))
+            row = np.asarray(embeddings[ids[unsound]], dtype=np.float64)
+            check_rows(ids[unsound], row)
+            check_norms(ids[unsound], row)
     return cost[:n_terms]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.transport.cost_cache import CostCache
@@ -10,13 +11,14 @@ from reranker.transport.methods import METHODS, distances
 from reranker.transport.nearest import nearest_documents
 from reranker.transport.problem import Parameters
 
+# Words of a long query (more than `fixed_point.LEAST_WORDS`; that module is not there without Numba).
+_LONG = 256
+
 
 def warm_up() -> None:
     """Compiles every kernel by tiny solves (a minute at the first time, then read from disk); call it before
     forking."""
-    table = np.eye(2, dtype=np.float32)
-    bag = WeightedBag(np.arange(2, dtype=np.int32), np.full(2, 0.5))
-    bags = WeightedBags.join([bag] * 2)
+    bag, bags, table = _solve(2)
     for method in METHODS:
         distances(bag, bags, table, method)
         nearest_documents(bag, bags, table, 1, method)
@@ -25,3 +27,10 @@ def warm_up() -> None:
     for method, epsilon in (("rwmd", 0.1), ("sinkhorn", 0.1), ("sinkhorn", 0.02), ("sinkhorn", 0.01)):  # also float64
         distances(bag, bags, table, method, Parameters(epsilon=epsilon), cost_cache=kept)  # kernels of kept costs
     distances(bag, bags, table, "sinkhorn", Parameters(epsilon=0.001))  # in the log domain
+    distances(*_solve(_LONG), "rwmd")  # products in fixed point
+
+
+def _solve(n: int) -> tuple[WeightedBag, WeightedBags, NDArray[np.float32]]:
+    """A query of n words, two copies of it, and embeddings."""
+    bag = WeightedBag(np.arange(n, dtype=np.int32), np.full(n, 1 / n))
+    return bag, WeightedBags.join([bag] * 2), np.eye(n, dtype=np.float32)

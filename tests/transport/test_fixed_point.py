@@ -1,0 +1,149 @@
+"""Products of long queries by 16-bit integers: rounding is all that they lose."""
+
+import numpy as np
+import pytest
+
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.errors import BadEmbeddings
+from reranker.transport import Parameters, distances, fixed_point
+from reranker.transport.tables import cost_table
+from tests.transport.conftest import bag, exact_cost
+
+LONG = fixed_point.LEAST_WORDS
+
+pytestmark = pytest.mark.skipif(not fixed_point.AVAILABLE, reason="this machine does not multiply 16-bit integers fast")
+
+
+def unit_rows(n: int, dim: int, seed: int = 5) -> np.ndarray:
+    rows = np.random.default_rng(seed).standard_normal((n, dim))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def spread_bag(first: int, n: int) -> WeightedBag:
+    weights = np.random.default_rng(n).random(n) + 0.05
+    return WeightedBag(np.arange(first, first + n, dtype=np.int32), weights / weights.sum())
+
+
+def cosine_costs(rows: np.ndarray, n_words: int, terms: np.ndarray, n_threads: int = 2) -> np.ndarray:
+    query = spread_bag(0, n_words)
+    return cost_table(query, terms, rows, np.dtype(np.float32), n_threads, "cosine")[:, :n_words]
+
+
+@pytest.mark.parametrize("dim", [16, 17, 31, 32, 100, 300, 301])
+@pytest.mark.parametrize("n_words", [LONG, LONG + 13, 305])
+def test_the_products_are_those_of_the_rounded_vectors(dim, n_words):
+    """As whole numbers, by NumPy: to the last digit of float32, whatever the order of the sums."""
+    rows = unit_rows(n_words + 50, dim)
+    terms = np.arange(n_words, n_words + 50, dtype=np.int32)
+    whole = np.rint(rows * np.float32(32767)).astype(np.int64)
+    expected = 1 - (whole[terms] @ whole[:n_words].T) / 32767**2
+    found = cosine_costs(rows, n_words, terms)
+    far = expected > fixed_point.CLOSE_COST**2 / 2 + 1e-3
+    assert far.mean() > 0.9
+    np.testing.assert_allclose(found[far], expected[far], atol=3e-7)
+
+
+def test_a_cost_is_off_by_what_rounding_loses():
+    rows = unit_rows(3300, 300)
+    terms = np.arange(300, 3300, dtype=np.int32)
+    errors = cosine_costs(rows, 300, terms) - (1 - rows[terms].astype(np.float64) @ rows[:300].astype(np.float64).T)
+    assert 1e-5 < np.sqrt(np.mean(errors**2)) < 1.5e-5  # sqrt(2 / 12) / 32767 = 1.25e-5
+    assert np.abs(errors).max() < 8e-5
+    assert abs(errors.mean()) < 1e-7
+
+
+def test_short_queries_are_not_rounded():
+    rows = unit_rows(400, 300)
+    terms = np.arange(200, 400, dtype=np.int32)
+    for n_words, least, most in ((LONG - 1, 0, 1e-6), (LONG, 1e-5, 1e-4)):
+        exact = 1 - rows[terms].astype(np.float64) @ rows[:n_words].astype(np.float64).T
+        assert least <= np.abs(cosine_costs(rows, n_words, terms) - exact).max() <= most
+
+
+@pytest.mark.parametrize("ground_cost", ["euclidean", "cosine"])
+def test_near_vectors_have_a_cost_as_exact_as_far_ones(ground_cost):
+    """From copies to vectors 1.2 apart: below a cost of 0.6 from the difference."""
+    rows = unit_rows(LONG + 60, 300)
+    for k, share in enumerate(np.linspace(0, 0.7, 60)):
+        mixed = rows[k] + share * (rows[LONG + k] - rows[k])
+        rows[LONG + k] = mixed / np.linalg.norm(mixed)
+    query, document = spread_bag(0, LONG), spread_bag(LONG, 60)
+    found = cost_table(query, document.term_ids, rows, np.dtype(np.float32), 1, ground_cost)[:, :LONG].T
+    chord = exact_cost(query, document, rows)
+    np.testing.assert_allclose(found, chord if ground_cost == "euclidean" else chord**2 / 2, atol=1.2e-4)
+    near = chord < 0.55
+    assert near.sum() >= 20
+    expected = chord[near] if ground_cost == "euclidean" else chord[near] ** 2 / 2
+    np.testing.assert_allclose(found[near], expected, atol=1e-6)
+
+
+def test_the_largest_products_do_not_overflow():
+    """Rows with all their weight in one dimension, in two halves, and spread evenly; the same and the opposite."""
+    dim = 64
+    one, half, even = np.zeros(dim), np.zeros(dim), np.full(dim, dim**-0.5)
+    one[7], half[:2] = 1, 0.5**0.5
+    kinds = np.array([one, half, even])
+    rows = np.repeat(np.concatenate([kinds, -kinds]), LONG, axis=0).astype(np.float32)
+    terms = np.arange(0, len(rows), LONG, dtype=np.int32)
+    query = WeightedBag(np.arange(1, LONG + 1, dtype=np.int32), np.full(LONG, 1 / LONG))
+    for k, kind in enumerate(kinds):
+        shifted = np.roll(rows, -k * LONG, axis=0)
+        found = cost_table(query, terms, shifted, np.dtype(np.float32), 1, "cosine")[:, : LONG - 1]
+        expected = 1 - np.roll(np.concatenate([kinds, -kinds]), -k, axis=0) @ kind
+        np.testing.assert_allclose(found, np.repeat(expected[:, None], LONG - 1, axis=1), atol=7e-5)
+        assert (found[0] == 0).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 15, 16, 299])
+def test_a_value_that_is_not_finite_is_found_wherever_it_is(value, place):
+    rows = unit_rows(400, 300)
+    rows[250, place] = value
+    with pytest.raises(BadEmbeddings, match="term 250 is not finite"):
+        cosine_costs(rows, LONG, np.arange(200, 400, dtype=np.int32))
+
+
+def test_a_row_that_nobody_normalised_is_refused():
+    """Its products could be larger than the sums can hold."""
+    rows = unit_rows(400, 300)
+    rows[250] *= 3
+    with pytest.raises(BadEmbeddings, match="term 250 has norm 3, not 1; divide each row"):
+        cosine_costs(rows, LONG, np.arange(200, 400, dtype=np.int32))
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters"),
+    [("rwmd", Parameters()), ("sinkhorn", Parameters(stop_at=0)), ("relaxed", Parameters()), ("auto", Parameters())],
+)
+def test_the_distances_of_a_long_query_are_those_of_exact_costs(method, parameters):
+    rows = unit_rows(2000, 300)
+    random = np.random.default_rng(2)
+    query = spread_bag(0, 250)
+    documents = WeightedBags.join(
+        [
+            WeightedBag(np.sort(random.choice(2000, n, replace=False)).astype(np.int32), np.full(n, 1 / n))
+            for n in (1, 2, 30, 118, 301)
+        ]
+    )
+    expected = distances(query, documents, rows, method, parameters, implementation="reference").values
+    for n_threads in (1, 2):
+        found = distances(query, documents, rows, method, parameters, n_threads).values
+        np.testing.assert_allclose(found, expected, atol=5e-6)
+
+
+def test_an_order_of_words_and_company_change_no_distance():
+    rows = unit_rows(1000, 300)
+    query, random = spread_bag(0, 140), np.random.default_rng(4)
+    bags = [spread_bag(int(first), 60) for first in random.integers(0, 900, 20)]
+    found = distances(query, WeightedBags.join(bags), rows, "sinkhorn").values
+    turned = random.permutation(140)
+    again = WeightedBag(query.term_ids[turned], query.weights[turned])
+    np.testing.assert_allclose(distances(again, WeightedBags.join(bags), rows, "sinkhorn").values, found, atol=1e-6)
+    alone = [float(distances(query, WeightedBags.join([one]), rows, "sinkhorn").values[0]) for one in bags]
+    np.testing.assert_array_equal(alone, found)
+
+
+def test_a_copy_of_the_query_is_at_no_distance():
+    rows, query = unit_rows(300, 300), spread_bag(0, 200)
+    assert distances(query, WeightedBags.join([query]), rows, "rwmd").values[0] == 0
+    assert distances(bag([1], [1.0]), WeightedBags.join([bag([1], [1.0])]), rows, "sinkhorn").values[0] == 0
