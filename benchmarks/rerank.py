@@ -106,7 +106,7 @@ def _trial(side: Side, work: Workload, n_threads: int) -> float:
     """The least ms of a few runs."""
     run = partial(side.solve, work, n_threads)
     first = once(run)
-    return min([first] + [once(run) for _ in range(4 if first < QUICK_MS else 1)])
+    return min([first] + [once(run) for _ in range(14 if first < QUICK_MS else 1)])
 
 
 def _others(options: argparse.Namespace) -> dict[str, Any]:
