@@ -3,12 +3,13 @@
 Machines with VNNI (Intel's and AMD's of 2019 and later) multiply pairs of 16-bit integers and add both products to a
 32-bit sum in one step: twice the products of float32 in the same time. The sum is exact and cannot overflow, since no
 part of the inner product of two unit vectors is larger than 1 (Cauchy and Schwarz). What is lost is lost by rounding
-the vectors: 1.3e-5 in the mean square of a product, 7e-5 at most of some ten million. Over the words of a long query it
-averages out: distances are off by some 1e-6.
+the vectors, and the sum is divided by the norms that they have then: products are off by 1.3e-5 in the mean square,
+7e-5 at most of some ten million. Over the words of a long query it averages out: distances are off by some 1e-6.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,8 +30,8 @@ CLOSE_COST = 0.6
 DIMS_TOGETHER = 2
 
 _ONE = 32767
-# With rows of norms whose squares are below it, and query words of norm 1 to a hundredth, no sum overflows.
-_LARGEST_SQUARED_NORM = 3.5
+# With rows of a norm below it, and query words of norm 1 to a hundredth, no sum overflows.
+_LARGEST_NORM = 1.9
 _FLOATS = Lanes(types.float32)
 _N_LANES = _FLOATS.n_lanes
 _SUMS = ir.VectorType(ir.IntType(32), _N_LANES)
@@ -44,10 +45,13 @@ def serves(n_words: int, dim: int) -> bool:
     return AVAILABLE and n_words >= LEAST_WORDS and dim >= _N_LANES
 
 
-def rounded(rows: NDArray[np.floating]) -> NDArray[np.int16]:
-    """Rows of norm 1 in fixed point, filled up with a zero to whole pairs of dimensions."""
+def rounded(rows: NDArray[np.floating]) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+    """Rows of norm 1 in fixed point, filled up with a zero to whole pairs of dimensions, and by what their products are
+    to be multiplied: 1 / norm, 0 for a row of zeros."""
     whole = np.rint(np.clip(rows, -1, 1) * _ONE).astype(np.int16)
-    return np.pad(whole, ((0, 0), (0, -rows.shape[1] % DIMS_TOGETHER)))
+    norms = np.sqrt(np.einsum("ij,ij->i", whole, whole, dtype=np.float64))
+    factors = np.divide(1, norms, out=np.zeros(len(rows)), where=norms > 0).astype(np.float32)
+    return np.pad(whole, ((0, 0), (0, -rows.shape[1] % DIMS_TOGETHER))), factors
 
 
 class FixedPoint:
@@ -55,19 +59,18 @@ class FixedPoint:
 
     dims_together = DIMS_TOGETHER
 
-    def __init__(self, builder: Any, rows: Sequence[Any], dim: Any, panel: Any, room: Any) -> None:
+    def __init__(self, builder: Any, rows: Sequence[Any], dim: Any, panel: Any, factors: Any, room: Any) -> None:
         """Rounds the embeddings of some terms.
 
         Args:
-            rows: pointers to them, float32; panel: the query's words, rounded; room: where theirs go, one row after
-            the other.
+            rows: pointers to them, float32; panel, factors: of the query's words, as `rounded` gives them; room: where
+            theirs go, one row after the other.
         """
         self._builder = builder
         self._whole_dim = builder.and_(builder.add(dim, INDEX(DIMS_TOGETHER - 1)), INDEX(-DIMS_TOGETHER))
-        self._panel = panel
+        self._panel, self._word_factors = panel, factors
         self._rounded = [builder.gep(room, [builder.mul(self._whole_dim, INDEX(k))]) for k in range(len(rows))]
-        # 0 in every lane, or NaN for a row that is not finite or too long
-        self._flaws = [self._round(row, dim, place) for row, place in zip(rows, self._rounded, strict=True)]
+        self._factors = [self._round(row, dim, place) for row, place in zip(rows, self._rounded, strict=True)]
         self.nothing = ir.Constant(_SUMS, [0] * _N_LANES)
 
     def words_of_strip(self, column: Any, dim: Any) -> Any:
@@ -91,36 +94,50 @@ class FixedPoint:
         """Both products of each lane, added to its sum; one instruction with VNNI."""
         return self._builder.add(total, _both_products(self._builder, x, y))
 
-    def product(self, total: Any, k: int) -> Any:
-        """What the sum over all dimensions of a term is, as floats."""
-        value = self._builder.sitofp(total, registers.vector(_FLOATS))
-        return registers.times_plus(self._builder, value, _everywhere(1 / _ONE**2), self._flaws[k])
+    def product(self, total: Any, k: int, column: Any) -> Any:
+        """What the sums over all dimensions of a term and the words from a column on are, as floats."""
+        builder = self._builder
+        value = builder.sitofp(total, registers.vector(_FLOATS))
+        of_words = registers.load_at(builder, _FLOATS, builder.gep(self._word_factors, [column]))
+        return builder.fmul(value, builder.fmul(of_words, self._factors[k]))
 
     def _round(self, row: Any, dim: Any, place: Any) -> Any:
-        """Writes a row in fixed point, and says what is wrong with it: 0 or NaN, in every lane.
+        """Writes a row in fixed point. The last register ends with the row, so that some values are written twice.
 
-        The last register ends with the row, so that some values are rounded, and squared, twice.
+        Returns:
+            1 / norm in every lane; NaN for a row that is not finite or too long.
         """
         builder, short = self._builder, ir.VectorType(ir.IntType(16), _N_LANES)
         last = builder.sub(dim, INDEX(_N_LANES))
 
         def step(i: Any, carried: Sequence[Any]) -> list[Any]:
-            i = builder.select(builder.icmp_signed("<", i, last), i, last)
-            x = registers.load_at(builder, _FLOATS, builder.gep(row, [i]))
-            scaled = builder.fmul(x, _everywhere(_ONE))
+            start = builder.select(builder.icmp_signed("<", i, last), i, last)
+            x = registers.load_at(builder, _FLOATS, builder.gep(row, [start]))
+            whole = registers.call(builder, _FLOATS, "rint", builder.fmul(x, _everywhere(_ONE)))
+            held = whole
             for bound, beyond in ((_ONE, ">"), (-_ONE, "<")):  # NaN becomes a bound too
-                too_far = builder.fcmp_unordered(beyond, scaled, _everywhere(bound))
-                scaled = builder.select(too_far, _everywhere(bound), scaled)
-            whole = builder.fptosi(registers.call(builder, _FLOATS, "rint", scaled), _SUMS)
-            pointer = builder.bitcast(builder.gep(place, [i]), short.as_pointer())
-            builder.store(builder.trunc(whole, short), pointer).align = 2
-            return [registers.times_plus(builder, x, x, carried[0])]
+                held = builder.select(
+                    builder.fcmp_unordered(beyond, held, _everywhere(bound)), _everywhere(bound), held
+                )
+            pointer = builder.bitcast(builder.gep(place, [start]), short.as_pointer())
+            builder.store(builder.trunc(builder.fptosi(held, _SUMS), short), pointer).align = 2
+            counted = builder.select(self._lanes_from(builder.sub(i, start)), whole, _everywhere(0))
+            return [registers.times_plus(builder, counted, counted, carried[0])]
 
         (squares,) = registers.loop(builder, dim, _N_LANES, [_everywhere(0)], step)
-        norm = registers.total_of(builder, _FLOATS, squares)
-        sound = builder.fcmp_ordered("<", norm, ir.Constant(ir.FloatType(), _LARGEST_SQUARED_NORM))
-        flaw = builder.select(sound, ir.Constant(ir.FloatType(), 0.0), ir.Constant(ir.FloatType(), float("nan")))
-        return registers.spread_value(builder, flaw, _FLOATS)
+        squared = registers.spread_value(builder, registers.total_of(builder, _FLOATS, squares), _FLOATS)
+        sound = builder.fcmp_ordered("<", squared, _everywhere((_LARGEST_NORM * _ONE) ** 2))
+        nothing = builder.fcmp_ordered("<", squared, _everywhere(1))
+        norm = registers.call(builder, _FLOATS, "sqrt", builder.select(nothing, _everywhere(1), squared))
+        return builder.select(sound, builder.fdiv(_everywhere(1), norm), _everywhere(math.nan))
+
+    def _lanes_from(self, first: Any) -> Any:
+        """Which lanes of a register are at a place or after it."""
+        places = ir.VectorType(INDEX, _N_LANES)
+        empty = ir.Constant(places, ir.Undefined)
+        one = self._builder.insert_element(empty, first, ir.IntType(32)(0))
+        firsts = registers.shuffle(self._builder, one, empty, [0] * _N_LANES)
+        return self._builder.icmp_signed(">=", ir.Constant(places, list(range(_N_LANES))), firsts)
 
     def _load(self, kind: Any, pointer: Any) -> Any:
         loaded = self._builder.load(self._builder.bitcast(pointer, kind.as_pointer()))

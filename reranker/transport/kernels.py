@@ -82,6 +82,7 @@ def fill_tables(
     term_ids: NDArray[np.int32],
     n_terms: int,
     words: Float,
+    factors: NDArray[np.float32],
     query_rows: Float,
     query_ids: NDArray[np.int32],
     query_norms: Float,
@@ -98,7 +99,7 @@ def fill_tables(
         counter: (1,) where the next thread is to begin.
         embeddings, row_ids: the terms' embeddings in float32 and which of them to read; `term_ids`: which terms these
             are. Both lists go on for twice `products.N_TERMS` beyond the `n_terms` that count.
-        words, query_rows: the query's embeddings, as `products.panel` lays them and as (n, dim).
+        words, factors, query_rows: the query's embeddings, as `products.panel` lays them and as (n, dim).
         query_norms: (width,) squared norms; of float32 all rows, the terms' too, are taken to have 1.
         close: a pair whose Euclidean cost is under it is computed again from the difference.
         euclidean: whether the cost is the Euclidean one.
@@ -115,7 +116,7 @@ def fill_tables(
         if first >= n_terms:
             break
         for start in range(first, min(first + TERMS_AT_ONCE, n_terms), products.N_TERMS):
-            products.products(embeddings, row_ids, start, words, room, cost)
+            products.products(embeddings, row_ids, start, words, factors, room, cost)
             for j in range(start, min(start + products.N_TERMS, n_terms)):
                 if not np.isfinite(cost[j, 0]):  # NaN and inf in an embedding show in each of its products
                     unsound[0] = j

@@ -28,7 +28,7 @@ _STRIPS = (4, 3, 2, 1) if registers.WIDE else (1,)
 _LINE = 16
 
 
-def panel(query_rows: NDArray[np.floating], n_words: int) -> NDArray[Any]:
+def panel(query_rows: NDArray[np.floating], n_words: int) -> tuple[NDArray[Any], NDArray[np.float32]]:
     """The query's embeddings as `products` reads them, flat: strips of up to four registers of words, the widest
     first, and in each strip the words' first dimension, their second, and so on.
 
@@ -36,29 +36,35 @@ def panel(query_rows: NDArray[np.floating], n_words: int) -> NDArray[Any]:
         query_rows: (width, dim), of the table's type; rows from `n_words` on are filling.
 
     Returns:
-        The same type, or int16 where the products are computed in fixed point: then two dimensions go together.
+        The same type, or int16 where the products are computed in fixed point: then two dimensions go together; and
+        (width,) by what the products are to be multiplied then, otherwise empty.
     """
     n_lanes = REGISTER_BYTES // query_rows.itemsize
     fixed = query_rows.dtype == np.float32 and fixed_point.serves(n_words, query_rows.shape[1])
-    rows: NDArray[Any] = fixed_point.rounded(query_rows) if fixed else query_rows
+    rows: NDArray[Any] = query_rows
+    factors = np.empty(0, np.float32)
+    if fixed:
+        rows, factors = fixed_point.rounded(query_rows)
     units = rows.view(np.int32) if fixed else rows  # what stays together: a value, or two of 16 bits
     parts, column = [], 0
     for n_registers in _STRIPS:
         while column + n_registers * n_lanes <= len(units):
             parts.append(units[column : column + n_registers * n_lanes].T.ravel())
             column += n_registers * n_lanes
-    return np.concatenate(parts).view(rows.dtype)
+    return np.concatenate(parts).view(rows.dtype), factors
 
 
 @compiled_only
-def products(typing: Any, embeddings: Any, term_ids: Any, first: Any, words: Any, room: Any, table: Any) -> Any:
+def products(
+    typing: Any, embeddings: Any, term_ids: Any, first: Any, words: Any, factors: Any, room: Any, table: Any
+) -> Any:
     """Writes the inner products of `N_TERMS` terms' embeddings with all query words' into rows of a table.
 
     Args:
         embeddings: (n_terms, dim) float32, or of the table's type; read where they lie.
         term_ids: of which those from `first` on are taken; the cache lines of the `N_TERMS` after them are fetched
             meanwhile, so they must be there too.
-        words: the query words' embeddings, as `panel` lays them.
+        words, factors: the query words' embeddings, as `panel` lays them.
         room: zeros, (N_TERMS, dim) int16, dim rounded up to `fixed_point.DIMS_TOGETHER`: to work in.
         table: (k, width), written from row `first` on. Of a term whose embedding is not finite (in fixed point: or far
             from norm 1) a whole row is NaN or infinite.
@@ -66,14 +72,16 @@ def products(typing: Any, embeddings: Any, term_ids: Any, first: Any, words: Any
     lanes = Lanes(table.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base, ids, panel, worked, out = (
+        base, ids, panel, of_words, worked, out = (
             registers.data(context, builder, array, value)
             for array, value in zip(
-                (embeddings, term_ids, words, room, table), (arguments[0], arguments[1], *arguments[3:]), strict=True
+                (embeddings, term_ids, words, factors, room, table),
+                (arguments[0], arguments[1], *arguments[3:]),
+                strict=True,
             )
         )
         dim = _columns(context, builder, embeddings, arguments[0])
-        width = _columns(context, builder, table, arguments[5])
+        width = _columns(context, builder, table, arguments[6])
         places = []
         for k in range(2 * N_TERMS):
             term = builder.load(builder.gep(ids, [builder.add(arguments[2], INDEX(k))]))
@@ -81,7 +89,7 @@ def products(typing: Any, embeddings: Any, term_ids: Any, first: Any, words: Any
         own, following = places[:N_TERMS], places[N_TERMS:]
         rows = [builder.gep(out, [builder.mul(builder.add(arguments[2], INDEX(k)), width)]) for k in range(N_TERMS)]
         arithmetic: _Floats | fixed_point.FixedPoint = (
-            fixed_point.FixedPoint(builder, own, dim, panel, worked)
+            fixed_point.FixedPoint(builder, own, dim, panel, of_words, worked)
             if words.dtype == types.int16
             else _Floats(builder, lanes, own, panel)
         )
@@ -90,13 +98,14 @@ def products(typing: Any, embeddings: Any, term_ids: Any, first: Any, words: Any
             sums = _products_of_strip(builder, arithmetic, following, column, n_registers, dim)
             for k, row in enumerate(rows):
                 for v in range(n_registers):
-                    place = builder.gep(row, [builder.add(column, INDEX(v * lanes.n_lanes))])
-                    registers.store_at(builder, lanes, arithmetic.product(sums[k * n_registers + v], k), place)
+                    at = builder.add(column, INDEX(v * lanes.n_lanes))
+                    found = arithmetic.product(sums[k * n_registers + v], k, at)
+                    registers.store_at(builder, lanes, found, builder.gep(row, [at]))
 
         _by_strips(builder, width, lanes.n_lanes, strip)
         return context.get_dummy_value()
 
-    return types.void(embeddings, term_ids, types.intp, words, room, table), generate
+    return types.void(embeddings, term_ids, types.intp, words, factors, room, table), generate
 
 
 class _Floats:
@@ -131,8 +140,8 @@ class _Floats:
     def added(self, x: Any, y: Any, total: Any) -> Any:
         return registers.times_plus(self._builder, x, y, total)
 
-    def product(self, total: Any, k: int) -> Any:
-        """What the sum over all dimensions of a term is, as floats."""
+    def product(self, total: Any, k: int, column: Any) -> Any:
+        """What the sums over all dimensions of a term and the words from a column on are, as floats."""
         return total
 
 

@@ -49,7 +49,7 @@ def cost_table(
     query_rows = np.zeros((width(n), embeddings.shape[1]), dtype)
     query_rows[:n] = np.asarray(embeddings[query.term_ids])
     norms = np.ones(len(query_rows), dtype) if dtype == np.float32 else np.einsum("ij,ij->i", query_rows, query_rows)
-    words = products.panel(query_rows, n)
+    words, factors = products.panel(query_rows, n)
     close = fixed_point.CLOSE_COST if words.dtype == np.int16 else CLOSE_COST
     cost = _aligned(n_terms + products.N_TERMS, len(query_rows), dtype)
     unsound = np.full(1, -1)
@@ -66,7 +66,7 @@ def cost_table(
         rows = rows.view()
         rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
         work = partial(
-            kernels.fill_tables, np.zeros(1, np.int64), rows, row_ids, padded, len(ids), words, query_rows[:n],
+            kernels.fill_tables, np.zeros(1, np.int64), rows, row_ids, padded, len(ids), words, factors, query_rows[:n],
             query.term_ids, norms, close, ground_cost == "euclidean", cost[first:], unsound,
         )  # fmt: skip
         together(work, n_threads)
