@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from reranker.transport import lanes
 from reranker.transport.compiling import compiled
+from reranker.transport.problem import SHRUNK
 
 Float = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -52,7 +53,7 @@ def scale_many_log(
         exact = True
         for iteration in range(n_iterations):
             middle = 1 < iteration < n_iterations - 1
-            further = over_relaxed and middle and stop_below <= change < before  # `reference.over_relaxes`
+            further = over_relaxed and middle and stop_below <= change < SHRUNK * before  # `reference.over_relaxes`
             before = change
             change = _rescale_log(tile, log_w, log_z, log_b[start:end], power, further)
             settled = iteration > 0 and change < stop_below

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from reranker.transport import lanes
 from reranker.transport.compiling import compiled
+from reranker.transport.problem import VANISHING_NORM
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
@@ -44,7 +45,7 @@ def fill_means(
                 squared += sums[i] * sums[i]
             if not np.isfinite(squared):
                 unsound[0] = k
-            scale = 1 / np.sqrt(squared) if squared > 0 else 0.0
+            scale = 1 / np.sqrt(squared) if squared > VANISHING_NORM**2 else 0.0
             for i in range(len(sums)):
                 means[k, i] = sums[i] * scale
 

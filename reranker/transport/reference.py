@@ -15,6 +15,8 @@ from reranker.transport.cost_cache import CostCache
 from reranker.transport.problem import (
     CONVERGED_BELOW,
     FLOAT64_FROM_EPSILON,
+    SHRUNK,
+    VANISHING_NORM,
     Distances,
     Parameters,
 )
@@ -85,8 +87,10 @@ def nbow_cost(query: WeightedBag, document: WeightedBag, embeddings: NDArray[np.
     angle.
     """
     x, y = gathered(query.term_ids, embeddings), gathered(document.term_ids, embeddings)
-    norms = float(np.linalg.norm(query.weights @ x) * np.linalg.norm(document.weights @ y))
-    return 1 - (x @ y.T) / norms if norms > 0 else np.ones((len(query), len(document)))
+    norms = np.linalg.norm(query.weights @ x), np.linalg.norm(document.weights @ y)
+    if min(norms) <= VANISHING_NORM:
+        return np.ones((len(query), len(document)))
+    return np.asarray(1 - (x @ y.T) / (norms[0] * norms[1]))
 
 
 def mean_embeddings(
@@ -99,7 +103,8 @@ def mean_embeddings(
         if not len(bag):
             continue
         mean = bag.weights @ gathered(bag.term_ids, embeddings)
-        means[row] = mean / (np.linalg.norm(mean) or 1.0)
+        norm = np.linalg.norm(mean)
+        means[row] = mean / norm if norm > VANISHING_NORM else 0
     return means.astype(np.float32)
 
 
@@ -173,12 +178,12 @@ def over_relaxes(parameters: Parameters, changes: list[float], stop_below: float
     """Whether an iteration goes further than the plain one, after these changes of the marginals.
 
     x^1.5 / before^0.5 in the place of x converges faster near the solution, and may not converge far from it
-    (Thibault et al. 2021): not at first, and not after a change that was larger than the one before. Nor after one
-    that was small enough to stop: the plain iteration that follows finds the true marginal error, since plain
-    updates alone keep a margin. Nor at the end.
+    (Thibault et al. 2021): not at first, and not after a change that was not smaller than the one before (by
+    `SHRUNK`). Nor after one that was small enough to stop: the plain iteration that follows finds the true marginal
+    error, since plain updates alone keep a margin. Nor at the end.
     """
     middle = 2 < len(changes) < parameters.n_iterations
-    return parameters.over_relaxed and middle and stop_below <= changes[-1] < changes[-2]
+    return parameters.over_relaxed and middle and stop_below <= changes[-1] < SHRUNK * changes[-2]
 
 
 def _scale_log(

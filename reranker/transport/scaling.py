@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reranker.transport import groups, lanes
 from reranker.transport.compiling import compiled, inlined
 from reranker.transport.lanes import REGISTER_BYTES
+from reranker.transport.problem import SHRUNK
 
 Float = NDArray[Any]  # float32 or float64: Numba compiles for each
 Ints = NDArray[np.int64]
@@ -156,7 +157,7 @@ def _scale(
     exact = True  # whether the rows of the plan sum to a, so that a change is its marginal error
     for iteration in range(n_iterations):
         middle = 1 < iteration < n_iterations - 1
-        further = over_relaxed and middle and stop_below <= change < before  # `reference.over_relaxes`
+        further = over_relaxed and middle and stop_below <= change < SHRUNK * before  # `reference.over_relaxes`
         before = change
         for i in range(0, len(w), step):
             lanes.store(sums, i, lanes.load(empty_columns, i))

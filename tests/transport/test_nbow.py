@@ -5,7 +5,7 @@ import pytest
 
 from reranker.bags import WeightedBags
 from reranker.errors import BadEmbeddings, BadInput, WrongParameter
-from reranker.transport import distances, mean_embeddings, nbow
+from reranker.transport import distances, mean_embeddings, nbow, transport
 from tests.transport.conftest import bag
 
 LENGTHS = [*range(1, 12), 40, 399, 0, 7]
@@ -56,6 +56,17 @@ def test_opposite_words_have_no_mean_and_are_at_distance_1(circle):
     rows = np.round(circle)  # 0° and 180° sum to 0 exactly
     assert not mean_embeddings(opposite, rows).any()
     assert distances(bag([0], [1.0]), opposite, rows, "nbow").values == [1.0]
+
+
+@pytest.mark.parametrize("term_ids", [[0, 0, 1], [0, 1, 0], [1, 0, 0]])
+def test_what_rounding_leaves_of_a_mean_that_cancels_out_has_no_direction(term_ids, implementation):
+    """0.1 + 0.2 - 0.3 is 3e-17, 0 or -6e-17 by the order of the words."""
+    rows = np.array([[1.0], [-1.0]], dtype=np.float32)
+    weights = {(0, 0, 1): [0.1, 0.2, 0.3], (0, 1, 0): [0.1, 0.3, 0.2], (1, 0, 0): [0.3, 0.1, 0.2]}[tuple(term_ids)]
+    document = WeightedBags.join([bag(term_ids, (np.array(weights) / 0.6).tolist())])
+    found = distances(bag([0], [1.0]), document, rows, "nbow", implementation=implementation)
+    assert found.values == [1.0]
+    assert transport(bag([0], [1.0]), document[0], rows, "nbow").distance == pytest.approx(1.0, abs=1e-15)
 
 
 def test_the_distances_of_a_thousand_long_bags_are_exact_to_1e_7(table, random_bag):

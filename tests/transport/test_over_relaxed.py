@@ -129,3 +129,21 @@ def test_the_cost_of_what_was_stopped_early_is_that_of_its_plan(table, random_ba
     expected = (found.plan * exact_cost(query, document, table)).sum()
     reported = distances(query, WeightedBags.join([document]), table, "sinkhorn", FAST).values[0]
     assert reported == pytest.approx(expected, abs=5e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "seed"), [(0.003, 162), (0.001, 5)])
+def test_a_solve_does_not_follow_rounding_where_mass_can_hardly_move(epsilon, seed):
+    """The marginal error stays the same for many iterations but for its last digit, which must not choose the way."""
+    random = np.random.default_rng(seed)
+    rows = random.standard_normal((60, 20))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    w, v = random.random(12) + 0.05, random.random(20) + 0.05
+    query = bag(list(range(12)), (w / w.sum()).tolist())
+    documents = WeightedBags.join([bag(list(range(20, 40)), (v / v.sum()).tolist())])
+    order = random.permutation(12)
+    turned = bag(query.term_ids[order].tolist(), query.weights[order].tolist())
+    parameters = Parameters(epsilon, 50, over_relaxed=True)
+    expected = distances(query, documents, rows, "sinkhorn", parameters, implementation="reference").values
+    for one in (query, turned):
+        found = distances(one, documents, rows, "sinkhorn", parameters).values
+        np.testing.assert_allclose(found, expected, atol=1e-9)

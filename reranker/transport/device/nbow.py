@@ -10,6 +10,7 @@ from reranker.transport.device.devices import Array, slices
 from reranker.transport.device.embeddings import DeviceEmbeddings
 from reranker.transport.device.pairs import Pairs, batches
 from reranker.transport.device.tables import padded
+from reranker.transport.problem import VANISHING_NORM
 
 
 def solve(embeddings: DeviceEmbeddings, pairs: Pairs, max_bytes: int) -> NDArray[np.float64]:
@@ -44,4 +45,4 @@ def _directions(
     every = xp.concat(means)
     norms = xp.sqrt(xp.sum(every * every, axis=1))[:, None]
     where = np.argsort(np.concatenate(order))
-    return every / xp.where(norms > 0, norms, 1.0), where[row]
+    return every / xp.where(norms > VANISHING_NORM, norms, xp.inf), where[row]

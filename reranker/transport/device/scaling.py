@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from reranker.transport.device.devices import Array
-from reranker.transport.problem import Parameters
+from reranker.transport.problem import SHRUNK, Parameters
 
 # Whether all pairs have settled is looked at after so many iterations: the host waits for the device then.
 CHECK_EVERY = 8
@@ -129,7 +129,7 @@ def scale(scalings: Scalings, w: Array, parameters: Parameters, stop_below: floa
         middle = parameters.over_relaxed and 1 < iteration < parameters.n_iterations - 1
         further = xp.zeros_like(exact)
         if middle:  # `reference.over_relaxes`
-            further = (change >= stop_below) & (change < before)
+            further = (change >= stop_below) & (change < SHRUNK * before)
         before, change = change, scalings.moved(target, z, reached)
         if middle:
             target = xp.where(further[:, None], scalings.further(target, z), target)
