@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -38,6 +38,9 @@ Dictionaries = Annotated[
         help="en-fr=FILE: a dictd index, its folder, or TSV; en-fr alone: FreeDict's, fetched once. May be repeated.",
     ),
 ]
+TextField = Annotated[
+    str | None, typer.Option("--text-field", metavar="NAME", help="The text of the collection's documents.")
+]
 
 
 def open_dictionaries(names: Sequence[str], home: Path, progress: Progress) -> list[Dictionary]:
@@ -69,8 +72,22 @@ def open_dictionaries(names: Sequence[str], home: Path, progress: Progress) -> l
     return found
 
 
+def check_has_collection(collection: Sequence[str] | None, option: str, value: str | None) -> None:
+    """
+    Raises:
+        typer.BadParameter: an option is given that says how a collection is read, and there is none.
+    """
+    if value is not None and not collection:
+        raise typer.BadParameter("it says how a collection is read; give --collection too", param_hint=option)
+
+
 def count_words(
-    names: Sequence[str], lang: str | None, text_field: str | None, settings: Settings, progress: Progress
+    names: Sequence[str],
+    lang: str | None,
+    text_field: str | None,
+    settings: Settings,
+    progress: Progress,
+    languages: Container[str] | None = None,
 ) -> Collection:
     """The document frequencies of the words of a collection: files as ingest reads them, and indices (URL/INDEX), which
     are copied to the home's folder meanwhile.
@@ -78,6 +95,7 @@ def count_words(
     Args:
         lang: of documents that name none.
         text_field: of the rows, or of an index that Sinkrank did not make.
+        languages: those whose words are counted; None counts all.
 
     Raises:
         BadInput, NotFound, StoreUnavailable: one cannot be read, or none holds a document.
@@ -110,7 +128,7 @@ def count_words(
         ]
         # The rows of a copy have our own names.
         records.append(read_records(copies, Layout(default_language=layout.default_language)))
-        counted = count_collection(_told(chain.from_iterable(records), progress))
+        counted = count_collection(_told(chain.from_iterable(records), progress), languages)
         for copy in copies:
             forget(copy)
     if not counted.n_documents:

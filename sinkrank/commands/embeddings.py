@@ -14,6 +14,8 @@ from sinkrank.embedding_options import (
     Output,
     Precision,
     Replace,
+    TextField,
+    check_has_collection,
     count_words,
     open_dictionaries,
     show_summary,
@@ -74,9 +76,7 @@ def import_(
             help="Documents, as ingest reads them, or URL/INDEX: take only the words that they hold. May be repeated.",
         ),
     ] = None,
-    text_field: Annotated[
-        str | None, typer.Option("--text-field", metavar="NAME", help="The text of the collection's documents.")
-    ] = None,
+    text_field: TextField = None,
     precision: Precision = "float32",
     output: Output = None,
     replace: Replace = False,
@@ -95,8 +95,7 @@ def import_(
     from reranker.embeddings import check_output, check_precision
     from sinkrank import output as shown
 
-    if text_field is not None and not collection:
-        raise typer.BadParameter("it names the text of a collection; give --collection too", param_hint="--text-field")
+    check_has_collection(collection, "--text-field", text_field)
     settings = options.load(config, home=home, embeddings=output).settings
     sources = [Source(path, language, file_format) for path, language in (_named(file, lang) for file in files)]
     check_output(settings.embeddings_path, replace=replace)

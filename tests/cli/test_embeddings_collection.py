@@ -1,4 +1,5 @@
-"""`sinkrank embeddings import --collection`: an import is cut to the words that documents hold, or enough of them."""
+"""`sinkrank embeddings import --collection` is cut to the words that documents hold, or enough of them; `sinkrank
+embeddings build --collection` takes these words, and what translates them."""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ import urllib3
 
 from reranker.embeddings import Embeddings
 from tests.cli.conftest import Run, write_rows
-from tests.cli.test_embeddings import files
+from tests.cli.test_embeddings import dictionary, encoder, files
 from tests.engines.sources import Engine
 
-__all__ = ["files"]
+__all__ = ["dictionary", "encoder", "files"]
 
 # cat 1, dog 2, chat 2 (twice in one document counts once), voiture 1; car none.
 ROWS = [
@@ -107,9 +108,15 @@ def test_equally_frequent_words_are_taken_in_the_order_of_their_coming(
     assert held(empty_home) == set(names[-3:])
 
 
-def test_the_field_of_the_text_needs_a_collection(empty_home: Path, run: Run, files: list[str]) -> None:
-    result = run("embeddings", "import", *files, "--text-field", "body")
+@pytest.mark.parametrize(
+    ("command", "option"), [("import", "--text-field"), ("build", "--text-field"), ("build", "--lang")]
+)
+def test_what_says_how_a_collection_is_read_needs_one(
+    empty_home: Path, run: Run, files: list[str], command: str, option: str
+) -> None:
+    result = run("embeddings", command, *(files if command == "import" else []), option, "fr")
     assert result.exit_code == 2
+    assert f"Invalid value for {option}" in result.stderr
     assert "--collection" in result.stderr
 
 
@@ -118,3 +125,46 @@ def test_a_wrong_url_is_told_without_its_password(empty_home: Path, run: Run, fi
     assert result.exit_code == 2
     assert "URL/INDEX" in result.stderr
     assert "secret-word" not in result.output
+
+
+@pytest.mark.usefixtures("encoder")
+def test_what_is_built_holds_the_words_of_a_collection_in_the_dictionaries_languages(
+    empty_home: Path, run: Run, dictionary: str
+) -> None:
+    write_rows(empty_home / "pages.jsonl", [*ROWS, {"id": "5", "lang": "de", "text": "Katze"}])
+    result = run("embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl")
+    assert result.exit_code == 0, result.output
+    # cat, dog, chat and voiture, and what translates them: chat, chien, cat, car; not sun and soleil.
+    assert held(empty_home) == {"cat", "dog", "car", "chat", "chien", "voiture"}
+
+
+@pytest.mark.usefixtures("encoder")
+def test_nothing_is_built_of_a_collection_without_a_document(empty_home: Path, run: Run, dictionary: str) -> None:
+    write_rows(empty_home / "pages.jsonl", [{"id": "1", "article": "dog"}])
+    command = ["embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl"]
+    without = run(*command, "--text-field", "article")
+    assert without.exit_code == 1
+    assert "no document with words and a language came of pages.jsonl" in without.stderr
+    assert not (empty_home / ".sinkrank" / "embeddings").exists()
+    assert run(*command, "--text-field", "article", "--lang", "en").exit_code == 0
+    assert held(empty_home) == {"dog", "chien"}
+
+
+@pytest.mark.usefixtures("encoder")
+def test_a_collection_in_other_languages_is_told_from_one_without_documents(
+    empty_home: Path, run: Run, dictionary: str
+) -> None:
+    write_rows(empty_home / "pages.jsonl", [{"id": "1", "lang": "de", "text": "Katze"}])
+    result = run("embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl")
+    assert result.exit_code == 1
+    assert "the collection has no words in en, fr" in result.stderr
+
+
+@pytest.mark.engine
+@pytest.mark.usefixtures("encoder")
+def test_what_is_built_may_be_of_an_index(foreign: str, empty_home: Path, run: Run, dictionary: str) -> None:
+    command = ["embeddings", "build", "--dictionary", dictionary, "--collection", foreign]
+    result = run(*command, "--text-field", "body_text")
+    assert result.exit_code == 0, result.output
+    assert held(empty_home) == {"cat", "dog", "car", "chat", "chien", "voiture"}
+    assert list((empty_home / ".sinkrank" / "collections").iterdir()) == []

@@ -4,7 +4,9 @@ import json
 import pickle
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -63,6 +65,9 @@ def store(tmp_path):
         ("en", "priner", "printer"),  # a letter is missing
         ("en", "primter", "printer"),  # another letter
         ("en", "printeer", "printer"),  # one too many
+        ("en", "xprinter", "printer"),  # the first one
+        ("en", "pprinter", "printer"),
+        ("en", "pxrinter", "printer"),
         ("en", "rinter", "printer"),  # the first
         ("en", "printers", "printer"),  # behind the last
         ("en", "tables", "table"),
@@ -142,6 +147,27 @@ def test_the_term_found_is_the_first_of_those_that_comparing_with_all_terms_find
     neighbours = [row for row, term in enumerate(ours) if Levenshtein.distance(term, word) == 1]
     expected = len(theirs) + neighbours[0] if neighbours and len(word) >= MIN_LETTERS else None
     assert index(words).nearest("en", word) == expected
+
+
+def edits(word, alphabet):
+    """All words that are one letter away, by making them (Norvig 2007)."""
+    parts = [(word[:place], word[place:]) for place in range(len(word) + 1)]
+    less = {first + rest[1:] for first, rest in parts if rest}
+    other = {first + letter + rest[1:] for first, rest in parts if rest for letter in alphabet}
+    more = {first + letter + rest for first, rest in parts for letter in alphabet}
+    return less | other | more
+
+
+def test_among_thousands_of_terms_the_one_found_is_the_first_of_those_that_making_all_edits_finds():
+    rng = Random(3)
+    terms = rng.sample(["".join(letters) for letters in product("abcd", repeat=7)], 5_000)
+    ids = {term: term_id for term_id, term in enumerate(terms)}
+    spellings = index({"en": terms})
+    words = ["".join(rng.choices("abcde", k=rng.randint(6, 8))) for _ in range(500)]
+    unknown = [word for word in words if word not in ids]
+    expected = [min((ids[near] for near in edits(word, "abcd") if near in ids), default=None) for word in unknown]
+    assert 100 < sum(one is not None for one in expected) < len(unknown)
+    assert [spellings.nearest("en", word) for word in unknown] == expected
 
 
 def make_older(store):
