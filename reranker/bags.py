@@ -20,6 +20,7 @@ _OLD_FORMAT = 1
 _NO_HASHES = 65_535
 # Format, number of unknown tokens, number of their hashes.
 _HEADER = struct.Struct("<BIH")
+_OLD_HEADER = struct.Struct("<BI")
 _MOST = 65_535
 
 # Distinct unknown tokens of one text whose hashes are kept, 4 bytes each: a page has a few tens, a log file any number.
@@ -45,6 +46,11 @@ class BagOfWords:
 
     def __len__(self) -> int:
         return len(self.term_ids)
+
+    def is_within(self, n_terms: int) -> bool:
+        """Whether all term ids are those of a store of so many terms; who reads a bag of others' making asks this."""
+        # Read as unsigned, a negative one is larger than any.
+        return not len(self.term_ids) or int(self.term_ids.view(np.uint32).max()) < n_terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +139,8 @@ def unpack(packed: str) -> BagOfWords:
         raw = base64.b64decode(packed, validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadInput(f"a packed bag of words is not base64 ({error}); index the document again") from error
-    n_hashes, start = _hashes(raw)
+    n_unknown, n_hashes, at = _header(raw)
+    start = at + 4 * (n_hashes or 0)
     if start > len(raw) or (len(raw) - start) % 6:
         raise BadInput(
             f"a packed bag of words of {len(raw)} bytes is not of format {_PACKED_FORMAT}; index the document again"
@@ -142,16 +149,17 @@ def unpack(packed: str) -> BagOfWords:
     return BagOfWords(
         term_ids=np.frombuffer(raw, "<u4", n_terms, start).astype(np.int32),
         counts=np.frombuffer(raw, "<u2", n_terms, start + 4 * n_terms).astype(np.int32),
-        n_unknown=int(np.frombuffer(raw, "<u4", 1, 1)[0]),
-        unknown_hashes=None if n_hashes is None else np.frombuffer(raw, "<u4", n_hashes, 7).astype(np.uint32),
+        n_unknown=n_unknown,
+        unknown_hashes=None if n_hashes is None else np.frombuffer(raw, "<u4", n_hashes, at).astype(np.uint32),
     )
 
 
-def _hashes(raw: bytes) -> tuple[int | None, int]:
-    """How many hashes a packed bag holds, and where its terms begin: behind its end where it is none."""
-    if len(raw) >= 5 and raw[0] == _OLD_FORMAT:
-        return None, 5
-    if len(raw) < 7 or raw[0] != _PACKED_FORMAT:
-        return None, len(raw) + 1
-    n_hashes = int(np.frombuffer(raw, "<u2", 1, 5)[0])
-    return (None, 7) if n_hashes == _NO_HASHES else (n_hashes, 7 + 4 * n_hashes)
+def _header(raw: bytes) -> tuple[int, int | None, int]:
+    """How many unknown tokens a packed bag tells of, how many hashes it holds, and where these begin: behind its end
+    where it is none."""
+    if len(raw) >= _OLD_HEADER.size and raw[0] == _OLD_FORMAT:
+        return _OLD_HEADER.unpack_from(raw)[1], None, _OLD_HEADER.size
+    if len(raw) < _HEADER.size or raw[0] != _PACKED_FORMAT:
+        return 0, None, len(raw) + 1
+    _, n_unknown, n_hashes = _HEADER.unpack_from(raw)
+    return n_unknown, None if n_hashes == _NO_HASHES else n_hashes, _HEADER.size

@@ -134,6 +134,10 @@ class Hubness:
         self._vectors: dict[str, NDArray[np.float32] | None] = {}
         self._lock = threading.Lock()
 
+    def is_known(self, language: str) -> bool:
+        """Whether there are `MIN_QUERIES` queries of the language to measure by."""
+        return self._of_language(language) is not None
+
     def of(self, language: str, means: NDArray[np.float32]) -> NDArray[np.float64] | None:
         """The hubness of documents for queries of a language: the mean cosine to the nearest `N_NEAREST` of the sample.
 

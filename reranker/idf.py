@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import BagOfWords, WeightedBag
+from reranker.bags import BagOfWords, WeightedBag, WeightedBags
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,17 +134,43 @@ class IdfTable:
             return _normalized(bag, bag.counts.astype(np.float64))
         return _normalized(bag, bag.counts * frequencies.idf(bag.term_ids))
 
+    def weigh_all(self, bags: Sequence[tuple[BagOfWords, str]]) -> WeightedBags:
+        """Many bags, each with its language, end to end: the terms and weights of `weigh`, bit for bit."""
+        offsets = np.zeros(len(bags) + 1, dtype=np.int64)
+        if not bags:
+            return WeightedBags(np.empty(0, np.int32), np.empty(0, np.float64), offsets)
+        lengths = [len(bag) for bag, _ in bags]
+        np.cumsum(lengths, out=offsets[1:])
+        term_ids = np.concatenate([bag.term_ids for bag, _ in bags])
+        counts = np.concatenate([bag.counts for bag, _ in bags])
+        weights = counts.astype(np.float64)
+        languages = {language for _, language in bags}
+        for language in languages & self.languages.keys():
+            own = slice(None) if len(languages) == 1 else np.repeat([one == language for _, one in bags], lengths)
+            weights[own] *= self.languages[language].idf(term_ids[own])
+        for start, end in pairwise(offsets.tolist()):
+            _normalize(weights[start:end], counts[start:end])
+        kept = weights > 0
+        if kept.all():
+            return WeightedBags(term_ids, weights, offsets)
+        return WeightedBags(term_ids[kept], weights[kept], np.concatenate([[0], np.cumsum(kept)])[offsets])
+
     def with_language(self, language: str, frequencies: DocumentFrequencies) -> IdfTable:
         """A table with one language's figures added or replaced."""
         return IdfTable({**self.languages, language: frequencies})
 
 
 def _normalized(bag: BagOfWords, weights: NDArray[np.float64]) -> WeightedBag:
-    if not len(bag):
-        return WeightedBag(bag.term_ids, weights)
-    if weights.min() > 0:
-        return WeightedBag(bag.term_ids, weights / weights.sum())
-    if not weights.any():
-        weights = bag.counts.astype(np.float64)
+    _normalize(weights, bag.counts)
     kept = weights > 0
-    return WeightedBag(bag.term_ids[kept], weights[kept] / weights.sum())
+    return WeightedBag(bag.term_ids, weights) if kept.all() else WeightedBag(bag.term_ids[kept], weights[kept])
+
+
+def _normalize(weights: NDArray[np.float64], counts: NDArray[np.int32]) -> None:
+    """Makes the weights of one bag sum to 1, in place; where all are 0 the counts are the weights."""
+    total = weights.sum()
+    if total == 0 and not weights.any():
+        weights[:] = counts
+        total = weights.sum()
+    if len(weights):
+        weights /= total

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reranker.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.batching import read_candidates, read_queries
-from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
+from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction, order_distance
 from reranker.detection import guess_language
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, EmptyQuery, UnknownWords, WrongParameter
@@ -187,10 +187,11 @@ class Reranker:
         ranks = np.arange(len(candidates)) if first_stage_ranks is None else first_stage_ranks
         first_stage_order = np.argsort(ranks, kind="stable")
         in_order = [candidates[int(place)] for place in first_stage_order]
-        bags = WeightedBags.join([self.idf.weigh(bag, language) for bag, language in in_order])
+        bags = self.idf.weigh_all(in_order)
         corrections = [NO_CORRECTION] * len(candidates)
         if method == CORRECTED_METHOD and len(query.weighted):
             corrections = self._corrections(query, in_order, bags)
+        offsets = np.array([correction.offset for correction in corrections])
         found = nearest_documents(
             query.weighted,
             bags,
@@ -199,21 +200,23 @@ class Reranker:
             method,
             parameters,
             self.n_threads,
-            offsets=np.array([correction.offset for correction in corrections]),
+            offsets=offsets,
             race=race,
             cost_cache=self.cost_cache,
         )
+        unknown_share = corrections[0].unknown_share if corrections else 0.0  # one query's, so the same of all
+        ordered_by = order_distance(found.distances.values, unknown_share, offsets[found.order])
         ranked = tuple(
-            RankedDocument(
-                int(first_stage_order[place]),
-                rank,
-                distance,
-                score(corrections[place].order_distance(distance)),
-                math.isinf(distance),
-                corrections[place],
-            )
-            for rank, (place, distance) in enumerate(
-                zip(found.order.tolist(), found.distances.values.tolist(), strict=True), start=1
+            RankedDocument(index, rank, distance, score(by), math.isinf(distance), corrections[place])
+            for rank, (place, index, distance, by) in enumerate(
+                zip(
+                    found.order.tolist(),
+                    first_stage_order[found.order].tolist(),
+                    found.distances.values.tolist(),
+                    ordered_by.tolist(),
+                    strict=True,
+                ),
+                start=1,
             )
         )
         n_converged = int(np.count_nonzero(found.distances.converged))
@@ -234,18 +237,21 @@ class Reranker:
 
     def correction(self, query: Query, bag: BagOfWords, language: str) -> Correction:
         """What moves one document in the order of `auto`, as in `rerank_bags`."""
-        return self._corrections(query, [(bag, language)], WeightedBags.join([self.idf.weigh(bag, language)]))[0]
+        return self._corrections(query, [(bag, language)], self.idf.weigh_all([(bag, language)]))[0]
 
     def _corrections(
         self, query: Query, candidates: Sequence[tuple[BagOfWords, str]], weighted: WeightedBags
     ) -> list[Correction]:
-        means = mean_embeddings(weighted, self.embeddings.vectors, self.n_threads)
-        found = self._hubness.of(query.language, means)
+        found = None
+        if self._hubness.is_known(query.language):
+            means = mean_embeddings(weighted, self.embeddings.vectors, self.n_threads)
+            found = self._hubness.of(query.language, means)
         hubness = [None] * len(candidates) if found is None else found.tolist()
         unknown = query.unknown_words
+        if not unknown:
+            return [Correction(hubness=each) for each in hubness]
         lacking = [lacking_terms(unknown, bag, language, self.embeddings) for bag, language in candidates]
-        # A candidate of which nobody knows would win or lose by it.
-        if not unknown or None in lacking:
+        if None in lacking:  # a candidate of which nobody knows would win or lose by it
             return [Correction(hubness=each) for each in hubness]
         return [
             Correction.of(unknown, query.unknown_share, terms or (), each)

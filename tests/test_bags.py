@@ -95,6 +95,20 @@ def test_what_was_not_packed_here_is_refused_with_the_cure(packed):
         unpack(packed)
 
 
+def test_a_bag_is_within_a_store_that_has_all_its_terms():
+    # written by others: the ids need not ascend, and 0xFFFFFFFF is read as -1
+    for ids, n_terms, is_within in [
+        ([], 1, True),
+        ([0], 1, True),
+        ([7, 3], 8, True),
+        ([7, 3], 7, False),
+        ([7, 3], 4, False),
+        ([-1], 8, False),
+        ([2, -(2**31)], 2**31 - 1, False),
+    ]:
+        assert bag(ids, [1] * len(ids)).is_within(n_terms) is is_within
+
+
 def test_joined_bags_come_apart_again():
     first = WeightedBag(np.array([1, 4], np.int32), np.array([0.25, 0.75]))
     empty = WeightedBag(np.array([], np.int32), np.array([]))

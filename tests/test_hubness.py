@@ -43,6 +43,8 @@ def test_a_language_with_fewer_than_fifty_queries_has_no_hubness(embeddings):
     few = Hubness(sample_of(embeddings, ["cat"] * 49), IdfTable(), embeddings)
     enough = Hubness(sample_of(embeddings, ["cat"] * 50), IdfTable(), embeddings)
     assert few.of("en", vectors_of("cat")) is None
+    assert not few.is_known("en")
+    assert [enough.is_known(language) for language in ("en", "fr", "el")] == [True, False, False]
     assert enough.of("en", vectors_of("cat")) == pytest.approx([1.0])
     assert enough.of("fr", vectors_of("cat")) is None
     assert enough.of("el", vectors_of("cat")) is None

@@ -4,8 +4,10 @@ from math import log
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from reranker.bags import BagOfWords
+from reranker.bags import BagOfWords, WeightedBags
 from reranker.idf import DenseWeights, DocumentFrequencies, FrequencyCounter, IdfTable
 
 
@@ -79,6 +81,44 @@ def test_dense_weights_are_those_of_the_table() -> None:
             assert found.weights.tolist() == expected.weights.tolist()
             # term 1 stands in every document, so that it has no weight beside others
             assert (1 in found.term_ids) is (1 in term_ids and (language == "fr" or term_ids == [1]))
+
+
+def test_bags_weighed_together_have_the_weights_by_hand() -> None:
+    table = IdfTable({"en": frequencies(), "fr": DocumentFrequencies.count([bag(a=1), bag(a=2)])})
+    # en: a in 3 of 4 documents, b in 1. fr: a in both, so that it has no weight but where it is alone. el: no figures.
+    bags = [(bag(a=2, b=1), "en"), (bag(), "en"), (bag(a=1, c=3), "fr"), (bag(a=4), "fr"), (bag(a=1, b=3), "el")]
+    found = table.weigh_all(bags)
+    a, b = 2 * log(5 / 4), log(5 / 2)
+    assert found.offsets.tolist() == [0, 2, 2, 3, 4, 6]
+    assert found.term_ids.tolist() == [0, 1, 5000, 0, 0, 1]
+    assert found.weights == pytest.approx([a / (a + b), b / (a + b), 1.0, 1.0, 0.25, 0.75])
+
+
+def test_no_bags_weighed_together_are_none() -> None:
+    assert len(IdfTable().weigh_all([])) == 0
+
+
+@given(data=st.data(), languages=st.sampled_from(["en", "en fr", "en fr el"]))
+def test_bags_weighed_together_have_the_bits_of_those_weighed_alone(data: st.DataObject, languages: str) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+
+    def some_bag() -> BagOfWords:
+        n_terms = data.draw(st.sampled_from([0, 1, 7, 8, 9, 30, 127, 128, 129, 300]))  # sums go in steps of 8 and 128
+        term_ids = np.sort(rng.choice(400, n_terms, replace=False)).astype(np.int32)
+        return BagOfWords(term_ids, rng.integers(1, 9, n_terms).astype(np.int32))
+
+    bags = [(some_bag(), data.draw(st.sampled_from(languages.split()))) for _ in range(data.draw(st.integers(1, 6)))]
+    counted = np.array([0, 3, 5, 20, *range(50, 350)], np.int32)
+    df = rng.integers(1, 20, len(counted)).astype(np.int32)
+    df[::7] = 20  # terms of every document
+    table = IdfTable(
+        {"en": DocumentFrequencies(20, counted, df), "fr": DocumentFrequencies(20, counted, df[::-1].copy())}
+    )
+    alone = WeightedBags.join([table.weigh(bag, language) for bag, language in bags])
+    together = table.weigh_all(bags)
+    for name in ("term_ids", "weights", "offsets"):
+        assert getattr(together, name).tobytes() == getattr(alone, name).tobytes()
+        assert getattr(together, name).dtype == getattr(alone, name).dtype
 
 
 def test_counting_goes_on_from_what_was_counted() -> None:

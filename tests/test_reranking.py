@@ -186,6 +186,8 @@ def test_a_query_with_an_unknown_identifier_ranks_the_document_that_holds_it_fir
     assert first.correction.unknown_share == 0.5
     assert first.order_distance == pytest.approx(0.5 * first.distance)
     assert second.order_distance == pytest.approx(0.5 * second.distance + 0.5)
+    assert first.score == pytest.approx(1 / (1 + 0.5 * first.distance), abs=1e-6)
+    assert second.score == pytest.approx(1 / (1.5 + 0.5 * second.distance), abs=1e-6)
     assert [document.score for document in found.documents] == sorted(
         (document.score for document in found.documents), reverse=True
     )

@@ -24,5 +24,4 @@ def read_stored_bag(text: str, embeddings: Embeddings) -> tuple[BagOfWords, str]
         bag = unpack(match[2])
     except BadInput:
         return None
-    in_range = not len(bag) or (bag.term_ids.min() >= 0 and bag.term_ids.max() < embeddings.n_terms)
-    return (bag, match[1]) if in_range else None
+    return (bag, match[1]) if bag.is_within(embeddings.n_terms) else None

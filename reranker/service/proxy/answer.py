@@ -74,7 +74,7 @@ class SearchAnswer:
     hits: RawArray | None
 
     @property
-    def found(self) -> list[RawObject]:
+    def found(self) -> list[dict[str, Any]]:
         """The hits in the engine's order."""
         return [] if self.hits is None else [element.parsed for element in self.hits.elements]
 
@@ -100,8 +100,8 @@ class SearchAnswer:
         if self.hits is None:
             raise ValueError("the answer holds no hits")
         outer: RawObject = self.raw.get("hits")
-        hits = self.found
-        pieces = [self._hit(hits[place.index], place, source_filter, drop, with_details) for place in places]
+        shown = [(place, read_object(self.text, self.hits.elements[place.index].start)[0]) for place in places]
+        pieces = [self._hit(hit, place, source_filter, drop, with_details) for place, hit in shown]
         changed = {"hits": write_array(self.text, self.hits, pieces)}
         if max_score is not None and outer.get("max_score") is not None:
             changed["max_score"] = float_text(max_score)
@@ -203,7 +203,18 @@ def _read_outer(text: str, at: int) -> tuple[RawObject, int]:
 
 
 def _read_hits(text: str, at: int) -> tuple[Any, int]:
-    return read_object(text, at, {"hits": _read_list}) if text[at : at + 1] == "{" else read_value(text, at)
+    return read_object(text, at, {"hits": _read_hit_list}) if text[at : at + 1] == "{" else read_value(text, at)
+
+
+def _read_hit_list(text: str, at: int) -> tuple[RawArray, int]:
+    return read_array(text, at, _read_hit)
+
+
+def _read_hit(text: str, at: int) -> tuple[dict[str, Any], int]:
+    """A hit as Python has it: where its parts stand is looked for in those of the page alone."""
+    if text[at : at + 1] != "{":
+        raise ValueError(f"no hit at {at}")
+    return read_value(text, at)
 
 
 def _read_entry(text: str, at: int) -> tuple[RawObject, int]:

@@ -51,8 +51,7 @@ class HitReader:
             bag = unpack(packed)
         except BadInput:
             return None
-        in_range = not len(bag) or (bag.term_ids.min() >= 0 and bag.term_ids.max() < self._embeddings.n_terms)
-        return (bag, language) if in_range else None
+        return (bag, language) if bag.is_within(self._embeddings.n_terms) else None
 
     def source_bag(self, source: Any, fields: Sequence[str]) -> Bag:
         """The bag of a `_source`'s text and its language; an empty one where there is no known word.

@@ -63,7 +63,7 @@ class RawArray(NamedTuple):
 
 
 # Made as tuples are: an answer has thousands of them, and the constructor's own call takes as long as reading a value.
-_member = Member._make
+_member, _value = Member._make, Value._make
 
 # From a text and the place of a value to what is made of it, and the place behind it.
 Reader = Callable[[str, int], tuple[Any, int]]
@@ -135,7 +135,10 @@ def read_array(text: str, at: int, reader: Reader = read_value) -> tuple[RawArra
         return RawArray(start, at + 1, elements), at + 1
     while True:
         parsed, end = reader(text, at)
-        elements.append(Value(at, end, parsed))
+        elements.append(_value((at, end, parsed)))
+        if text[end : end + 1] == "," and text[end + 1 : end + 2] > " ":
+            at = end + 1
+            continue
         at, is_last = _next(text, end, "]")
         if is_last:
             return RawArray(start, at, elements), at

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reranker.service.proxy.answer import read_answer
 from reranker.service.proxy.raw_json import (
     RawArray,
     RawObject,
@@ -71,6 +72,14 @@ def test_what_the_json_module_refuses_is_refused(text: str) -> None:
         else:
             with pytest.raises(ValueError, match=r"\d|delimiter|control|Unterminated|escape"):
                 read_document(text, reader)
+
+
+@pytest.mark.parametrize(
+    "hits", ["[1]", '[{"_id":"a"},[]]', '[{"_id":"a"},]', '[{"_id" "a"}]', '[{"_id":"a"}', "[{'_id':1}]"]
+)
+def test_an_answer_with_a_hit_that_is_no_object_is_no_answer(hits: str) -> None:
+    with pytest.raises(ValueError, match=r"\d"):
+        read_answer(f'{{"hits":{{"hits":{hits}}}}}')
 
 
 def test_numbers_and_escapes_are_left_as_they_are() -> None:
