@@ -17,7 +17,7 @@ from evaluation.systems.transport import Transport
 from evaluation.tasks import DEFAULT_LIMIT, DEFAULT_QUERY_KINDS, QUERY_KINDS, SAMPLE_SEED, Direction, make_task
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, check_rule
-from reranker.errors import BadInput
+from reranker.errors import BadInput, WrongParameter
 from reranker.transport import METHODS, Parameters, check_method, warm_up
 
 # Without `emd`: 400 queries against 400 pages take it some ten times as long as all the others together.
@@ -55,17 +55,21 @@ class Plan:
             ("methods", self.methods),
         ):
             if not given or len(set(given)) != len(given):
-                raise BadInput(f"the {name} are {', '.join(map(str, given)) or 'none'}; give at least one, each once")
+                raise WrongParameter(
+                    f"the {name} are {', '.join(map(str, given)) or 'none'}; give at least one, each once"
+                )
         for method in self.methods:
             check_method(method)
         for query_kind in self.query_kinds:
             if query_kind not in QUERY_KINDS:
-                raise BadInput(f"{query_kind!r} is not a kind of query; give one of {', '.join(QUERY_KINDS)}")
+                raise WrongParameter(f"{query_kind!r} is not a kind of query; give one of {', '.join(QUERY_KINDS)}")
         check_rule(self.unknown_words)
         if self.depth < 1:
-            raise BadInput(f"depth is {self.depth}; give 1 or more")
+            raise WrongParameter(f"depth is {self.depth}; give 1 or more")
         if self.systems and not self.everything:
-            raise BadInput("systems rank all documents, so the methods must too: leave out --candidates or --systems")
+            raise WrongParameter(
+                "systems rank all documents, so the methods must too: leave out --candidates or --systems"
+            )
 
     @property
     def n_tasks(self) -> int:

@@ -154,7 +154,7 @@ def tables(report: Report) -> list[Table]:
 def _table(title: str, columns: Sequence[str], sections: Iterable[Sequence[Sequence[str]]]) -> Table:
     table = Table(title=title, title_justify="left", header_style="bold")
     for n, name in enumerate(columns):
-        table.add_column(name, justify="left" if n < 2 else "right")
+        table.add_column(name, justify="left" if n < 2 else "right", no_wrap=n == 1)  # the method, whole
     for rows in sections:
         for row in rows:
             table.add_row(*row)

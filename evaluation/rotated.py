@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from evaluation import module_command
 from evaluation.corpora import Corpus, freedict, load_libreoffice
 from evaluation.corpora.pages import Page, development
 from evaluation.experiment import Plan, run_plan
@@ -104,4 +105,4 @@ def _print(cells: Iterable[str]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    module_command.run(main)

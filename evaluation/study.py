@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evaluation import module_command
 from evaluation.corpora import Corpus, load_libreoffice
 from evaluation.corpora.pages import development
 from evaluation.study_trial import EPSILON, Matrix, Sample, Trial, trials
@@ -211,4 +212,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    module_command.run(main)

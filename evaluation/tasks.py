@@ -20,7 +20,7 @@ import regex
 from ir_measures import Qrel
 
 from evaluation.corpora.pages import Corpus, Page, by_language
-from reranker.errors import BadInput
+from reranker.errors import BadInput, WrongParameter
 from reranker.languages import language_code
 from reranker.tokens import is_stop_word, normalize_term, tokenize
 
@@ -57,15 +57,17 @@ class Direction:
         """Reads `fi-en`.
 
         Raises:
-            BadInput: not two languages with a hyphen between, or twice the same.
+            WrongParameter: not two languages with a hyphen between, or twice the same.
             UnknownLanguage: one of them is not a language code.
         """
         parts = text.strip().split("-")
         if len(parts) != 2:
-            raise BadInput(f"{text!r} is not a direction; give two languages such as fi-en (Finnish asks English)")
+            raise WrongParameter(
+                f"{text!r} is not a direction; give two languages such as fi-en (from Finnish to English)"
+            )
         direction = cls(language_code(parts[0]), language_code(parts[1]))
         if direction.query_language == direction.document_language:
-            raise BadInput(f"direction {text!r} has the same language twice; give two that differ, such as fi-en")
+            raise WrongParameter(f"direction {text!r} has the same language twice; give two that differ, such as fi-en")
         return direction
 
 

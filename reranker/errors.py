@@ -18,6 +18,7 @@ Errors of lower levels (opensearch-py, sqlite3, urllib3) are mapped to these whe
 
 from __future__ import annotations
 
+import errno
 from typing import ClassVar
 
 
@@ -76,3 +77,33 @@ class NotOurIndex(SinkrankError):
 class StoreUnavailable(SinkrankError):
     http_status = 503
     code = "store_unavailable"
+
+
+# What helps against errors of the system.
+_CURES = {
+    errno.ENOENT: "check the path, and that the folder is there",
+    errno.EACCES: "check its permissions, or name another",
+    errno.EPERM: "check its permissions, or name another",
+    errno.EROFS: "name another, on a disk that can be written to",
+    errno.EEXIST: "name another, or move what is there away",
+    errno.EISDIR: "name a file",
+    errno.ENOTDIR: "a part of the path is a file; name another",
+    errno.ENOSPC: "free some space, and give the command again",
+    errno.EDQUOT: "free some space, and give the command again",
+    errno.EMFILE: "allow more open files (`ulimit -n`), and give the command again",
+}
+
+
+def one_line(error: BaseException) -> str:
+    """The error's message in one line; of one of the system the file, the reason and the cure.
+
+    >>> one_line(FileNotFoundError(2, "No such file or directory", "ids.txt"))
+    'ids.txt: No such file or directory; check the path, and that the folder is there'
+    """
+    if isinstance(error, OSError) and error.errno is not None and error.strerror:
+        # Of two, as of a rename, the second is the one that somebody has named.
+        filename = error.filename if error.filename2 is None else error.filename2
+        place = f"{filename}: " if filename is not None else ""
+        cure = _CURES.get(error.errno)
+        return f"{place}{error.strerror}" + (f"; {cure}" if cure else "")
+    return " ".join(str(error).split())

@@ -238,7 +238,10 @@ class Searcher:
                 f"{self.store.address} holds no index yet; make one with "
                 f"`sinkrank ingest FILE --index NAME --store {self.store.address}`"
             )
-        raise BadInput(f"{self.store.address} holds several indices ({', '.join(names)}); name one of them")
+        raise BadInput(
+            f"{self.store.address} holds several indices ({', '.join(names)}); name one of them: --index NAME, or the "
+            "key index of a request"
+        )
 
     def reranker(self, index: str) -> Reranker:
         """A reranker with the index's idf, its versions checked; languages that the index has no documents of take the

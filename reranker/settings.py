@@ -22,8 +22,18 @@ DOTENV_FILE = ".env"
 
 # Variables of ours that are not settings of the service: they steer the test suite.
 _NOT_SETTINGS = frozenset(
-    {"SINKRANK_TEST_ENGINES", "SINKRANK_JAVA_HOMES", "SINKRANK_ENGINE_CACHE", "SINKRANK_CORPUS_CACHE"}
+    {
+        "SINKRANK_TEST_ENGINES",
+        "SINKRANK_JAVA_HOMES",
+        "SINKRANK_ENGINE_CACHE",
+        "SINKRANK_REST_TESTS",
+        "SINKRANK_CORPUS_CACHE",
+    }
 )
+
+# Their values are not told where one does not fit; an address may hold a password.
+_MAY_BE_SECRET = frozenset({"store", "store_password", "store_api_key", "proxy_nodes"})
+_MAX_SHOWN = 40
 
 _LISTS = ("proxy_text_fields", "proxy_nodes")  # parted by commas in the environment
 
@@ -172,8 +182,8 @@ def load_settings(
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        # The value is left out: it may be a secret.
-        raise WrongParameter(f"setting {name} (from {origins.get(name, 'flag')}): {first['msg']}") from None
+        came = "" if name in _MAY_BE_SECRET else f"; got {str(first['input'])[:_MAX_SHOWN]!r}"
+        raise WrongParameter(f"setting {name} (from {origins.get(name, 'flag')}): {first['msg']}{came}") from None
 
 
 def _read_file(path: Path, required: bool) -> dict[str, Any]:
@@ -183,8 +193,10 @@ def _read_file(path: Path, required: bool) -> dict[str, Any]:
         if required:
             raise WrongParameter(f"there is no settings file {str(path)!r}; name one that exists") from None
         return {}
+    except OSError as error:
+        raise WrongParameter(f"settings file {str(path)!r} cannot be read ({error.strerror}); name another") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise WrongParameter(f"{path} is not TOML: {error}") from error
+        raise WrongParameter(f"{path} is not TOML in UTF-8 ({error}); a line is such as port = 9000") from error
 
 
 def _read_dotenv() -> dict[str, str]:

@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
-from sinkrank.app import app
+import signal
+import sys
+import threading
+from typing import Any
+
+from reranker.errors import one_line
+from sinkrank.exits import EXIT_FAILED, EXIT_STOPPED
+
+# Long enough for the destructor that swallowed it to be over.
+_AGAIN_SECONDS = 0.05
 
 
 def main() -> None:
     """Runs the command line; exits with 0 for done, 1 for failed, 2 for wrong use, 130 for Ctrl-C."""
-    app(prog_name="sinkrank")
+    sys.unraisablehook = _keep_ctrl_c
+    try:
+        # Here, not above: Ctrl-C may come while it is imported.
+        from sinkrank.app import app
+
+        app(prog_name="sinkrank")
+    except KeyboardInterrupt:
+        print("sinkrank: stopped", file=sys.stderr)  # noqa: T201
+        sys.exit(EXIT_STOPPED)
+    except OSError as error:  # of the help or the version: those of a command are told where it is invoked
+        if "--debug" in sys.argv:
+            raise
+        print(f"sinkrank: {one_line(error)}", file=sys.stderr)  # noqa: T201
+        sys.exit(EXIT_FAILED)
+
+
+def _keep_ctrl_c(unraisable: Any) -> None:
+    """Sends Ctrl-C again where a destructor swallowed it, which no error can leave: else it must be pressed twice."""
+    if unraisable.exc_type is KeyboardInterrupt:
+        main_thread = threading.main_thread().ident
+        # A signal, not `interrupt_main`, which wakes no thread that waits.
+        threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (main_thread, signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 if __name__ == "__main__":

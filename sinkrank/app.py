@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from reranker.errors import SinkrankError, WrongParameter
+from reranker.errors import SinkrankError, WrongParameter, one_line
 from sinkrank.commands.demo import demo
 from sinkrank.commands.doctor import doctor
 from sinkrank.commands.embeddings import app as embeddings_app
@@ -23,10 +23,7 @@ from sinkrank.commands.search import search
 from sinkrank.commands.serve import serve
 from sinkrank.commands.tune import tune
 from sinkrank.evaluate import evaluate
-
-EXIT_FAILED = 1
-EXIT_WRONG_USE = 2  # as typer's own usage errors
-EXIT_STOPPED = 130  # what a shell reports of a program that Ctrl-C ended: 128 + SIGINT
+from sinkrank.exits import EXIT_FAILED, EXIT_STOPPED, EXIT_WRONG_USE
 
 
 class _Group(TyperGroup):
@@ -45,7 +42,7 @@ class _Group(TyperGroup):
         except (SinkrankError, OSError) as error:
             if ctx.params.get("debug"):
                 raise
-            typer.echo(f"sinkrank: {' '.join(str(error).split())}", err=True)
+            typer.echo(f"sinkrank: {one_line(error)}", err=True)
             raise typer.Exit(EXIT_WRONG_USE if isinstance(error, WrongParameter) else EXIT_FAILED) from None
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -206,8 +208,14 @@ def _search(showcase: Showcase, searcher: Searcher, console: Console) -> None:
     home = "" if is_default else f" --home {shlex.quote(str(showcase.home))}"
     languages = f"--lang {first.language} --to {first.document_language}"
     console.print(
-        f"\nSearch on: sinkrank search {shlex.quote(first.text)} {languages}{home}", markup=False, soft_wrap=True
+        f"\nSearch on: {_as_called()} search {shlex.quote(first.text)} {languages}{home}", markup=False, soft_wrap=True
     )
+
+
+def _as_called() -> str:
+    """The command as it can be typed again: `make demo` calls it by its path, in an environment that is not active."""
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "sinkrank" and shutil.which("sinkrank") is None else "sinkrank"
 
 
 def _hits(
@@ -240,7 +248,7 @@ def _hits(
             str(hit.reranked_rank),
             f"{hit.score:.4f}",
             str(hit.first_stage_rank),
-            f"{hit.first_stage_score:.4f}",
+            f"{hit.first_stage_score:z.4f}",
             page,
             ", ".join(pairs),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -122,11 +123,13 @@ def evaluate(
         settings = options.load(
             config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
         ).settings
+        _check_folder(output_folder)
         judged.compare(settings, Path(queries), qrels, _names(methods), output_folder, json_)
         return
     if suite is not None:
         settings = options.load(config, home=home).settings
         collection = corpus if is_given(context, "corpus") else None
+        _check_folder(output_folder)
         run_papers(settings, collection, _names(directions or ""), _names(systems), quick, output_folder, json_)
         return
     from evaluation import report as reports
@@ -141,6 +144,7 @@ def evaluate(
         )
     settings = options.load(config, home=home, embeddings=embeddings).settings
     plan = _plan(corpus, directions, queries, methods, systems, limit, depth, everything, unknown_words)
+    _check_folder(output_folder)
     others = make_systems(plan.systems, Surroundings(plan.directions, settings.home, settings.n_threads))
     talk = output.talk()
     with output.progress_bars(talk) as progress:
@@ -176,7 +180,7 @@ def _plan(
     from evaluation.systems import parse_systems
     from evaluation.tasks import Direction, default_directions
     from reranker.embeddings import check_rule
-    from reranker.errors import BadInput
+    from reranker.errors import WrongParameter
 
     languages = LANGUAGES[corpus]
     if directions is None:
@@ -185,7 +189,7 @@ def _plan(
         chosen = [Direction.parse(name) for name in _names(directions)]
     for language in (code for each in chosen for code in (each.query_language, each.document_language)):
         if language not in languages:
-            raise BadInput(f"the corpus {corpus} has no pages in {language!r}; it has {', '.join(languages)}")
+            raise WrongParameter(f"the corpus {corpus} has no pages in {language!r}; it has {', '.join(languages)}")
     return Plan(
         directions=tuple(chosen),
         query_kinds=tuple(_names(queries)),
@@ -196,6 +200,18 @@ def _plan(
         unknown_words=check_rule(unknown_words),
         systems=parse_systems(_names(systems)),
     )
+
+
+def _check_folder(output_folder: Path | None) -> None:
+    """Makes the folder of the reports and tries it, before the minutes of work that it is for.
+
+    Raises:
+        OSError: it cannot be written to.
+    """
+    if output_folder is not None:
+        output_folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=output_folder):
+            pass
 
 
 def _names(listed: str) -> list[str]:

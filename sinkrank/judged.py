@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich import box
+from rich.console import Group
 from rich.table import Table
 
 from sinkrank import output, resources
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _SHOWN_MOVES = 5
 _MEASURE = "nDCG@10"
+# Columns that the table takes at most.
+_WIDE = 120
 
 
 def way_of(settings: Settings, method: str, name: str = "") -> Way:
@@ -65,7 +68,7 @@ def compare(
         output.print_json(report)
         return
     console = output.results()
-    console.print(_table(summed))
+    console.print(_table(summed, console.width))
     for line in _moved(runs, moves):
         console.print(line, markup=False)
 
@@ -87,36 +90,38 @@ def tune(settings: Settings, queries: Path, qrels: Path, as_json: bool) -> None:
         output.print_json(_tuning_json(tuning, difference))
         return
     console = output.results()
-    console.print(_table(summed))
+    console.print(_table(summed, console.width))
     console.print(_verdict(tuning, difference), markup=False)
     console.print("\n".join(_toml_lines(tuning.chosen)), markup=False)
 
 
-def _table(summed: Sequence[Summary]) -> Table:
+def _table(summed: Sequence[Summary], width: int) -> Group:
+    """The measures, and beside them, or below in under `_WIDE` columns, how sure the difference is."""
     from evaluation.judged.comparison import MEASURES
 
     first = summed[0].run
-    queries = len(first.ranking)
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        title=f"{queries} queries; p: paired randomisation test of {_MEASURE} against {first.way.name}, Holm",
-        title_justify="left",
-    )
-    table.add_column("method")
-    for name in MEASURES:
-        table.add_column(name, justify="right")
-    for name in ("95 %", "difference", "p", "better / worse"):
+    measures = {name: [f"{each.run.mean(name):.3f}" for each in summed] for name in MEASURES}
+    certainty = {
+        "95 %": [f"{each.interval.low:.3f}–{each.interval.high:.3f}" for each in summed],
+        "difference": [f"{each.difference.mean:+.3f}" if each.difference else "" for each in summed],
+        "p": [f"{each.difference.p_value:.3f}" if each.difference else "" for each in summed],
+        "better / worse": [
+            f"{each.difference.n_better} / {each.difference.n_worse}" if each.difference else "" for each in summed
+        ],
+    }
+    methods = [each.run.way.name for each in summed]
+    title = f"{len(first.ranking)} queries; p: paired randomisation test of {_MEASURE} against {first.way.name}, Holm"
+    parts = [measures | certainty] if width >= _WIDE else [measures, certainty]
+    return Group(title, *(_columns(methods, part) for part in parts))
+
+
+def _columns(methods: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
-    for each in summed:
-        run, interval, found = each.run, each.interval, each.difference
-        difference = (
-            ("", "", "")
-            if found is None
-            else (f"{found.mean:+.3f}", f"{found.p_value:.3f}", f"{found.n_better} / {found.n_worse}")
-        )
-        means = [f"{run.mean(name):.3f}" for name in MEASURES]
-        table.add_row(run.way.name, *means, f"{interval.low:.3f}–{interval.high:.3f}", *difference)
+    for method, *cells in zip(methods, *columns.values(), strict=True):
+        table.add_row(method, *cells)
     return table
 
 

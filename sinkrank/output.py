@@ -33,6 +33,15 @@ def talk() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+def counted(n: int, thing: str) -> str:
+    """A number of things, in words.
+
+    >>> counted(1, "document"), counted(5268, "document")
+    ('1 document', '5,268 documents')
+    """
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
     print(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))  # noqa: T201

@@ -12,30 +12,40 @@ from reranker.answers import cost_meaning
 from reranker.corrections import HUBNESS_WEIGHT
 from reranker.explanation import Explanation
 from reranker.search import SearchAnswer, SearchHit
+from sinkrank.output import counted
 
 _TITLE_CHARS = 60
+# Columns of a terminal in which titles and ids have room side by side; in fewer an id stands below its title.
+_WIDE = 120
 
 
-def search_table(answer: SearchAnswer, title: str | None = None) -> Table:
-    """The hits: new rank and score beside the first stage's."""
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+def search_table(answer: SearchAnswer, width: int) -> Table:
+    """The hits: new rank and score beside the first stage's.
+
+    Args:
+        width: columns that it may take.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("rank", "score", f"{answer.first_stage} rank", f"{answer.first_stage} score"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("lang", no_wrap=True)
-    table.add_column("title", overflow="ellipsis", no_wrap=True, max_width=_TITLE_CHARS, ratio=2)
-    table.add_column("id", overflow="fold", ratio=1)
+    is_wide = width >= _WIDE
+    if is_wide:
+        table.add_column("title", overflow="ellipsis", no_wrap=True, max_width=_TITLE_CHARS, ratio=2)
+        table.add_column("id", overflow="fold", ratio=1)
+    else:
+        table.add_column("title, id", overflow="fold")
     for hit in answer.hits:
         document = hit.document
-        title_cell = plain(document.title or document.text[:_TITLE_CHARS])
-        title_cell.stylize("bold")
+        title, doc_id = plain(document.title or document.text[:_TITLE_CHARS]), plain(document.doc_id)
+        title.stylize("bold")
         table.add_row(
             Text(str(hit.reranked_rank), style=_movement_style(hit)),
             f"{hit.score:.4f}",
             str(hit.first_stage_rank),
-            Text(f"{hit.first_stage_score:.4f}", style="dim"),
+            Text(f"{hit.first_stage_score:z.4f}", style="dim"),
             document.language,
-            title_cell,
-            plain(document.doc_id),
+            *((title, doc_id) if is_wide else (Text("\n").join((title, doc_id)),)),
         )
     return table
 
@@ -58,7 +68,7 @@ def search_footer(answer: SearchAnswer) -> str:
             raced = ", raced: not certified" if answer.raced else ""
             how = f"re-ranked by {answer.method} ({answer.precision}{raced}) in {took['rerank']:.1f} ms"
         lines = [
-            f"{answer.n_candidates} candidates by {answer.first_stage} in {took['first_stage']:.1f} ms, "
+            f"{counted(answer.n_candidates, 'candidate')} by {answer.first_stage} in {took['first_stage']:.1f} ms, "
             f"{how}; the query was read as {answer.language!r}"
         ]
     if answer.unknown_words:
@@ -79,17 +89,17 @@ def explanation_table(explanation: Explanation, title: str | None = None) -> Tab
     table.add_column("share", justify="right", footer="100.0 %" if explanation.distance > 0 else "")
     for word in explanation.words:
         rows = [
-            (plain(pair.document_word), f"{pair.mass:.4f}", f"{pair.cost:.4f}", pair.mass * pair.cost, pair.share)
+            (plain(pair.document_word), f"{pair.mass:.4f}", f"{pair.cost:z.4f}", pair.mass * pair.cost, pair.share)
             for pair in word.pairs
         ]
         # The last digit shown: what is less would be a row of zeros.
         if word.rest_mass >= 5e-5 or word.rest_distance >= 5e-5:
             share = word.rest_distance / explanation.distance if explanation.distance > 0 else 0.0
-            cost = f"{word.rest_distance / word.rest_mass:.4f}" if word.rest_mass > 0 else ""
+            cost = f"{word.rest_distance / word.rest_mass:z.4f}" if word.rest_mass > 0 else ""
             rows.append((Text("all others", style="dim"), f"{word.rest_mass:.4f}", cost, word.rest_distance, share))
         for place, (document_word, mass, cost, part, share) in enumerate(rows):
             head = (plain(word.word), f"{word.mass:.4f}") if place == 0 else (Text(), "")
-            table.add_row(*head, document_word, mass, cost, f"{part:.4f}", f"{100 * share:.1f} %")
+            table.add_row(*head, document_word, mass, cost, f"{part:z.4f}", f"{100 * share:z.1f} %")
     return table
 
 
@@ -118,7 +128,7 @@ def telling_pairs(explanation: Explanation, n: int) -> list[str]:
     """The pairs that brought the document nearest, `chat → cat (mass 0.12, cost 0.40)`; fewer where fewer did."""
     return [
         f"{plain(pair.query_word).plain} → {plain(pair.document_word).plain} "
-        f"(mass {pair.mass:.2f}, cost {pair.cost:.2f})"
+        f"(mass {pair.mass:.2f}, cost {pair.cost:z.2f})"
         for pair in explanation.telling_pairs(n)
         if pair.saving > 0 and pair.mass >= 0.005
     ]

@@ -102,6 +102,12 @@ def test_three_searches_show_both_ranks_and_scores_and_the_word_pairs(first_run)
     assert "done in" not in done.stdout
 
 
+def test_the_command_to_search_on_with_can_be_typed_as_it_stands(home, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", [".venv/bin/sinkrank", "demo"])  # as make calls it, in no active environment
+    run_again(home)
+    assert "Search on: .venv/bin/sinkrank search " in capsys.readouterr().out
+
+
 def test_a_second_run_uses_what_is_there(home, capsys):
     before = (home / "embeddings" / "meta.json").stat()
 

@@ -78,6 +78,20 @@ def test_a_method_is_documented(method):
     assert f"| `{method}` |" in text("methods.md")
 
 
+def anchors(page):
+    """What a link can name of a page: its headings in lower case, without marks, blanks as hyphens."""
+    headings = regex.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), regex.M)
+    return {regex.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_headings_that_there_are(page):
+    for target, anchor in regex.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith(("http://", "https://")):
+            linked = page.parent / target if target else page
+            assert anchor in anchors(linked), f"{page.name} links to {target}#{anchor}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for target in regex.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):

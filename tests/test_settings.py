@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from reranker.embeddings import DEFAULT_RULE, UNKNOWN_WORDS_RULES
-from reranker.errors import BadInput
+from reranker.errors import BadInput, WrongParameter
 from reranker.settings import Settings, load_settings
 
 
@@ -39,12 +39,25 @@ def test_an_unknown_variable_is_an_error_that_names_the_nearest():
 
 
 def test_variables_of_others_are_left_alone():
-    assert load_settings({}, {"PATH": "/bin", "SINKRANK_TEST_ENGINES": "x"}).settings.port == 8080
+    environ = {"PATH": "/bin", "SINKRANK_TEST_ENGINES": "x", "SINKRANK_REST_TESTS": "all"}
+    assert load_settings({}, environ).settings.port == 8080
 
 
 def test_a_value_that_does_not_fit_is_an_error_with_its_origin():
     with pytest.raises(BadInput, match=r"setting port \(from environment\)"):
         load_settings({}, {"SINKRANK_PORT": "eighty"})
+
+
+def test_a_value_that_does_not_fit_is_told():
+    with pytest.raises(WrongParameter, match=r"setting depth \(from flag\): .*1000; got '100000'$"):
+        load_settings({"depth": 100_000}, {})
+
+
+@pytest.mark.parametrize("name", ["store", "store_password", "store_api_key", "proxy_nodes"])
+def test_what_may_hold_a_password_is_not_told(name):
+    with pytest.raises(WrongParameter, match=f"setting {name}") as caught:
+        load_settings({name: {"https://me:hunter2@host": 1}}, {})
+    assert "hunter2" not in str(caught.value)
 
 
 def test_a_secret_never_stands_in_a_message_or_a_picture_of_the_settings():
@@ -58,6 +71,8 @@ def test_a_secret_never_stands_in_a_message_or_a_picture_of_the_settings():
 def test_a_broken_file_and_a_missing_named_file_are_errors(tmp_path):
     with pytest.raises(BadInput, match="not TOML"):
         load_settings({}, {}, write(tmp_path, "port = = 1"))
+    with pytest.raises(WrongParameter, match=r"cannot be read \(Is a directory\); name another"):
+        load_settings({}, {}, tmp_path)
     with pytest.raises(BadInput, match="no settings file"):
         load_settings({}, {}, tmp_path / "none.toml")
 

@@ -103,7 +103,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise NotFound(f"there is no file {path}") from error
+        raise NotFound(f"there is no file {str(path)!r}; check the path") from error
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read {path}: {error}; give a text file in UTF-8") from error
     for number, line in enumerate(text.splitlines(), start=1):

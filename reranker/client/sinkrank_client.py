@@ -252,7 +252,7 @@ def _checked_url(url: str) -> str:
         parsed = urllib3.util.Url()
     # The URL is not shown: it may hold a password.
     if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment:
-        raise WrongParameter("the URL of the service is none; give http://HOST:PORT")
+        raise WrongParameter("the URL of the service is no http:// or https:// address; give http://HOST:PORT")
     if parsed.auth:
         raise WrongParameter("the URL of the service holds credentials; give them in headers (Authorization)")
     return url.rstrip("/")

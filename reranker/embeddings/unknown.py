@@ -11,7 +11,7 @@ import numpy as np
 
 from reranker.embeddings.spelling import Spellings
 from reranker.embeddings.vocabulary import Vocabulary
-from reranker.errors import BadInput
+from reranker.errors import WrongParameter
 from reranker.tokens import LONGEST_CACHED_TOKEN
 
 UnknownWordsRule = Literal["skip", "nearest", "same", "both", "paper"]
@@ -37,12 +37,12 @@ def check_rule(name: str) -> UnknownWordsRule:
     """The rule of that name.
 
     Raises:
-        BadInput: there is none.
+        WrongParameter: there is none.
     """
     for rule in UNKNOWN_WORDS_RULES:
         if rule == name:
             return rule
-    raise BadInput(f"{name!r} is not a rule for unknown words; give one of {', '.join(UNKNOWN_WORDS_RULES)}")
+    raise WrongParameter(f"{name!r} is not a rule for unknown words; give one of {', '.join(UNKNOWN_WORDS_RULES)}")
 
 
 class StandIns:

@@ -156,8 +156,8 @@ def _message(model: type[BaseModel], error: Any) -> str:
     known = [field.alias or name for name, field in model.model_fields.items()]
     if error["type"] == "extra_forbidden":
         match = process.extractOne(path, known)
-        nearest = f"did you mean {match[0]!r}? " if match and match[1] >= 60 else ""
-        return f"{path[:_MAX_SHOWN]!r} is not a key of this request; {nearest}The keys are {', '.join(known)}"
+        nearest = f"; did you mean {match[0]!r}?" if match and match[1] >= 60 else "."
+        return f"{path[:_MAX_SHOWN]!r} is not a key of this request{nearest} The keys are {', '.join(known)}"
     if error["type"] == "missing":
         return f"the key {path!r} is missing; this request needs it"
     return f"{path!r}: {error['msg'][0].lower()}{error['msg'][1:]}; got {_described(error['input'])}"

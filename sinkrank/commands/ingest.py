@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import ExitStack
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -183,7 +185,7 @@ def ingest_files(
         ray_address,
         settings.store_pipeline,
     )
-    with ExitStack() as opened, output.progress_bars() as progress:
+    with ExitStack() as opened, _ended_cleanly(), output.progress_bars() as progress:
         if from_index is None:
             sources = opened.enter_context(
                 open_sources(files or (), file_format, columns.split(",") if columns else None)
@@ -245,7 +247,8 @@ def versions(
         return
     for version in found:
         serving = "  serving" if version.is_serving else ""
-        output.results().print(f"{version.name}  {counts[version.name]:,} documents{serving}", markup=False)
+        documents = output.counted(counts[version.name], "document")
+        output.results().print(f"{version.name}  {documents}{serving}", markup=False)
 
 
 @app.command()
@@ -304,8 +307,8 @@ def refresh(
         return
     changed = ", ".join(done.changed_languages) or "no language"
     output.results().print(
-        f"{done.documents:,} documents in index {done.index!r}; new figures for {changed}, "
-        f"{done.reweighed:,} documents weighed anew",
+        f"{output.counted(done.documents, 'document')} in index {done.index!r}; new figures for {changed}, "
+        f"{output.counted(done.reweighed, 'document')} weighed anew",
         markup=False,
     )
 
@@ -385,7 +388,7 @@ def delete(
 
     settings = options.load(config, home=home, store=store, index=index).settings
     name = settings.index or DEFAULT_INDEX
-    wanted = [*(ids or ()), *(ids_from.read_text(encoding="utf-8").splitlines() if ids_from else ())]
+    wanted = [*(ids or ()), *(_lines(ids_from) if ids_from else ())]
     if not wanted:
         raise typer.BadParameter("name at least one id, or a file of them with --ids", param_hint="ID...")
     with resources.opened_store(settings) as opened:
@@ -395,11 +398,47 @@ def delete(
     if json_:
         output.print_json({"index": name, "deleted": len(results) - len(missing), "missing": missing})
     else:
-        output.results().print(f"{len(results) - len(missing):,} documents deleted from index {name!r}", markup=False)
+        deleted = output.counted(len(results) - len(missing), "document")
+        output.results().print(f"{deleted} deleted from index {name!r}", markup=False)
         if missing:
             typer.echo(f"sinkrank: not there: {', '.join(missing[:20])}", err=True)
     if missing:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _ended_cleanly() -> Iterator[None]:
+    """Within it SIGTERM and SIGHUP end the run as Ctrl-C does, so that none of its temporary files stay behind.
+
+    A signal that is ignored, as nohup has it, stays so.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    obeyed = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in obeyed}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _lines(path: Path) -> list[str]:
+    """The file's lines but for blank ones.
+
+    Raises:
+        BadInput: it is not UTF-8.
+        OSError: it cannot be read.
+    """
+    from reranker.errors import BadInput
+
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from error
+    return [line for line in text.splitlines() if line.strip()]
 
 
 def _engine(given: str, ray_address: str | None) -> Engine:

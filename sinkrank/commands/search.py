@@ -93,5 +93,5 @@ def search(
         return
     console = output.results()
     if answer.hits:
-        console.print(tables.search_table(answer))
+        console.print(tables.search_table(answer, console.width))
     console.print(tables.search_footer(answer), markup=False)

@@ -135,8 +135,24 @@ def _opened_store(settings: Settings) -> Iterator[Store | None]:
         )
         yield None
         return
+    _say_if_down(settings)
     with resources.opened_store(settings) as store:
         yield store
+
+
+def _say_if_down(settings: Settings) -> None:
+    """An engine may come up after the service, but a mistyped address never does: it is said at once, not at the first
+    search. The store is opened for this alone, since processes that are forked must not share its connections."""
+    from reranker.errors import SinkrankError, WrongParameter
+    from sinkrank import output, resources
+
+    try:
+        with resources.opened_store(settings) as store:
+            store.indices()
+    except WrongParameter:
+        raise
+    except SinkrankError as error:
+        output.talk().print(f"{error} (/-/ready says 503 until it answers)", markup=False)
 
 
 def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:

@@ -48,6 +48,19 @@ def process(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def python(home: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Runs a script that can import the project."""
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_each_command_has_help_with_an_example(run: Run, command: list[str]) -> None:
     result = run(*command, "--help")
@@ -73,6 +86,19 @@ def test_the_list_of_commands_is_whole(run: Run) -> None:
 )
 def test_wrong_use_is_exit_code_2(run: Run, arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
+
+
+def test_a_folder_for_reports_that_cannot_be_written_is_refused_before_the_work(
+    empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measured(*_: object, **__: object) -> None:
+        raise AssertionError("the evaluation began")
+
+    monkeypatch.setattr("evaluation.held_out.load", measured)
+    (empty_home / "report").write_text("a file")
+    result = run("evaluate", "--corpus", "texts", "--output", "report")
+    assert result.exit_code == 1
+    assert result.stderr == "sinkrank: report: File exists; name another, or move what is there away\n"
 
 
 def test_the_version_needs_no_command(run: Run) -> None:
@@ -124,6 +150,92 @@ def test_ctrl_c_ends_with_code_130(home: Path, run: Run, monkeypatch: pytest.Mon
     result = run("search", "cat")
     assert result.exit_code == 130
     assert result.stderr == "sinkrank: stopped\n"
+
+
+def test_ctrl_c_while_the_commands_are_imported_ends_without_a_traceback(empty_home: Path) -> None:
+    # `sinkrank.app` is what is imported when Ctrl-C comes in the first tenth of a second.
+    script = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "sinkrank.app":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+from sinkrank.__main__ import main
+main()
+"""
+    result = python(empty_home, script)
+    assert (result.returncode, result.stderr) == (130, "sinkrank: stopped\n")
+
+
+def test_ctrl_c_that_a_destructor_swallows_is_not_lost(empty_home: Path) -> None:
+    script = """
+import _thread, sys, time, types
+
+class Destroyed:
+    def __del__(self):
+        _thread.interrupt_main()  # as Ctrl-C: KeyboardInterrupt is raised in here
+        for _ in range(1_000_000):
+            pass
+
+def app(prog_name):
+    Destroyed()
+    time.sleep(20)
+
+sys.modules["sinkrank.app"] = types.SimpleNamespace(app=app)
+from sinkrank.__main__ import main
+main()
+"""
+    result = python(empty_home, script)
+    assert (result.returncode, result.stderr) == (130, "sinkrank: stopped\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["serve", "--print-settings"]], ids=" ".join)
+def test_a_full_disk_is_named_with_the_cure_whatever_is_printed(empty_home: Path, arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "sinkrank", *arguments],
+            cwd=empty_home,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert result.returncode == 1
+    assert result.stderr == "sinkrank: No space left on device; free some space, and give the command again\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            FileNotFoundError(2, "No such file or directory", "a"),
+            "a: No such file or directory; check the path, and that the folder is there",
+        ),
+        (
+            PermissionError(13, "Permission denied", "b"),
+            "b: Permission denied; check its permissions, or name another",
+        ),
+        (IsADirectoryError(21, "Is a directory", "c"), "c: Is a directory; name a file"),
+        (ConnectionRefusedError(111, "Connection refused"), "Connection refused"),
+        (OSError("one\n  two"), "one two"),
+    ],
+    ids=["missing", "forbidden", "folder", "no file at all", "no number"],
+)
+def test_an_error_of_the_system_is_told_with_the_file_and_the_cure(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("sinkrank.resources.open_embeddings", fails)
+    result = run("search", "cat")
+    assert (result.exit_code, result.stderr) == (1, f"sinkrank: {said}\n")
 
 
 def test_an_error_of_several_lines_is_told_in_one(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

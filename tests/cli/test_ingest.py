@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -164,7 +165,7 @@ def test_a_limit_ends_the_input(home: Path, run: Run) -> None:
 
 
 def test_documents_are_deleted_by_id(indexed: Path, run: Run) -> None:
-    (indexed / "ids.txt").write_text("fr/pain\n")
+    (indexed / "ids.txt").write_text("fr/pain\n\n")
     deleted = run("ingest", "delete", "fr/chat", "--ids", "ids.txt")
     assert (deleted.exit_code, deleted.stdout) == (0, "2 documents deleted from index 'documents'\n")
     hits = json.loads(run("search", "cat", "--json").stdout)["hits"]
@@ -173,6 +174,50 @@ def test_documents_are_deleted_by_id(indexed: Path, run: Run) -> None:
     assert again.exit_code == 1
     assert "not there: fr/chat" in again.stderr
     assert run("ingest", "delete").exit_code == 2
+
+
+def test_a_file_of_ids_that_is_none_is_named(indexed: Path, run: Run) -> None:
+    (indexed / "ids.bin").write_bytes(b"caf\xe9")
+    result = run("ingest", "delete", "--ids", "ids.bin")
+    assert result.exit_code == 1
+    assert "ids.bin is not UTF-8 (unexpected end of data at byte 3); save it as UTF-8" in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_told_to_end_leaves_no_temporary_file(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    (home / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(home / "temporary"))
+    seen: list[Path] = []
+
+    def told_to_end(*_: object, **__: object) -> None:
+        seen.extend((home / "temporary").iterdir())  # the copy of standard input
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr("ingest.pipeline.ingest", told_to_end)
+    before = signal.getsignal(number)
+    result = run("ingest", "-", stdin=json.dumps(DOCUMENTS[0]))
+    assert result.exit_code == 128 + number
+    assert len(seen) == 1
+    assert list((home / "temporary").iterdir()) == []
+    assert signal.getsignal(number) is before
+
+
+def test_a_signal_that_is_ignored_stays_so(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr("ingest.pipeline.ingest", lambda *_, **__: told.append(signal.getsignal(signal.SIGHUP)))
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        run("ingest", "-", stdin="{}")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert told == [signal.SIG_IGN]
+
+
+def test_one_document_is_not_several(indexed: Path, run: Run) -> None:
+    assert run("ingest", "delete", "fr/chat").stdout == "1 document deleted from index 'documents'\n"
+    assert "\n1 candidate by knn" in run("search", "cat", "--filter", "kind=food").stdout
 
 
 def test_a_file_of_the_name_of_a_command_is_given_after_the_word_files(home: Path, run: Run) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.cli.conftest import Run
 
@@ -46,6 +47,16 @@ def test_a_person_sees_a_table_and_the_queries_that_moved(run: Run, files: list[
     assert result.exit_code == 0, result.stderr
     assert "25 queries; p: paired randomisation test of nDCG@10 against none" in result.stdout
     assert "auto" in result.stdout
+
+
+def test_a_narrow_terminal_cuts_no_measure(run: Run, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sinkrank.output.results", lambda: Console(highlight=False, width=80))
+    shown = run("evaluate", *files, "--methods", "auto").stdout
+    assert "…" not in shown
+    assert [line.split()[1:] for line in shown.splitlines() if line.split()[:1] == ["method"]] == [
+        ["nDCG@10", "MRR", "P@1", "P@10", "R@100", "judged@10"],
+        ["95", "%", "difference", "p", "better", "/", "worse"],
+    ]
 
 
 def test_qrels_without_queries_say_what_is_missing(run: Run, files: list[str]) -> None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from io import StringIO
 from math import log, sqrt
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from tests.cli.conftest import Run, write_rows
+from reranker.search import SearchRequest
+from reranker.settings import Settings
+from sinkrank.resources import opened_searcher
+from sinkrank.tables import search_table
+from tests.cli.conftest import DOCUMENTS, Run, write_rows
 from tests.engines.nodes import free_ports
 from tests.tiny import TRANSLATION_COST
 
@@ -44,6 +51,31 @@ def test_search_prints_a_table_with_both_ranks(run: Run) -> None:
     assert "4 candidates by knn" in result.stdout
     assert "re-ranked by auto" in result.stdout
     assert result.stderr == ""
+
+
+def test_of_several_indices_one_is_to_be_named_by_the_option(run: Run, indexed: Path) -> None:
+    assert run("ingest", str(write_rows(indexed / "in.jsonl", DOCUMENTS)), "--index", "other").exit_code == 0
+    result = run("search", "cat")
+    assert result.exit_code == 1
+    assert "several indices (documents, other); name one of them: --index NAME" in result.stderr
+
+
+def test_a_narrow_terminal_shows_ranks_scores_and_ids_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sinkrank.output.results", lambda: Console(highlight=False, width=60))
+    lines = run("search", "cat", "--lang", "en").stdout.splitlines()
+    row = next(number for number, line in enumerate(lines) if line.split()[:1] == ["1"])
+    assert lines[row].split() == ["1", "0.9615", "1", "0.9600", "fr", "Chat"]
+    assert lines[row + 1].split() == ["fr/chat"]
+
+
+def test_a_number_that_rounds_to_zero_has_no_sign() -> None:
+    with opened_searcher(Settings()) as searcher:
+        answer = searcher.search(SearchRequest("cat", "documents", "en"))
+    answer = replace(answer, hits=(replace(answer.hits[0], first_stage_score=-1e-9),))
+    shown = StringIO()
+    Console(file=shown, width=120).print(search_table(answer, 120))
+    assert " 0.0000 " in shown.getvalue()
+    assert "-0.0000" not in shown.getvalue()
 
 
 def test_search_keeps_to_the_languages_asked_for(run: Run) -> None:

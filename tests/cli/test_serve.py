@@ -116,6 +116,24 @@ def test_the_service_answers_and_ends_with_code_0_when_told_to(indexed: Path, st
     assert stderr.endswith("stopped\n")
 
 
+def test_an_engine_that_is_down_is_said_before_the_first_search(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"opensearch://127.0.0.1:{nobody.getsockname()[1]}"
+        monkeypatch.setattr("sinkrank.commands.serve.run_service", lambda settings, store: None)
+        result = run("serve", "--port", "0", "--store", address)
+    assert result.exit_code == 0
+    assert f"nothing answers at {address}" in result.stderr
+    assert "/-/ready says 503 until it answers" in result.stderr
+
+
+def test_a_store_that_answers_is_not_talked_about(indexed: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sinkrank.commands.serve.run_service", lambda settings, store: None)
+    assert run("serve", "--port", "0").stderr == ""
+
+
 def test_without_a_store_the_service_still_reranks(home: Path) -> None:
     with serving(home) as (_, address):
         body = {"query": "cat", "documents": ["pain", "chat"], "language": "en", "document_languages": "fr"}

@@ -149,7 +149,8 @@ def test_an_explanation_by_nbow_has_a_cost_below_0_which_its_words_announce(clie
 @pytest.mark.parametrize(
     ("body", "status", "code", "words"),
     [
-        ({"query": "cat", "langauge": "en"}, 400, "bad_body", "did you mean 'language'"),
+        ({"query": "cat", "langauge": "en"}, 400, "bad_body", "did you mean 'language'? The keys are query, index"),
+        ({"query": "cat", "zzz": "en"}, 400, "bad_body", "'zzz' is not a key of this request. The keys are query,"),
         ({"query": "cat", "size": "10"}, 400, "bad_body", "'size'"),
         ({"query": "cat", "size": True}, 400, "bad_body", "'size'"),
         ({"query": 7}, 400, "bad_body", "'query'"),
