@@ -33,6 +33,8 @@ def read_candidates(
     Raises:
         BadInput: neither of these, or one language each for documents that are not shared.
     """
+    if isinstance(documents, str):  # its letters would be read as documents
+        raise BadInput("documents is a text; give a list of texts")
     shared = [text for text in documents if isinstance(text, str)]
     if len(shared) == len(documents):
         return [read(shared, languages)] * n_queries

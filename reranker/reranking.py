@@ -155,6 +155,8 @@ class Reranker:
 
     def query_with_unknown_words(self, text: str, language: str | None = None) -> Query:
         """The same, but a query of unknown words alone is read too: its weighted bag is empty."""
+        if not isinstance(text, str):
+            raise BadInput(f"the query is of type {type(text).__name__}; give a text")
         language = guess_language(text, self.embeddings) if language is None else language_code(language)
         # A query of nothing but stop words is taken at its word.
         tokens = tokenize(text, language) or tokenize(text, "und")
@@ -296,8 +298,14 @@ class Reranker:
             languages: one for all, or one each; guessed where it is None.
 
         Raises:
-            UnknownLanguage, BadInput: one is no code, or there are more or fewer than documents.
+            UnknownLanguage: one is no code.
+            BadInput: there are more or fewer of them than documents, or a document is no text.
         """
+        if isinstance(documents, str):  # its letters would be read as documents
+            raise BadInput("documents is a text; give a list of texts")
+        for place, text in enumerate(documents):
+            if not isinstance(text, str):
+                raise BadInput(f"document {place} is of type {type(text).__name__}; give texts")
         if languages is None:
             codes = [guess_language(text, self.embeddings) for text in documents]
         elif isinstance(languages, str):

@@ -120,6 +120,17 @@ def test_an_empty_query_and_one_of_unknown_words_are_refused(reranker):
         reranker.rerank("zzz", ["cat"], language="fr")
 
 
+def test_what_is_no_text_is_refused(reranker):
+    with pytest.raises(BadInput, match="documents is a text; give a list of texts"):
+        reranker.rerank("cat", "chat noir")
+    with pytest.raises(BadInput, match="documents is a text; give a list of texts"):
+        reranker.rerank_many(["cat"], "chat noir")
+    with pytest.raises(BadInput, match="document 1 is of type int; give texts"):
+        reranker.rerank("cat", ["chat", 5])
+    with pytest.raises(BadInput, match="the query is of type NoneType; give a text"):
+        reranker.rerank(None, ["chat"])
+
+
 def test_a_language_that_was_guessed_is_not_blamed_for_unknown_words(reranker):
     with pytest.raises(UnknownWords, match=r"in any language here \(en, fr\)"):
         reranker.query("zzz")

@@ -68,17 +68,26 @@ def read_entries_of(dictionary: Dictionary) -> Iterator[Translations]:
 
     Raises:
         NotFound: there is no such file.
-        BadInput: it is no dictionary that is read here, or is broken, with its line.
+        BadInput: it is no dictionary that is read here, or is broken, with its line, or empty.
     """
-    index = _dictd_index(dictionary.path)
+    empty = True
+    for entry in _entries(dictionary.path):
+        empty = False
+        yield entry
+    if empty:
+        raise BadInput(f"{dictionary.path} has no entry; give a dictd dictionary, or TSV: word, tab, translation")
+
+
+def _entries(path: Path) -> Iterator[Translations]:
+    index = _dictd_index(path)
     if index is not None:
         for headword, text in read_entries(index, _dictd_text(index)):
             yield Translations(headword, senses_of(text))
         return
-    with open_file(dictionary.path) as file:
+    with open_file(path) as file:
         for number, line in file.lines():
             if line.strip():
-                yield _pair_of_line(line, f"{dictionary.path}, line {number}")
+                yield _pair_of_line(line, f"{path}, line {number}")
 
 
 def read_pairs(dictionary: Dictionary) -> Iterator[Pair]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from flask import current_app
 
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, StoreUnavailable
+from reranker.errors import BadInput, StoreUnavailable, WrongParameter
 from reranker.request_context import note
 from reranker.reranking import Observer, Query, Reranker, Reranking
 from reranker.search import Searcher
@@ -19,7 +19,7 @@ from reranker.service.operations.tracing import trace_reranking
 from reranker.service.text_bags import TextBags
 from reranker.settings import Settings
 from reranker.stores.protocol import Store
-from reranker.transport import Parameters, check_method, warm_up
+from reranker.transport import METHODS, Parameters, check_method, warm_up
 from reranker.transport.problem import FLOAT64_FROM_EPSILON
 
 EXTENSION = "sinkrank"
@@ -61,6 +61,11 @@ class Service:
         """
         n_threads = settings.n_threads
         # What no request could do with is refused before the first one comes.
+        if settings.method == "none":
+            raise WrongParameter(
+                "method is 'none', the first stage's order: one search may ask for it, a service re-ranks; give it a "
+                f"method of {', '.join(METHODS)}"
+            )
         check_method(settings.method)
         Parameters(settings.epsilon, settings.n_iterations, settings.tau)
         metrics = Metrics()

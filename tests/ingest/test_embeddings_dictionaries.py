@@ -52,6 +52,12 @@ def test_a_line_without_a_translation_is_named(tmp_path, text, message):
         list(read_entries_of(tsv(tmp_path / "a.tsv", text)))
 
 
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_a_dictionary_without_an_entry_is_refused(tmp_path, text):
+    with pytest.raises(BadInput, match=r"a\.tsv has no entry; give a dictd dictionary, or TSV"):
+        list(read_pairs(tsv(tmp_path / "a.tsv", text)))
+
+
 def test_what_is_no_dictionary_is_refused_with_the_cure(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "alone.index").touch()

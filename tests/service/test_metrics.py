@@ -47,6 +47,11 @@ def test_a_request_is_counted_by_its_route_and_status(client: FlaskClient) -> No
     assert number(client, "http_request_duration_seconds_count", route="/v1/search") == 3
 
 
+def test_paths_of_an_engine_are_of_no_route_where_there_is_none(client: FlaskClient) -> None:
+    assert client.get("/pages/_search").status_code == 404
+    assert number(client, "http_requests_total", route="none", method="GET", status="404") == 1
+
+
 def test_a_search_says_what_it_ranked(client: FlaskClient) -> None:
     # Of the five documents four have an embedding of their own; the first stage finds those alone.
     answer = client.post("/v1/search", json={"query": "cat dog zzz", "language": "en", "method": "sinkhorn"}).get_json()

@@ -82,7 +82,7 @@ def _end(error: BaseException | None) -> None:
 
 def _route() -> str:
     """The pattern of the path: `/v1/search`, `engine` for what is passed on, `none` for what is nothing."""
-    if request.url_rule is None:
+    if request.url_rule is None or request.url_rule.endpoint == "no_engine":
         return "none"
     return "engine" if request.url_rule.endpoint == "engine" else request.url_rule.rule
 

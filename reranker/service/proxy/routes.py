@@ -36,7 +36,8 @@ PROXY_EXTENSION = "sinkrank-proxy"
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE")
 # First parts of a path that are ours; index names cannot begin with `-`.
 RESERVED = frozenset(["v1", "v2", "rerank", "-"])
-_ENDPOINT = "engine"
+# How metrics and logs tell what is passed on from what has nowhere to go.
+_ENDPOINT, _NO_ENGINE = "engine", "no_engine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,11 @@ def register(app: Flask, settings: Settings) -> None:
     if isinstance(read_address(settings.store_address), EngineAddress):
         app.extensions[PROXY_EXTENSION] = Proxy.build(app.extensions[EXTENSION])
         app.add_url_rule("/", _ENDPOINT, to_engine, methods=METHODS, provide_automatic_options=False)
-        view = to_engine
+        endpoint, view = _ENDPOINT, to_engine
     else:
         app.add_url_rule("/", "root", _to_page, methods=["GET"])
-        view = no_engine
-    app.add_url_rule("/<path:path>", _ENDPOINT, view, methods=METHODS, provide_automatic_options=False)
+        endpoint, view = _NO_ENGINE, no_engine
+    app.add_url_rule("/<path:path>", endpoint, view, methods=METHODS, provide_automatic_options=False)
 
 
 def to_engine(path: str = "") -> Response:
@@ -138,4 +139,4 @@ def _check_not_ours(parts: list[str]) -> None:
 
 
 def _is_ours(endpoint: str) -> bool:
-    return endpoint != _ENDPOINT
+    return endpoint not in (_ENDPOINT, _NO_ENGINE)
