@@ -172,7 +172,9 @@ main()
 
 def test_ctrl_c_that_a_destructor_swallows_is_not_lost(empty_home: Path) -> None:
     script = """
-import _thread, sys, time, types
+import _thread, signal, sys, time, types
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests in the background
 
 class Destroyed:
     def __del__(self):

@@ -219,7 +219,7 @@ def test_the_command_measures_systems_beside_the_methods(tmp_path: Path) -> None
     ("arguments", "code", "said"),
     [
         (("--systems", "tfidf"), 2, "did you mean 'tf-idf'"),
-        (("--systems", "tf-idf", "--candidates"), 1, "--candidates"),
+        (("--systems", "tf-idf", "--candidates"), 2, "--candidates"),
     ],
 )
 def test_wrong_systems_end_with_a_sentence_before_anything_is_fetched(
