@@ -14,9 +14,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
@@ -202,9 +202,15 @@ def _served(process: subprocess.Popen[str]) -> str:
     for line in lines:
         found = regex.search(r"serves (http://\S+)", line)
         if found:
-            threading.Thread(target=lambda: [None for _ in lines], daemon=True).start()
+            threading.Thread(target=_forget, args=(lines,), daemon=True).start()
             return str(found.group(1))
     raise RuntimeError("the service ended before it served")
+
+
+def _forget(lines: Iterable[str]) -> None:
+    with suppress(ValueError):  # closed when the service has ended
+        for _ in lines:
+            pass
 
 
 @contextmanager
