@@ -4,8 +4,8 @@ Machines with VNNI (Intel's and AMD's of 2019 and later) multiply pairs of 16-bi
 32-bit sum in one step: twice the products of float32 in the same time. The sum is exact and cannot overflow, since no
 part of the inner product of two unit vectors is larger than 1 (Cauchy and Schwarz). What is lost is lost by rounding
 the vectors, and the sum is divided by the norms that they have then: products are off by 1.3e-5 in the mean square,
-7e-5 at most of some ten million. Over the words of a long query it averages out: distances are off by some 1e-6, or
-4e-5 where nearly all weight lies on one word.
+7e-5 at most of some ten million. Over the words of a long query it averages out: distances are off by some 1e-6, 6e-5
+at the most seen (nearly all weight on one word, or vectors whose values are of few sizes).
 """
 
 from __future__ import annotations
