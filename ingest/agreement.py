@@ -17,6 +17,7 @@ SAMPLE_SIZE = 50
 _LEAST_SHARE = 0.9
 _KNN_DEPTH = 100
 _SAME_COSINE = 0.9999
+_LEAST_ALONE = 0.1
 _BM25_DEPTH = 100
 # A text of fewer known words may have none that an analyzer keeps.
 _LEAST_WORDS = 3
@@ -53,13 +54,15 @@ def disagreement(store: Store, version: str, n_documents: int, sample: Sequence[
 
 def _with_vectors_of_their_own(documents: Sequence[EncodedDocument]) -> list[EncodedDocument]:
     """Those whose vector no other of the sample has: where it stands for a crowd of copies, the graph that an engine
-    searches falls apart, and what it finds is a matter of chance."""
+    searches falls apart, and what it finds is a matter of chance. None where nearly all of the sample are such copies:
+    the few others have theirs outside of it."""
     with_vectors = [one for one in documents if one.nbow is not None]
     if not with_vectors:
         return []
     vectors = np.array([one.nbow for one in with_vectors])
     n_same = (vectors @ vectors.T >= _SAME_COSINE).sum(axis=1)
-    return [one for one, n in zip(with_vectors, n_same.tolist(), strict=True) if n == 1]
+    alone = [one for one, n in zip(with_vectors, n_same.tolist(), strict=True) if n == 1]
+    return alone if len(alone) >= _LEAST_ALONE * len(with_vectors) else []
 
 
 def _is_found_by_vector(store: Store, version: str, wanted: EncodedDocument) -> bool:

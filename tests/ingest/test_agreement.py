@@ -14,7 +14,10 @@ from ingest.agreement import disagreement
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from ingest.summary import Summary
+from reranker.documents import Document, EncodedDocument
 from reranker.embeddings import Embeddings
+from reranker.encoding import encode
+from reranker.idf import IdfTable
 from reranker.stores.embedded import EmbeddedStore
 from reranker.stores.writing import WriteResult
 
@@ -53,6 +56,28 @@ class _Changed:
                 yield WriteResult(document.doc_id)
             else:
                 yield from self._store.write_prepared(index, [changed])
+
+
+@pytest.mark.parametrize(("n_copies", "reason"), [(48, None), (8, "of 2 sampled documents 0 alone are found by a")])
+def test_a_sample_that_is_copies_but_for_a_few_is_not_judged_by_these(
+    embeddings: Embeddings, n_copies: int, reason: str | None
+) -> None:
+    texts = ["chat"] * n_copies + ["chien", "eau"]
+    documents = [encode(Document(str(n), text, "fr"), embeddings, IdfTable()) for n, text in enumerate(texts)]
+
+    class FindsNothing:
+        def count(self, index: str) -> int:
+            return len(documents)
+
+        def fetch(self, index: str, doc_id: str) -> EncodedDocument:
+            return documents[int(doc_id)]
+
+        def knn(self, *arguments: Any) -> list[Any]:
+            return []
+
+    store: Any = FindsNothing()
+    found = disagreement(store, "pages", len(documents), [str(n) for n in range(len(documents))])
+    assert found is None if reason is None else str(found).startswith(reason)
 
 
 def test_a_sound_rebuild_takes_the_place(store: EmbeddedStore, embeddings: Embeddings, tmp_path: Path) -> None:
