@@ -33,8 +33,7 @@ def read_candidates(
     Raises:
         BadInput: neither of these, or one language each for documents that are not shared.
     """
-    if isinstance(documents, str):  # its letters would be read as documents
-        raise BadInput("documents is a text; give a list of texts")
+    check_several(documents)
     shared = [text for text in documents if isinstance(text, str)]
     if len(shared) == len(documents):
         return [read(shared, languages)] * n_queries
@@ -50,6 +49,12 @@ def read_candidates(
     distinct = list(dict.fromkeys(text for texts in documents for text in texts))
     by_text = dict(zip(distinct, read(distinct, languages), strict=True))
     return [[by_text[text] for text in texts] for texts in documents]
+
+
+def check_several(documents: object) -> None:
+    """Raises BadInput for one text in the place of several: its letters would be read as documents."""
+    if isinstance(documents, str):
+        raise BadInput("documents is a text; give a list of texts")
 
 
 def _read_query(read: Callable[[str], Query], place: int, text: str) -> Query:

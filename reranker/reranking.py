@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.bags import BagOfWords, WeightedBag, WeightedBags
-from reranker.batching import read_candidates, read_queries
+from reranker.batching import check_several, read_candidates, read_queries
 from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction, order_distance
 from reranker.detection import guess_language
 from reranker.embeddings import Embeddings
@@ -301,8 +301,7 @@ class Reranker:
             UnknownLanguage: one is no code.
             BadInput: there are more or fewer of them than documents, or a document is no text.
         """
-        if isinstance(documents, str):  # its letters would be read as documents
-            raise BadInput("documents is a text; give a list of texts")
+        check_several(documents)
         for place, text in enumerate(documents):
             if not isinstance(text, str):
                 raise BadInput(f"document {place} is of type {type(text).__name__}; give texts")

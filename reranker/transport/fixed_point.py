@@ -87,9 +87,7 @@ class FixedPoint:
     def term(self, k: int, d: Any) -> Any:
         """A term's values at two dimensions, in every lane."""
         pair = self._load(ir.IntType(32), self._builder.gep(self._rounded[k], [d]))
-        empty = ir.Constant(_SUMS, ir.Undefined)
-        first = self._builder.insert_element(empty, pair, ir.IntType(32)(0))
-        return self._builder.bitcast(registers.shuffle(self._builder, first, empty, [0] * _N_LANES), _PAIRS)
+        return self._builder.bitcast(registers.spread_value(self._builder, pair, _FLOATS), _PAIRS)
 
     def added(self, x: Any, y: Any, total: Any) -> Any:
         """Both products of each lane, added to its sum; one instruction with VNNI."""
@@ -114,41 +112,40 @@ class FixedPoint:
         def step(i: Any, carried: Sequence[Any]) -> list[Any]:
             start = builder.select(builder.icmp_signed("<", i, last), i, last)
             x = registers.load_at(builder, _FLOATS, builder.gep(row, [start]))
-            whole = registers.call(builder, _FLOATS, "rint", builder.fmul(x, _everywhere(_ONE)))
+            whole = registers.call(builder, _FLOATS, "rint", builder.fmul(x, registers.constant(_FLOATS, _ONE)))
             held = whole
             for bound, beyond in ((_ONE, ">"), (-_ONE, "<")):  # NaN becomes a bound too
                 held = builder.select(
-                    builder.fcmp_unordered(beyond, held, _everywhere(bound)), _everywhere(bound), held
+                    builder.fcmp_unordered(beyond, held, registers.constant(_FLOATS, bound)),
+                    registers.constant(_FLOATS, bound),
+                    held,
                 )
             pointer = builder.bitcast(builder.gep(place, [start]), short.as_pointer())
             builder.store(builder.trunc(builder.fptosi(held, _SUMS), short), pointer).align = 2
-            counted = builder.select(self._lanes_from(builder.sub(i, start)), whole, _everywhere(0))
+            counted = builder.select(self._lanes_from(builder.sub(i, start)), whole, registers.constant(_FLOATS, 0))
             return [registers.times_plus(builder, counted, counted, carried[0])]
 
-        (squares,) = registers.loop(builder, dim, _N_LANES, [_everywhere(0)], step)
+        (squares,) = registers.loop(builder, dim, _N_LANES, [registers.constant(_FLOATS, 0)], step)
         squared = registers.spread_value(builder, registers.total_of(builder, _FLOATS, squares), _FLOATS)
-        sound = builder.fcmp_ordered("<", squared, _everywhere((_LARGEST_NORM * _ONE) ** 2))
-        nothing = builder.fcmp_ordered("<", squared, _everywhere(1))
-        norm = registers.call(builder, _FLOATS, "sqrt", builder.select(nothing, _everywhere(1), squared))
-        return builder.select(sound, builder.fdiv(_everywhere(1), norm), _everywhere(math.nan))
+        sound = builder.fcmp_ordered("<", squared, registers.constant(_FLOATS, (_LARGEST_NORM * _ONE) ** 2))
+        nothing = builder.fcmp_ordered("<", squared, registers.constant(_FLOATS, 1))
+        norm = registers.call(
+            builder, _FLOATS, "sqrt", builder.select(nothing, registers.constant(_FLOATS, 1), squared)
+        )
+        return builder.select(
+            sound, builder.fdiv(registers.constant(_FLOATS, 1), norm), registers.constant(_FLOATS, math.nan)
+        )
 
     def _lanes_from(self, first: Any) -> Any:
         """Which lanes of a register are at a place or after it."""
         places = ir.VectorType(INDEX, _N_LANES)
-        empty = ir.Constant(places, ir.Undefined)
-        one = self._builder.insert_element(empty, first, ir.IntType(32)(0))
-        firsts = registers.shuffle(self._builder, one, empty, [0] * _N_LANES)
+        firsts = registers.spread_value(self._builder, first, _FLOATS)
         return self._builder.icmp_signed(">=", ir.Constant(places, list(range(_N_LANES))), firsts)
 
     def _load(self, kind: Any, pointer: Any) -> Any:
         loaded = self._builder.load(self._builder.bitcast(pointer, kind.as_pointer()))
         loaded.align = 2
         return loaded
-
-
-def _everywhere(value: float) -> Any:
-    """A register that holds a number in every lane."""
-    return ir.Constant(registers.vector(_FLOATS), [float(np.float32(value))] * _N_LANES)
 
 
 def _both_products(builder: Any, x: Any, y: Any) -> Any:

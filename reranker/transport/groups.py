@@ -38,24 +38,13 @@ def size(typing: Any, array: Any) -> Any:
 @compiled_only
 def load(typing: Any, array: Any, index: Any) -> Any:
     """A value for each row of a group, from the flat index of an array on."""
-    lanes = Lanes(array.dtype, _size(array))
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = builder.gep(registers.data(context, builder, array, arguments[0]), [arguments[1]])
-        return registers.load_at(builder, lanes, pointer)
-
-    return lanes(array, types.intp), generate
+    return registers.loading(Lanes(array.dtype, _size(array)), array)
 
 
 @compiled_only
 def spread(typing: Any, array: Any, value: Any) -> Any:
     """A value for all rows of a group."""
-    lanes = Lanes(array.dtype, _size(array))
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return registers.spread_value(builder, arguments[1], lanes)
-
-    return lanes(array, array.dtype), generate
+    return registers.spreading(Lanes(array.dtype, _size(array)), array)
 
 
 @compiled_only
@@ -122,7 +111,7 @@ class _Reaching:
         self._start = builder.gep(registers.data(context, builder, tile, values[0]), [values[1]])
         self._scaling = registers.data(context, builder, w, values[2])
         self.width = registers.length(context, builder, w, values[2])
-        self.nothing = [ir.Constant(registers.vector(lanes), [0.0] * lanes.n_lanes)] * n_rows
+        self.nothing = [registers.constant(lanes, 0.0)] * n_rows
 
     def step(self, i: Any, sums: Sequence[Any]) -> list[Any]:
         builder = self._builder

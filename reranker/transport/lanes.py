@@ -95,7 +95,11 @@ def store_at(builder: Any, lanes: Lanes, register: Any, pointer: Any) -> None:
 @compiled_only
 def load(typing: Any, array: Any, index: Any) -> Any:
     """The register that begins at the flat index of an array, counted over all its dimensions."""
-    lanes = Lanes(array.dtype)
+    return loading(Lanes(array.dtype), array)
+
+
+def loading(lanes: Lanes, array: Any) -> Any:
+    """What `load` is for registers of any number of lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = builder.gep(data(context, builder, array, arguments[0]), [arguments[1]])
@@ -186,7 +190,11 @@ def n_lanes(typing: Any, array: Any) -> Any:
 @compiled_only
 def spread(typing: Any, array: Any, value: Any) -> Any:
     """A register of the array's type that holds a value in every lane."""
-    lanes = Lanes(array.dtype)
+    return spreading(Lanes(array.dtype), array)
+
+
+def spreading(lanes: Lanes, array: Any) -> Any:
+    """What `spread` is for registers of any number of lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return spread_value(builder, arguments[1], lanes)
@@ -195,8 +203,8 @@ def spread(typing: Any, array: Any, value: Any) -> Any:
 
 
 def spread_value(builder: Any, value: Any, lanes: Lanes) -> Any:
-    """The value in every lane."""
-    empty = ir.Constant(vector(lanes), ir.Undefined)
+    """The value, a float or a whole number, in every lane."""
+    empty = ir.Constant(ir.VectorType(value.type, lanes.n_lanes), ir.Undefined)
     first = builder.insert_element(empty, value, ir.Constant(ir.IntType(32), 0))
     return shuffle(builder, first, empty, [0] * lanes.n_lanes)
 
@@ -330,20 +338,20 @@ def exponential(typing: Any, x: Lanes) -> Any:
     return x(x), lambda context, builder, _, arguments: _exponential(builder, x, arguments[0])
 
 
-def _constant(lanes: Lanes, value: float) -> Any:
+def constant(lanes: Lanes, value: float) -> Any:
     return ir.Constant(vector(lanes), [value] * lanes.n_lanes)
 
 
 def _exponential(builder: Any, lanes: Lanes, x: Any) -> Any:
     lowest, log_2, log_2_rest, n_terms, n_bits, bias = _EXPONENTIAL[lanes.element.bitwidth]
     whole = ir.VectorType(ir.IntType(lanes.element.bitwidth), lanes.n_lanes)
-    value = _larger(builder, lanes, x, _constant(lanes, lowest))
-    k = call(builder, lanes, "rint", builder.fmul(value, _constant(lanes, math.log2(math.e))))
-    rest = times_plus(builder, k, _constant(lanes, -log_2), value)
-    rest = times_plus(builder, k, _constant(lanes, -log_2_rest), rest)
-    series = _constant(lanes, 1 / math.factorial(n_terms - 1))
+    value = _larger(builder, lanes, x, constant(lanes, lowest))
+    k = call(builder, lanes, "rint", builder.fmul(value, constant(lanes, math.log2(math.e))))
+    rest = times_plus(builder, k, constant(lanes, -log_2), value)
+    rest = times_plus(builder, k, constant(lanes, -log_2_rest), rest)
+    series = constant(lanes, 1 / math.factorial(n_terms - 1))
     for power in reversed(range(n_terms - 1)):
-        series = times_plus(builder, series, rest, _constant(lanes, 1 / math.factorial(power)))
+        series = times_plus(builder, series, rest, constant(lanes, 1 / math.factorial(power)))
     # Through 32 bits, which every machine can convert to.
     exponent = builder.fptosi(k, ir.VectorType(ir.IntType(32), lanes.n_lanes))
     exponent = exponent if lanes.element.bitwidth == 32 else builder.sext(exponent, whole)
@@ -364,12 +372,12 @@ def _logarithm(builder: Any, lanes: Lanes, x: Any) -> Any:
     k = builder.ashr(above, number(52))
     fraction = builder.bitcast(builder.add(builder.and_(above, number(2**52 - 1)), number(root_half)), vector(lanes))
     k = builder.sitofp(builder.trunc(k, ir.VectorType(ir.IntType(32), lanes.n_lanes)), vector(lanes))
-    one = _constant(lanes, 1.0)
+    one = constant(lanes, 1.0)
     s = builder.fdiv(builder.fsub(fraction, one), builder.fadd(fraction, one))
-    square, series = builder.fmul(s, s), _constant(lanes, 2 / (2 * _LOGARITHM_TERMS - 1))
+    square, series = builder.fmul(s, s), constant(lanes, 2 / (2 * _LOGARITHM_TERMS - 1))
     for term in reversed(range(_LOGARITHM_TERMS - 1)):
-        series = times_plus(builder, series, square, _constant(lanes, 2 / (2 * term + 1)))
-    return times_plus(builder, k, _constant(lanes, math.log(2)), builder.fmul(series, s))
+        series = times_plus(builder, series, square, constant(lanes, 2 / (2 * term + 1)))
+    return times_plus(builder, k, constant(lanes, math.log(2)), builder.fmul(series, s))
 
 
 @compiled_only
@@ -384,7 +392,7 @@ def inverse_power(typing: Any, x: Lanes, power: Any) -> Any:
         exponent = builder.fmul(spread_value(builder, minus, wide), _logarithm(builder, wide, value))
         found = _exponential(builder, wide, exponent)
         found = builder.fptrunc(found, vector(x)) if single else found
-        finite = builder.fcmp_ordered("<", arguments[0], _constant(x, math.inf))
-        return builder.select(finite, found, builder.fdiv(_constant(x, 1.0), arguments[0]))
+        finite = builder.fcmp_ordered("<", arguments[0], constant(x, math.inf))
+        return builder.select(finite, found, builder.fdiv(constant(x, 1.0), arguments[0]))
 
     return x(x, types.float64), generate

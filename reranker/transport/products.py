@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numpy.typing import NDArray
 
@@ -115,7 +114,7 @@ class _Floats:
 
     def __init__(self, builder: Any, lanes: Lanes, rows: Sequence[Any], panel: Any) -> None:
         self._builder, self._lanes, self._rows, self._panel = builder, lanes, rows, panel
-        self.nothing = ir.Constant(registers.vector(lanes), [0.0] * lanes.n_lanes)
+        self.nothing = registers.constant(lanes, 0.0)
 
     def words_of_strip(self, column: Any, dim: Any) -> Any:
         """Where the strip that begins at a column lies in the panel."""

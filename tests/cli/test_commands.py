@@ -37,26 +37,22 @@ COMMANDS = [
 
 def process(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs the command line as a user's shell does, with its output in pipes."""
-    return subprocess.run(
-        [sys.executable, "-m", "sinkrank", *arguments],
-        cwd=home,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return _interpreter(home, "-m", "sinkrank", *arguments, timeout_s=120)
 
 
 def python(home: Path, script: str) -> subprocess.CompletedProcess[str]:
     """Runs a script that can import the project."""
+    return _interpreter(home, "-c", script, timeout_s=60)
+
+
+def _interpreter(home: Path, *arguments: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, *arguments],
         cwd=home,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=timeout_s,
         check=False,
     )
 
