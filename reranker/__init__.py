@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
     from reranker.errors import SinkrankError
-    from reranker.reranking import Reranker, Reranking
+    from reranker.ranking.ranked import Reranking
+    from reranker.reranking import Reranker
     from reranker.transport import Parameters
 
 _HOMES = {

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from reranker.explanation import DocumentWord, Explanation
-from reranker.scores import score
+from reranker.ranking.evidence import ScoreParts
 from reranker.search import SearchAnswer, SearchHit
 from reranker.transport.methods import AUTO_SHARES
 
@@ -23,6 +23,7 @@ def search_answer(index: str, answer: SearchAnswer) -> dict[str, Any]:
         "precision": answer.precision,
         "n_converged": answer.n_converged,
         "raced": answer.raced,
+        "has_feedback": answer.has_feedback,
         "unknown_words": list(answer.unknown_words),
         "took_ms": answer.took_ms,
     }
@@ -43,10 +44,15 @@ def _hit(hit: SearchHit) -> dict[str, Any]:
         "first_stage_score": hit.first_stage_score,
         "first_stage_rank": hit.first_stage_rank,
         "without_known_word": hit.without_known_word,
+        "score_parts": _parts(hit.parts),
         "order_distance": hit.order_distance,
         "hubness": hit.correction.hubness,
         "lacking_words": list(hit.correction.lacking_words),
     }
+
+
+def _parts(parts: ScoreParts | None) -> dict[str, float] | None:
+    return None if parts is None else asdict(parts)
 
 
 def cost_meaning(method: str) -> str:
@@ -66,10 +72,10 @@ def cost_meaning(method: str) -> str:
 
 
 def explanation(index: str, doc_id: str, explained: Explanation) -> dict[str, Any]:
-    """A distance taken apart; `distance` is finite.
+    """A score taken apart; `distance` is finite.
 
-    mass · cost of all pairs of a word and its `rest_distance` sum to the word's distance, these to `distance`, and the
-    values of `order_parts` to `order_distance`.
+    mass · cost of all pairs of a word and its `rest_distance` sum to the word's distance, these to `distance`, the
+    values of `order_parts` to `order_distance`, and those of `score_parts` to `score`.
     """
     correction = explained.correction
     return {
@@ -89,7 +95,8 @@ def explanation(index: str, doc_id: str, explained: Explanation) -> dict[str, An
         "unknown_words": list(explained.unknown_words),
         "lacking_words": list(correction.lacking_words),
         "hubness": correction.hubness,
-        "score": score(explained.order_distance),
+        "score": explained.score,
+        "score_parts": _parts(explained.parts),
         "words": [asdict(word) for word in explained.words],
         "document": _explained_document(explained),
         "document_words": [_document_word(word) for word in explained.document_words],

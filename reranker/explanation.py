@@ -11,6 +11,8 @@ from reranker.corrections import NO_CORRECTION, Correction
 from reranker.documents import Document
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
+from reranker.ranking.evidence import ScoreParts
+from reranker.scores import score
 from reranker.tokens import as_written
 from reranker.transport import Parameters, transport
 
@@ -86,6 +88,8 @@ class Explanation:
         precision: the arithmetic used: float64 or log, whatever a search takes.
         unknown_words: of the query; no mass goes from them.
         correction: what moves the document besides; with the distance it makes `order_distance`.
+        parts: what its score among the candidates of the search is the sum of; None where the score is of the distance
+            alone.
         document: what was explained, where it was one of an index.
     """
 
@@ -96,11 +100,17 @@ class Explanation:
     precision: str
     unknown_words: tuple[str, ...] = ()
     correction: Correction = NO_CORRECTION
+    parts: ScoreParts | None = None
     document: Document | None = None
 
     @property
+    def score(self) -> float:
+        """As the search gives it."""
+        return score(self.order_distance) if self.parts is None else self.parts.score
+
+    @property
     def order_distance(self) -> float:
-        """What the order goes by: (1 - unknown_share) · distance and what the correction adds."""
+        """(1 - unknown_share) · distance and what the correction adds."""
         return self.correction.order_distance(self.distance)
 
     def telling_pairs(self, n: int) -> list[WordPair]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from reranker.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.batching import check_several, read_candidates, read_queries
-from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction, order_distance
+from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
 from reranker.detection import guess_language
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, EmptyQuery, UnknownWords, WrongParameter
@@ -21,9 +20,11 @@ from reranker.hubness import Hubness, HubnessSample
 from reranker.idf import IdfTable
 from reranker.languages import language_code
 from reranker.off_loop import run_off_loop
-from reranker.scores import score
+from reranker.ranking.feedback import is_worth_it
+from reranker.ranking.ordering import Ordering
+from reranker.ranking.ranked import Reranking
 from reranker.tokens import tokenize
-from reranker.transport import Parameters, mean_embeddings, nearest_documents
+from reranker.transport import Parameters, mean_embeddings
 from reranker.transport.cost_cache import CostCache
 from reranker.unknown_terms import lacking_terms
 
@@ -44,56 +45,10 @@ class Query:
     unknown_words: tuple[str, ...]
     unknown_share: float = 0.0
 
-
-@dataclass(frozen=True, slots=True)
-class RankedDocument:
-    """One candidate in its new place.
-
-    Attributes:
-        index: its place among the candidates as they were given, from 0.
-        reranked_rank: from 1.
-        distance: the transport distance; `inf` without a known word.
-        score: in (0, 1], falling with `order_distance`.
-        without_known_word: no word of the document has an embedding, so it is ranked last, in first-stage order.
-    """
-
-    index: int
-    reranked_rank: int
-    distance: float
-    score: float
-    without_known_word: bool
-    correction: Correction = NO_CORRECTION
-
     @property
-    def order_distance(self) -> float:
-        """What the order goes by: the distance, and what the correction makes of it."""
-        return self.correction.order_distance(self.distance)
-
-
-@dataclass(frozen=True, slots=True)
-class Reranking:
-    """Candidates in their new order, and how it was reached.
-
-    Attributes:
-        method: the method used.
-        precision: the arithmetic used: float32, float64 or log.
-        n_converged: of `documents`, those whose iteration met its tolerance.
-        n_iterations: of `documents` together.
-        n_solved: candidates whose transport was solved to the end (`transport.Nearest`).
-        n_candidates: all that came, of which `documents` are the best `top_n`.
-        n_without_known_word: of these, those without a known word.
-        raced: a few iterations chose which candidates were solved: the order is not certainly that of solving all.
-    """
-
-    documents: tuple[RankedDocument, ...]
-    method: str
-    precision: str
-    n_converged: int
-    n_iterations: int
-    n_solved: int
-    n_candidates: int
-    n_without_known_word: int
-    raced: bool
+    def n_words(self) -> int:
+        """Distinct words, known or not."""
+        return len(self.weighted) + len(set(self.unknown_words))
 
 
 Observer = Callable[[Query, Reranking, float], None]
@@ -174,6 +129,8 @@ class Reranker:
         parameters: Parameters = Parameters(),
         first_stage_ranks: NDArray[np.int64] | None = None,
         *,
+        first_stage_scores: NDArray[np.float64] | None = None,
+        feedback: bool = True,
         top_n: int | None = None,
         race: bool = False,
     ) -> Reranking:
@@ -181,7 +138,12 @@ class Reranker:
         unless ranks (n_candidates,) say otherwise.
 
         Args:
-            top_n, race: as `rerank`.
+            first_stage_scores: (n_candidates,), higher is better, NaN where the first stage says nothing of a
+                candidate. `auto` adds them to what transport says (`ranking.evidence`); other methods ignore them.
+                None: `auto` goes by transport alone.
+            feedback: solve again with the query moved towards its best candidates (`ranking.feedback`), where `auto`
+                has first-stage scores and the query is long enough.
+            top_n, race: as `rerank`; `auto` with first-stage scores solves for all candidates all the same.
         """
         if top_n is not None and top_n < 1:
             raise WrongParameter(f"top_n is {top_n}; give 1 or more, or leave it out for all")
@@ -193,46 +155,24 @@ class Reranker:
         corrections = [NO_CORRECTION] * len(candidates)
         if method == CORRECTED_METHOD and len(query.weighted):
             corrections = self._corrections(query, in_order, bags)
-        offsets = np.array([correction.offset for correction in corrections])
-        found = nearest_documents(
+        ordering = Ordering(
             query.weighted,
             bags,
+            corrections,
             self.embeddings.vectors,
-            max(len(candidates), 1) if top_n is None else top_n,
             method,
             parameters,
             self.n_threads,
-            offsets=offsets,
-            race=race,
-            cost_cache=self.cost_cache,
+            self.cost_cache,
         )
-        unknown_share = corrections[0].unknown_share if corrections else 0.0  # one query's, so the same of all
-        ordered_by = order_distance(found.distances.values, unknown_share, offsets[found.order])
-        ranked = tuple(
-            RankedDocument(index, rank, distance, score(by), math.isinf(distance), corrections[place])
-            for rank, (place, index, distance, by) in enumerate(
-                zip(
-                    found.order.tolist(),
-                    first_stage_order[found.order].tolist(),
-                    found.distances.values.tolist(),
-                    ordered_by.tolist(),
-                    strict=True,
-                ),
-                start=1,
-            )
-        )
-        n_converged = int(np.count_nonzero(found.distances.converged))
-        reranking = Reranking(
-            ranked,
-            found.distances.method,
-            found.distances.precision,
-            n_converged,
-            int(found.distances.n_iterations.sum()),
-            found.n_solved,
-            len(candidates),
-            int(np.count_nonzero(np.diff(bags.offsets) == 0)),
-            found.raced,
-        )
+        if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
+            with_feedback = feedback and is_worth_it(query.n_words, len(candidates))
+            reranking = ordering.by_evidence(first_stage_scores[first_stage_order], with_feedback)
+        else:
+            reranking = ordering.by_distance(max(len(candidates), 1) if top_n is None else top_n, race)
+        documents = reranking.documents if top_n is None else reranking.documents[:top_n]
+        given = tuple(replace(each, index=int(first_stage_order[each.index])) for each in documents)
+        reranking = replace(reranking, documents=given)
         if self._observer is not None:
             self._observer(query, reranking, time.perf_counter() - started)
         return reranking

@@ -1,4 +1,4 @@
-"""Turns distances into relevance scores and into an order."""
+"""Turns distances into relevance scores, and keeps scores falling over all pages."""
 
 from __future__ import annotations
 
@@ -10,31 +10,49 @@ from numpy.typing import NDArray
 # OpenSearch's rerank processor casts the literal to a Java Double: digits beyond its 18 characters fail the search.
 SCORE_DECIMALS = 6
 
-# What a candidate without a known word gets: in (0, 1], below every score of a finite distance (2.2 at most: 0.3125).
+# The lowest score that there is: above 0, which the engine's processor cannot read.
 LOWEST_SCORE = 1e-6
+
+# Every re-ranked candidate has this score at least, and every hit behind the window less. So scores fall from page to
+# page, whatever the window holds: a page behind it can be scored without it.
+WINDOW_FLOOR = 0.02
 
 
 def score(distance: float) -> float:
-    """1 / (1 + distance), rounded to 6 decimals: in (0, 1], falling with the distance (0 or more); `inf` → 0.000001.
+    """1 / (1 + distance), rounded to 6 decimals: in (0, 1], falling with the distance (0 or more); `inf` → 0.02.
+
+    A finite distance is 2.2 at most, so its score is 0.3125 at least.
 
     >>> score(0.0), score(1.0), score(float("inf"))
-    (1.0, 0.5, 1e-06)
+    (1.0, 0.5, 0.02)
     """
     if math.isinf(distance):
-        return LOWEST_SCORE
-    return max(LOWEST_SCORE, round(1.0 / (1.0 + distance), SCORE_DECIMALS))
+        return WINDOW_FLOOR
+    return max(WINDOW_FLOOR, round(1.0 / (1.0 + distance), SCORE_DECIMALS))
 
 
-def falling_scores(lowest: float, n_before: int, n: int) -> list[float]:
-    """Scores for `n` hits behind `n_before` re-ranked ones, the last with score `lowest`: never rising, in (0, 1].
+def scores_behind(window: int, first_rank: int, n: int) -> list[float]:
+    """Scores of `n` hits behind the window, from the rank `first_rank` on: below every score in the window.
 
-    >>> falling_scores(0.5, 1, 2)
-    [0.333333, 0.25]
+    Args:
+        window: candidates that are re-ranked; `first_rank` is above it.
+
+    >>> scores_behind(window=100, first_rank=101, n=2)
+    [0.019802, 0.019608]
     """
     return [
-        max(LOWEST_SCORE, round(lowest * (n_before + 1) / (n_before + place + 1), SCORE_DECIMALS))
-        for place in range(1, n + 1)
+        max(LOWEST_SCORE, round(WINDOW_FLOOR * window / rank, SCORE_DECIMALS))
+        for rank in range(first_rank, first_rank + n)
     ]
+
+
+def scores_by_rank(first_rank: int, n: int) -> list[float]:
+    """Scores of `n` hits that were not re-ranked, from the rank `first_rank` on: 1 / rank.
+
+    >>> scores_by_rank(1, 3)
+    [1.0, 0.5, 0.333333]
+    """
+    return [max(LOWEST_SCORE, round(1.0 / rank, SCORE_DECIMALS)) for rank in range(first_rank, first_rank + n)]
 
 
 def order_by_distance(distances: NDArray[np.float64], first_stage_ranks: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
-from reranker.documents import Candidate, Document
+from reranker.documents import Candidate, Document, EncodedDocument
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound, WrongParameter
 from reranker.explanation import PAIRS_PER_WORD, Explanation, explain
 from reranker.fusion import reciprocal_rank_fusion
 from reranker.idf import IdfTable
-from reranker.reranking import Observer, Query, Reranker, Reranking
-from reranker.scores import falling_scores
+from reranker.ranking.evidence import ScoreParts
+from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.reranking import Observer, Query, Reranker
+from reranker.scores import scores_behind, scores_by_rank
 from reranker.stores.protocol import Filters, Store, check_index_name, check_versions
 from reranker.transport import METHODS, Parameters, check_method
 from reranker.transport.cost_cache import CostCache
 from reranker.word_places import with_places
 
-FirstStage = Literal["knn", "bm25", "hybrid"]
+FirstStage = Literal["auto", "knn", "bm25", "hybrid"]
 FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
 
 # The paper's lists have 1,000 candidates at most; OpenSearch's result window ends at 10,000.
@@ -42,19 +45,21 @@ class SearchRequest:
     Attributes:
         language: of the query; guessed where it is None.
         filters: of the documents, their languages among them.
+        first_stage: `auto` takes `hybrid` where the documents may be in the query's language, else `knn`.
         depth: candidates that the first stage fetches and the second re-orders.
         method: of `transport.METHODS`; or `none` for the first stage's order.
         offset: hits to leave out at the top; with `size` it pages through the re-ranked window and on through the
             first stage's order, no hit twice.
         race: as `Reranker.rerank`.
         knn_weight: of kNN in the fusion of `hybrid`, 0 to 1; BM25 has the rest.
+        feedback: as `Reranker.rerank_bags`.
     """
 
     text: str
     index: str
     language: str | None = None
     filters: Filters = field(default_factory=Filters)
-    first_stage: str = "knn"
+    first_stage: str = "auto"
     depth: int = 100
     method: str = "auto"
     parameters: Parameters = field(default_factory=Parameters)
@@ -62,6 +67,7 @@ class SearchRequest:
     size: int = 10
     race: bool = False
     knn_weight: float = 0.5
+    feedback: bool = True
 
     def __post_init__(self) -> None:
         check_index_name(self.index)
@@ -87,9 +93,9 @@ class SearchHit:
     Attributes:
         distance: of the transport; None for a hit behind the re-ranked window, or without a known word.
         reranked_rank: its place in the answer over all pages, from 1.
-        without_known_word: it was to be re-ranked, and no word of it has an embedding: it is the last of the window,
-            in first-stage order with others such.
+        without_known_word: it was re-ranked, and no word of it has an embedding: transport says nothing for it.
         correction: what moved it besides its distance.
+        parts: what its score is the sum of; None where the order goes by the distance alone, or behind the window.
     """
 
     document: Document
@@ -100,10 +106,11 @@ class SearchHit:
     first_stage_rank: int
     without_known_word: bool = False
     correction: Correction = NO_CORRECTION
+    parts: ScoreParts | None = None
 
     @property
     def order_distance(self) -> float | None:
-        """What the order goes by, and what the score falls with: the distance as the correction leaves it."""
+        """The distance as the correction leaves it."""
         return None if self.distance is None else self.correction.order_distance(self.distance)
 
 
@@ -113,6 +120,7 @@ class SearchAnswer:
 
     Attributes:
         n_candidates: how many the first stage brought.
+        first_stage: what fetched them: `knn`, `bm25` or `hybrid`.
         method: the method used; `none` where the first stage's order was
             asked for or is all there is.
         raced: a few iterations chose which candidates were solved: the order is not certainly that of solving all.
@@ -128,6 +136,7 @@ class SearchAnswer:
     precision: str
     n_converged: int
     raced: bool
+    has_feedback: bool
     unknown_words: tuple[str, ...]
     took_ms: dict[str, float]
 
@@ -151,6 +160,7 @@ class Searcher:
         self._observer = observer
         self._lock = threading.Lock()
         self._rerankers: dict[str, tuple[float, Reranker]] = {}
+        self._index_languages: dict[str, tuple[float, frozenset[str]]] = {}
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Runs both stages.
@@ -161,36 +171,26 @@ class Searcher:
         """
         started = self._clock()
         reranker = self.reranker(request.index)
-        query = self._read_query(reranker, request)
+        request, query = self._resolved(reranker, request)
         window = self._candidates(query, request, request.depth)
-        rest = self._beyond(window, query, request)
+        rest = self._beyond(window.candidates, query, request)
         found = self._clock()
         reranking = self._rerank(reranker, query, window, request)
-        hits = [
-            SearchHit(
-                document=window[ranked.index].document,
-                score=ranked.score,
-                distance=None if ranked.without_known_word else ranked.distance,
-                reranked_rank=ranked.reranked_rank,
-                first_stage_score=window[ranked.index].first_stage_score,
-                first_stage_rank=window[ranked.index].first_stage_rank,
-                without_known_word=ranked.without_known_word,
-                correction=ranked.correction,
-            )
-            for ranked in (reranking.documents if reranking else ())
-        ]
-        behind = rest if reranking else window + rest
-        hits += _in_first_stage_order(behind, lowest=hits[-1].score if hits else 1.0, n_before=len(hits))
+        ranked = reranking.documents if reranking else ()
+        hits = [_hit(window.candidates[document.index], document) for document in ranked]
+        behind = rest if reranking else window.candidates + rest
+        hits += _in_first_stage_order(behind, request.depth, n_before=len(hits), is_behind=reranking is not None)
         done = self._clock()
         return SearchAnswer(
             hits=tuple(hits[request.offset : request.offset + request.size]),
-            n_candidates=len(window) + len(rest),
+            n_candidates=len(window.candidates) + len(rest),
             language=query.language,
             first_stage=request.first_stage,
             method=reranking.method if reranking else "none",
             precision=reranking.precision if reranking else "none",
             n_converged=reranking.n_converged if reranking else 0,
             raced=reranking.raced if reranking else False,
+            has_feedback=reranking.has_feedback if reranking else False,
             unknown_words=query.unknown_words,
             took_ms={
                 "first_stage": round((found - started) * 1000, 3),
@@ -199,27 +199,31 @@ class Searcher:
             },
         )
 
-    def explain(
-        self,
-        text: str,
-        index: str,
-        doc_id: str,
-        language: str | None = None,
-        method: str = "auto",
-        parameters: Parameters = Parameters(),
-        pairs_per_word: int = PAIRS_PER_WORD,
-    ) -> Explanation:
-        """Takes the distance between a query and one document of an index apart, and says what else moves it."""
-        reranker = self.reranker(index)
-        query = reranker.query(text, language)
-        encoded = self.store.fetch(index, doc_id)
+    def explain(self, request: SearchRequest, doc_id: str, pairs_per_word: int = PAIRS_PER_WORD) -> Explanation:
+        """Takes the score of one document for a search apart: its evidence, and the transport word by word.
+
+        The search is run again, since evidence is scaled over its candidates; a document that is none of them is scored
+        among them, with nothing from the first stage.
+        """
+        reranker = self.reranker(request.index)
+        request, query = self._resolved(reranker, request)
+        if not len(query.weighted):
+            reranker.query(request.text, request.language)  # raises what is wrong with it
+        encoded = self.store.fetch(request.index, doc_id)
         document = encoded.document
         weighted = reranker.idf.weigh(encoded.bag, document.language)
-        explained = explain(query.weighted, weighted, self.embeddings, method, parameters, pairs_per_word)
+        explained = explain(
+            query.weighted, weighted, self.embeddings, request.method, request.parameters, pairs_per_word
+        )
         explained = replace(with_places(explained, document, self.embeddings), unknown_words=query.unknown_words)
-        if method != CORRECTED_METHOD:
+        if request.method != CORRECTED_METHOD:
             return explained
-        return replace(explained, correction=reranker.correction(query, encoded.bag, document.language))
+        window = self._candidates(query, request, request.depth).with_document(encoded)
+        reranking = self._rerank(reranker, query, window, request)
+        place = next(i for i, each in enumerate(window.candidates) if each.document.doc_id == doc_id)
+        ranked = next(each for each in reranking.documents if each.index == place) if reranking else None
+        correction = reranker.correction(query, encoded.bag, document.language)
+        return replace(explained, correction=correction, parts=ranked.parts if ranked else None)
 
     def choose_index(self, index: str | None) -> str:
         """The index that was named, or the store's only one.
@@ -260,25 +264,45 @@ class Searcher:
                 self._rerankers[index] = cached
         return cached[1]
 
-    def _read_query(self, reranker: Reranker, request: SearchRequest) -> Query:
+    def _resolved(self, reranker: Reranker, request: SearchRequest) -> tuple[SearchRequest, Query]:
+        """The request with `auto` replaced by a first stage, and its query, read."""
         if request.first_stage == "knn":
-            return reranker.query(request.text, request.language)
+            return request, reranker.query(request.text, request.language)
         # BM25 finds words that have no embedding too (names, identifiers); there is nothing to re-rank by, then.
-        return reranker.query_with_unknown_words(request.text, request.language)
+        query = reranker.query_with_unknown_words(request.text, request.language)
+        if request.first_stage == "auto":
+            searched = request.filters.languages or self._languages(request.index)
+            # A query of unknown words alone has no direction to search in.
+            is_hybrid = query.language in searched or not len(query.weighted)
+            request = replace(request, first_stage="hybrid" if is_hybrid else "knn")
+        return request, query
 
-    def _candidates(self, query: Query, request: SearchRequest, depth: int) -> list[Candidate]:
+    def _languages(self, index: str) -> frozenset[str]:
+        """Of the index's documents; read again after a while."""
+        now = self._clock()
+        with self._lock:
+            cached = self._index_languages.get(index)
+        if cached is None or now - cached[0] > INDEX_CACHE_SECONDS:
+            cached = (now, frozenset(self.store.languages(index)))
+            with self._lock:
+                self._index_languages[index] = cached
+        return cached[1]
+
+    def _candidates(self, query: Query, request: SearchRequest, depth: int) -> _Window:
         runs = []
         vector = self.embeddings.nbow(query.weighted) if request.first_stage != "bm25" else None
         if vector is not None:
             runs.append(self.store.knn(request.index, vector, depth, request.filters))
+        bm25: dict[str, float] = {}
         # A query whose embeddings cancel out has no direction to search in; its words can still be found.
         if request.first_stage != "knn" or vector is None:
             runs.append(self.store.bm25(request.index, query.text, depth, request.filters))
+            bm25 = {candidate.document.doc_id: candidate.first_stage_score for candidate in runs[-1]}
         if request.first_stage == "hybrid":
             # Where the query has no vector, BM25 is all there is. Both count 1 by default.
             weights = [2 * request.knn_weight, 2 * (1 - request.knn_weight)] if len(runs) == 2 else None
-            return reciprocal_rank_fusion(runs, depth, weights)
-        return runs[0] if runs else []
+            return _Window(reciprocal_rank_fusion(runs, depth, weights), bm25)
+        return _Window(runs[0] if runs else [], bm25)
 
     def _beyond(self, window: list[Candidate], query: Query, request: SearchRequest) -> list[Candidate]:
         """What a page behind the window goes on with: the first stage's next candidates, ranked on from the window."""
@@ -290,41 +314,97 @@ class Searcher:
         depth = n_steps * MAX_DEPTH
         seen = {candidate.document.doc_id for candidate in window}
         behind = [
-            candidate for candidate in self._candidates(query, request, depth) if candidate.document.doc_id not in seen
+            candidate
+            for candidate in self._candidates(query, request, depth).candidates
+            if candidate.document.doc_id not in seen
         ]
         return [
             replace(candidate, first_stage_rank=rank) for rank, candidate in enumerate(behind, start=len(window) + 1)
         ]
 
-    def _rerank(
-        self, reranker: Reranker, query: Query, window: list[Candidate], request: SearchRequest
-    ) -> Reranking | None:
+    def _rerank(self, reranker: Reranker, query: Query, window: _Window, request: SearchRequest) -> Reranking | None:
         if request.method == "none" or not len(query.weighted):
             return None
         return reranker.rerank_bags(
             query,
-            [(candidate.bag, candidate.document.language) for candidate in window],
+            [(candidate.bag, candidate.document.language) for candidate in window.candidates],
             request.method,
             request.parameters,
-            np.array([candidate.first_stage_rank for candidate in window], dtype=np.int64),
+            np.array([candidate.first_stage_rank for candidate in window.candidates], dtype=np.int64),
+            first_stage_scores=window.lexical_scores(query.language),
+            feedback=request.feedback,
             race=request.race,
         )
 
 
-def _in_first_stage_order(candidates: list[Candidate], lowest: float, n_before: int) -> list[SearchHit]:
-    """Hits that were not re-ranked, below those that were: their scores fall from the lowest re-ranked one."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Window:
+    """The candidates of a first stage, and what BM25 says of those that it found."""
+
+    candidates: list[Candidate]
+    bm25: Mapping[str, float]
+
+    def lexical_scores(self, language: str) -> NDArray[np.float64] | None:
+        """BM25 of each candidate (n,). One that BM25 did not find has the lowest score of those that it did; one in
+        another language than the query's has NaN: BM25 says nothing of it. None where it says nothing of any.
+
+        The cosine of kNN is no evidence of its own: it is the `nbow` part of `auto`.
+        """
+        if not self.bm25:
+            return None
+        lowest = min(self.bm25.values())
+        scores = np.array(
+            [
+                self.bm25.get(candidate.document.doc_id, lowest) if candidate.document.language == language else np.nan
+                for candidate in self.candidates
+            ]
+        )
+        return None if np.isnan(scores).all() else scores
+
+    def with_document(self, encoded: EncodedDocument) -> _Window:
+        """The same with one more candidate, the last, where it is not among them."""
+        doc_id = encoded.document.doc_id
+        if any(candidate.document.doc_id == doc_id for candidate in self.candidates):
+            return self
+        added = Candidate(encoded.document, encoded.bag, 0.0, len(self.candidates) + 1)
+        return _Window([*self.candidates, added], self.bm25)
+
+
+def _hit(candidate: Candidate, ranked: RankedDocument) -> SearchHit:
+    return SearchHit(
+        document=candidate.document,
+        score=ranked.score,
+        distance=None if ranked.without_known_word else ranked.distance,
+        reranked_rank=ranked.reranked_rank,
+        first_stage_score=candidate.first_stage_score,
+        first_stage_rank=candidate.first_stage_rank,
+        without_known_word=ranked.without_known_word,
+        correction=ranked.correction,
+        parts=ranked.parts,
+    )
+
+
+def _in_first_stage_order(candidates: list[Candidate], window: int, n_before: int, is_behind: bool) -> list[SearchHit]:
+    """Hits that were not re-ranked, their scores falling with their rank.
+
+    Args:
+        window: candidates that are re-ranked.
+        n_before: hits before them.
+        is_behind: they stand behind re-ranked ones, and their scores below those.
+    """
+    first = n_before + 1
+    n = len(candidates)
+    scores = scores_behind(window, max(first, window + 1), n) if is_behind else scores_by_rank(first, n)
     return [
         SearchHit(
             document=candidate.document,
-            score=score,
+            score=own,
             distance=None,
             reranked_rank=rank,
             first_stage_score=candidate.first_stage_score,
             first_stage_rank=candidate.first_stage_rank,
         )
-        for rank, (candidate, score) in enumerate(
-            zip(candidates, falling_scores(lowest, n_before, len(candidates)), strict=True), start=n_before + 1
-        )
+        for rank, (candidate, own) in enumerate(zip(candidates, scores, strict=True), start=first)
     ]
 
 

@@ -80,11 +80,14 @@ class Settings(BaseModel):
     log_queries: bool = Field(False, description="log the text of queries also above the level debug")
     slow_query_ms: int = Field(1_000, ge=0, description="a search that takes longer is logged; 0 logs none")
     traces: bool = Field(False, description="trace with OpenTelemetry; it needs the extra `otel`")
-    first_stage: Literal["knn", "bm25", "hybrid"] = Field("knn", description="what fetches the candidates")
+    first_stage: Literal["auto", "knn", "bm25", "hybrid"] = Field(
+        "auto", description="what fetches the candidates: see [choosing](choosing.md)"
+    )
     knn_weight: float = Field(0.5, ge=0, le=1, description="of kNN in the fusion of `hybrid`; BM25 has the rest")
     depth: int = Field(100, ge=1, le=1000, description="candidates that are re-ranked")
     size: int = Field(10, ge=0, le=1000, description="hits of a page")
     method: str = Field("auto", description="distance that orders the candidates")
+    feedback: bool = Field(True, description="score again with the query moved towards its best candidates")
     race: bool = Field(False, description="let a few iterations choose which candidates are solved; not certified")
     unknown_words: Literal["skip", "nearest", "same", "both", "paper"] = Field(
         "both", description="what a word without an embedding takes: see the methods"

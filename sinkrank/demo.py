@@ -201,7 +201,7 @@ def _search(showcase: Showcase, searcher: Searcher, console: Console) -> None:
         )
         answer = searcher.search(request)
         console.print()
-        console.print(_hits(search, answer, searcher, showcase.index, titles))
+        console.print(_hits(search, request, answer, searcher, titles))
         console.print(tables.search_footer(answer), markup=False)
     first = showcase.searches[0]
     is_default = showcase.home == Settings.model_fields["home"].default
@@ -219,7 +219,11 @@ def _as_called() -> str:
 
 
 def _hits(
-    search: DemoSearch, answer: SearchAnswer, searcher: Searcher, index: str, english_titles: Mapping[str, str]
+    search: DemoSearch,
+    request: SearchRequest,
+    answer: SearchAnswer,
+    searcher: Searcher,
+    english_titles: Mapping[str, str],
 ) -> Table:
     """The hits with both ranks and scores, and for each the word pairs that brought it nearest."""
     table = Table(
@@ -234,7 +238,7 @@ def _hits(
     table.add_column("what brought it nearest", ratio=1)
     for hit in answer.hits:
         document = hit.document
-        explanation = searcher.explain(search.text, index, document.doc_id, search.language, answer.method)
+        explanation = searcher.explain(request, document.doc_id)
         page = tables.plain(document.title)
         english = english_titles.get(str(document.metadata.get("page")), "")
         if document.language != "en" and english:

@@ -61,6 +61,20 @@ KnnWeight = Annotated[
     float | None,
     typer.Option("--knn-weight", help="Of kNN in the first stage hybrid, 0 to 1; BM25 has the rest (default: 0.5)."),
 ]
+FirstStage = Annotated[
+    str | None,
+    typer.Option("--first-stage", help="What fetches the candidates: auto, knn, bm25 or hybrid (default: auto)."),
+]
+Depth = Annotated[int | None, typer.Option("--depth", help="Candidates to re-rank (default: 100).")]
+DocumentLanguages = Annotated[
+    list[str] | None, typer.Option("--to", metavar="CODE", help="Language of the documents; may be repeated.")
+]
+Feedback = Annotated[
+    bool | None,
+    typer.Option(
+        "--feedback/--no-feedback", help="Score again with the query moved towards its best candidates (default: on)."
+    ),
+]
 Race = Annotated[
     bool | None,
     typer.Option(

@@ -11,6 +11,7 @@ from rich.text import Text
 from reranker.answers import cost_meaning
 from reranker.corrections import HUBNESS_WEIGHT
 from reranker.explanation import Explanation
+from reranker.ranking.evidence import ScoreParts
 from reranker.search import SearchAnswer, SearchHit
 from sinkrank.output import counted
 
@@ -66,7 +67,8 @@ def search_footer(answer: SearchAnswer) -> str:
         how = "in the first stage's order"
         if answer.method != "none":
             raced = ", raced: not certified" if answer.raced else ""
-            how = f"re-ranked by {answer.method} ({answer.precision}{raced}) in {took['rerank']:.1f} ms"
+            feedback = " with feedback" if answer.has_feedback else ""
+            how = f"re-ranked by {answer.method}{feedback} ({answer.precision}{raced}) in {took['rerank']:.1f} ms"
         lines = [
             f"{counted(answer.n_candidates, 'candidate')} by {answer.first_stage} in {took['first_stage']:.1f} ms, "
             f"{how}; the query was read as {answer.language!r}"
@@ -111,7 +113,9 @@ def explanation_footer(explanation: Explanation) -> str:
     if explanation.unknown_words:
         named = plain(", ".join(explanation.unknown_words)).plain
         lines.append(f"words without an embedding, which the distance leaves out: {named}")
-    if explanation.order_distance != explanation.distance:
+    if explanation.parts is not None:
+        lines.append(_score_line(explanation.parts))
+    elif explanation.order_distance != explanation.distance:
         known_share = 1.0 - correction.unknown_share
         parts = [f"{known_share * explanation.distance:.4f} (known words: {known_share:.4f} · the distance)"]
         if correction.unknown_share:
@@ -122,6 +126,23 @@ def explanation_footer(explanation: Explanation) -> str:
             parts.append(f"{correction.added_by_hubness:.4f} (hubness: {HUBNESS_WEIGHT} · {correction.hubness:.4f})")
         lines.append(f"The order goes by {explanation.order_distance:.4f} = {' + '.join(parts)}")
     return "\n".join(lines)
+
+
+# What the parts of a score come from; those that are always there come first.
+_PART_NAMES = {
+    "first_stage": "the first stage's score",
+    "words": "near words",
+    "feedback": "words of the best candidates",
+    "lacking_words": "words without an embedding that the document lacks",
+    "hubness": "hubness",
+    "window": "every candidate",
+}
+
+
+def _score_line(parts: ScoreParts) -> str:
+    named = [(getattr(parts, name), told) for name, told in _PART_NAMES.items()]
+    shown = " + ".join(f"{value:.4f} ({told})" for value, told in named if value)
+    return f"The score is {parts.score:.4f} = {shown}".replace("+ -", "- ")
 
 
 def telling_pairs(explanation: Explanation, n: int) -> list[str]:

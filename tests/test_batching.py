@@ -11,7 +11,8 @@ import pytest
 
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords
-from reranker.reranking import Reranker, Reranking
+from reranker.ranking.ranked import Reranking
+from reranker.reranking import Reranker
 from tests.tiny import tiny_embeddings
 
 TEXTS = ["une voiture", "un chat", "un chien"]

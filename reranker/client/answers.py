@@ -8,6 +8,17 @@ from typing import Any, Literal, NotRequired, TypedDict
 Precision = Literal["float32", "float64", "log", "none"]
 
 
+class ScoreParts(TypedDict):
+    """What each kind of evidence adds to a score; the parts sum to it."""
+
+    window: float
+    first_stage: float
+    words: float
+    lacking_words: float
+    hubness: float
+    feedback: float
+
+
 class Hit(TypedDict):
     """A document in its place."""
 
@@ -23,6 +34,7 @@ class Hit(TypedDict):
     first_stage_score: float
     first_stage_rank: int
     without_known_word: bool
+    score_parts: ScoreParts | None
     order_distance: float | None
     hubness: float | None
     lacking_words: list[str]
@@ -40,12 +52,13 @@ class SearchAnswer(TypedDict):
     precision: Precision
     n_converged: int
     raced: bool
+    has_feedback: bool
     unknown_words: list[str]
     took_ms: dict[str, float]
 
 
 class OrderParts(TypedDict):
-    """What the order goes by, in parts that sum to `order_distance`."""
+    """What transport says of the document, in parts that sum to `order_distance`."""
 
     words: float
     lacking_words: float
@@ -96,7 +109,7 @@ class ExplainedDocument(TypedDict):
 
 
 class ExplainAnswer(TypedDict):
-    """A distance taken apart: the parts of all `words` sum to it, and those of all `document_words`."""
+    """A score taken apart. The parts of all `words` sum to the distance, and so do those of all `document_words`."""
 
     id: str
     index: str
@@ -111,6 +124,7 @@ class ExplainAnswer(TypedDict):
     lacking_words: list[str]
     hubness: float | None
     score: float
+    score_parts: ScoreParts | None
     words: list[WordTransport]
     document: ExplainedDocument | None
     document_words: list[DocumentWord]

@@ -96,6 +96,7 @@ class SinkrankClient:
         epsilon: float | None = None,
         tau: float | None = None,
         n_iterations: int | None = None,
+        feedback: bool | None = None,
         race: bool | None = None,
         offset: int | None = None,
         size: int | None = None,
@@ -119,6 +120,7 @@ class SinkrankClient:
             "epsilon": epsilon,
             "tau": tau,
             "n_iterations": n_iterations,
+            "feedback": feedback,
             "race": race,
             "from": offset,
             "size": size,
@@ -132,21 +134,33 @@ class SinkrankClient:
         *,
         index: str | None = None,
         language: str | None = None,
+        languages: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        first_stage: str | None = None,
+        knn_weight: float | None = None,
+        depth: int | None = None,
         method: str | None = None,
         epsilon: float | None = None,
         tau: float | None = None,
         n_iterations: int | None = None,
+        feedback: bool | None = None,
     ) -> ExplainAnswer:
-        """Takes the distance between a query and a document of an index apart, word by word."""
+        """Takes the score of a document for a search apart; arguments as of `search`."""
         body = {
             "query": query,
             "id": doc_id,
             "index": index,
             "language": language,
+            "languages": None if languages is None else list(languages),
+            "filters": None if filters is None else dict(filters),
+            "first_stage": first_stage,
+            "knn_weight": knn_weight,
+            "depth": depth,
             "method": method,
             "epsilon": epsilon,
             "tau": tau,
             "n_iterations": n_iterations,
+            "feedback": feedback,
         }
         return cast(ExplainAnswer, self._post("/v1/explain", body))
 

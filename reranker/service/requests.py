@@ -46,21 +46,27 @@ class _Strict(BaseModel):
     n_iterations: int | None = None
 
 
-class SearchBody(_Strict):
-    """`POST /v1/search`; what is left out is taken from the settings. `languages` are the documents'."""
+class _Search(_Strict):
+    """What says which candidates there are, and how they are ordered. `languages` are the documents'."""
 
     languages: list[Name] | None = None
     filters: Annotated[dict[str, Any], AfterValidator(_check_text)] | None = None
     first_stage: Name | None = None
     knn_weight: float | None = None
     depth: int | None = None
-    offset: int = Field(0, alias="from")
-    size: int | None = None
+    feedback: bool | None = None
     race: bool | None = None
 
 
-class ExplainBody(_Strict):
-    """`POST /v1/explain`; `id` is the document's."""
+class SearchBody(_Search):
+    """`POST /v1/search`; what is left out is taken from the settings."""
+
+    offset: int = Field(0, alias="from")
+    size: int | None = None
+
+
+class ExplainBody(_Search):
+    """`POST /v1/explain`: a search, and the `id` of the document to explain."""
 
     doc_id: str = Field(alias="id")
 

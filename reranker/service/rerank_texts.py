@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reranker.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.languages import language_code
-from reranker.reranking import Reranking
+from reranker.ranking.ranked import Reranking
 from reranker.scores import LOWEST_SCORE, SCORE_DECIMALS
 from reranker.service.bag_cache import Bag
 from reranker.service.requests import RerankOptions

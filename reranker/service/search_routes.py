@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flask import Blueprint, Response
@@ -21,7 +22,9 @@ blueprint = Blueprint("search", __name__)
 def search() -> Response:
     """Searches an index; see `requests.SearchBody` for the body, docs/http.md for the answer."""
     service = current_service()
-    wanted = _search_request(service, parse(SearchBody, read_object()))
+    body = parse(SearchBody, read_object())
+    size = service.settings.size if body.size is None else body.size
+    wanted = replace(_search_request(service, body), offset=body.offset, size=size)
     note(**_facts(wanted))
     found = service.searcher.search(wanted)
     service.metrics.stage_seconds.labels("first_stage").observe(found.took_ms["first_stage"] / 1000)
@@ -30,19 +33,12 @@ def search() -> Response:
 
 @blueprint.post("/v1/explain")
 def explain() -> Response:
-    """Takes the distance of one document apart; the parts of all words sum to it. Says what else moves the document."""
+    """Takes the score of one document of a search apart: its parts, and the transport word by word."""
     service = current_service()
     body = parse(ExplainBody, read_object())
-    index = service.searcher.choose_index(body.index or service.settings.index)
-    explained = service.searcher.explain(
-        body.query,
-        index,
-        body.doc_id,
-        body.language,
-        body.method or service.settings.method,
-        service.parameters(body.epsilon, body.n_iterations, body.tau),
-    )
-    return json_response(answers.explanation(index, body.doc_id, explained))
+    wanted = _search_request(service, body)
+    explained = service.searcher.explain(wanted, body.doc_id)
+    return json_response(answers.explanation(wanted.index, body.doc_id, explained))
 
 
 def _facts(wanted: SearchRequest) -> dict[str, Any]:
@@ -57,7 +53,7 @@ def _facts(wanted: SearchRequest) -> dict[str, Any]:
     return facts
 
 
-def _search_request(service: Service, body: SearchBody) -> SearchRequest:
+def _search_request(service: Service, body: SearchBody | ExplainBody) -> SearchRequest:
     settings = service.settings
     return SearchRequest(
         text=body.query,
@@ -68,8 +64,7 @@ def _search_request(service: Service, body: SearchBody) -> SearchRequest:
         depth=settings.depth if body.depth is None else body.depth,
         method=body.method or settings.method,
         parameters=service.parameters(body.epsilon, body.n_iterations, body.tau),
-        offset=body.offset,
-        size=settings.size if body.size is None else body.size,
+        feedback=settings.feedback if body.feedback is None else body.feedback,
         race=settings.race if body.race is None else body.race,
         knn_weight=settings.knn_weight if body.knn_weight is None else body.knn_weight,
     )

@@ -9,8 +9,9 @@ from flask import current_app
 
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, StoreUnavailable, WrongParameter
+from reranker.ranking.ranked import Reranking
 from reranker.request_context import note
-from reranker.reranking import Observer, Query, Reranker, Reranking
+from reranker.reranking import Observer, Query, Reranker
 from reranker.search import Searcher
 from reranker.service.bag_cache import BagCache
 from reranker.service.operations.metrics import Metrics

@@ -20,9 +20,13 @@ def explain(
     text: Annotated[str, typer.Argument(help="The query.")],
     doc_id: Annotated[str, typer.Argument(metavar="DOC_ID", help="The document's id, as a search shows it.")],
     lang: options.QueryLanguage = None,
+    to: options.DocumentLanguages = None,
+    first_stage: options.FirstStage = None,
+    depth: options.Depth = None,
     method: options.Method = None,
     epsilon: options.Epsilon = None,
     tau: options.Tau = None,
+    feedback: options.Feedback = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw the transport too: bands and a heat map.")
     ] = None,
@@ -33,12 +37,12 @@ def explain(
     index: options.IndexName = None,
     config: options.Config = None,
 ) -> None:
-    """Take the distance between a query and a document apart, word by word.
+    """Take the score of a document for a query apart, word by word.
 
-    For each query word: the document words that its mass went to, what a unit of mass pays for that way, and the share
-    of the distance. Mass times cost sums to the distance. By auto and nbow a cost can be below 0 or above 2, and its
-    share below 0: a line says why. The method auto also goes by the document's hubness and by the query's words without
-    an embedding that it lacks: a line has the sum that the order goes by.
+    For each query word: the document words that its mass went to, the cost of a unit of that mass, and the share of the
+    distance. Mass times cost sums to the distance. By auto and nbow a cost can be below 0 or above 2, and its share
+    below 0: a line says why. By auto the last line has the parts of the score. Give the options of the search: the
+    parts are scaled over its candidates.
 
     Example: [bold]sinkrank explain "asiakirjan tulostaminen" el/text/swriter/guide/print_preview --lang fi[/bold]
     """
@@ -46,6 +50,8 @@ def explain(
         raise typer.BadParameter(f"{plot} does not end in .svg, which is what is drawn", param_hint="--plot")
 
     from reranker import answers
+    from reranker.search import SearchRequest
+    from reranker.stores.protocol import Filters
     from sinkrank import output, resources, tables
 
     settings = options.load(
@@ -54,18 +60,31 @@ def explain(
         embeddings=embeddings,
         store=store,
         index=index,
+        first_stage=first_stage,
+        depth=depth,
         method=method,
         epsilon=epsilon,
         tau=tau,
+        feedback=feedback,
     ).settings
     with resources.opened_searcher(settings) as searcher:
-        name = searcher.choose_index(settings.index)
-        asked = (text, name, doc_id, lang, settings.method, resources.parameters_of(settings))
-        explanation = searcher.explain(*asked)
+        request = SearchRequest(
+            text=text,
+            index=searcher.choose_index(settings.index),
+            language=lang,
+            filters=Filters.parse(to),
+            first_stage=settings.first_stage,
+            depth=settings.depth,
+            method=settings.method,
+            parameters=resources.parameters_of(settings),
+            knn_weight=settings.knn_weight,
+            feedback=settings.feedback,
+        )
+        explanation = searcher.explain(request, doc_id)
         if plot is not None:
-            _draw(plot, searcher.explain(*asked, pairs_per_word=_PLOTTED_PAIRS), f"{text} → {doc_id}")
+            _draw(plot, searcher.explain(request, doc_id, _PLOTTED_PAIRS), f"{text} → {doc_id}")
     if json_:
-        output.print_json(answers.explanation(name, doc_id, explanation))
+        output.print_json(answers.explanation(request.index, doc_id, explanation))
         return
     console = output.results()
     console.print(tables.explanation_table(explanation))

@@ -12,17 +12,14 @@ from sinkrank import options
 def search(
     text: Annotated[str, typer.Argument(help="What to search for.")],
     lang: options.QueryLanguage = None,
-    to: Annotated[
-        list[str] | None, typer.Option("--to", metavar="CODE", help="Language of the documents; may be repeated.")
-    ] = None,
-    first_stage: Annotated[
-        str | None, typer.Option("--first-stage", help="What fetches the candidates: knn, bm25 or hybrid.")
-    ] = None,
+    to: options.DocumentLanguages = None,
+    first_stage: options.FirstStage = None,
     knn_weight: options.KnnWeight = None,
-    depth: Annotated[int | None, typer.Option("--depth", help="Candidates to re-rank (default: 100).")] = None,
+    depth: options.Depth = None,
     method: options.Method = None,
     epsilon: options.Epsilon = None,
     tau: options.Tau = None,
+    feedback: options.Feedback = None,
     race: options.Race = None,
     filters: Annotated[
         list[str] | None,
@@ -69,6 +66,7 @@ def search(
         method=method,
         epsilon=epsilon,
         tau=tau,
+        feedback=feedback,
         race=race,
         size=size,
     ).settings
@@ -84,6 +82,7 @@ def search(
             parameters=resources.parameters_of(settings),
             offset=offset,
             size=settings.size,
+            feedback=settings.feedback,
             race=settings.race,
             knn_weight=settings.knn_weight,
         )

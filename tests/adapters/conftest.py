@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reranker.reranking import Reranker, Reranking
+from reranker.ranking.ranked import Reranking
+from reranker.reranking import Reranker
 from tests.tiny import TRANSLATION_DISTANCE, tiny_embeddings
 
 TEXTS = ["une voiture", "un chat", "un chien", "zzz"]

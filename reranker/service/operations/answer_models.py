@@ -19,6 +19,17 @@ class _Answer(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class ScoreParts(_Answer):
+    """What each kind of evidence adds to a score; the parts sum to it."""
+
+    window: float
+    first_stage: float
+    words: float
+    lacking_words: float
+    hubness: float
+    feedback: float
+
+
 class Hit(BaseModel):
     """A document in its place; more keys than these may come."""
 
@@ -34,6 +45,7 @@ class Hit(BaseModel):
     first_stage_score: float
     first_stage_rank: int = Field(ge=1)
     without_known_word: bool
+    score_parts: ScoreParts | None
     order_distance: float | None
     hubness: float | None
     lacking_words: list[str]
@@ -51,12 +63,13 @@ class SearchAnswer(BaseModel):
     precision: Precision
     n_converged: int
     raced: bool
+    has_feedback: bool
     unknown_words: list[str]
     took_ms: dict[str, float]
 
 
 class OrderParts(_Answer):
-    """What the order goes by, in parts that sum to `order_distance`."""
+    """What transport says of the document, in parts that sum to `order_distance`."""
 
     words: float
     lacking_words: float
@@ -83,7 +96,7 @@ class DocumentWord(_Answer):
 
 
 class ExplainAnswer(BaseModel):
-    """A distance taken apart; the parts of all words sum to it, and those of all document words. More keys may come."""
+    """A score taken apart. The parts of all words sum to the distance, and so do those of all document words."""
 
     id: str
     index: str
@@ -98,6 +111,7 @@ class ExplainAnswer(BaseModel):
     lacking_words: list[str]
     hubness: float | None
     score: float = Field(gt=0, le=1)
+    score_parts: ScoreParts | None
     words: list[WordTransport]
     document: ExplainedDocument | None
     document_words: list[DocumentWord]

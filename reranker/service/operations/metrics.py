@@ -12,7 +12,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from reranker.reranking import Query, Reranking
+from reranker.ranking.ranked import Reranking
+from reranker.reranking import Query
 
 # Read by prometheus_client when it is imported: who wants several processes sets it before.
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"

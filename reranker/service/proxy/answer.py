@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from reranker.ranking.evidence import ScoreParts
 from reranker.service.json_text import float_text
 from reranker.service.proxy.raw_json import (
     Member,
@@ -36,11 +37,13 @@ class Ordering:
     Attributes:
         precision: the arithmetic used: float32, float64 or log; `none` for the engine's own order.
         raced: a few iterations chose which hits were solved to the end.
+        has_feedback: the hits were scored again with the query moved towards the best of them.
     """
 
     method: str
     precision: str
     raced: bool = False
+    has_feedback: bool = False
 
 
 ENGINES_ORDER = Ordering("none", "none")
@@ -51,18 +54,21 @@ class Place:
     """Where a hit goes.
 
     Attributes:
-        index: its place in the engine's order, from 0.
+        index: its place among the hits of the engine's answer, from 0.
         score: the new one; None to leave the engine's.
-        rank: over all pages, from 1.
+        rank, first_stage_rank: the new one and the engine's, over all pages, from 1.
         ordering: what gave it its place.
-        without_known_word: no word of it has an embedding, so it is the last of the window.
+        without_known_word: no word of it has an embedding.
+        parts: what the score is the sum of; None where it is of the distance alone.
     """
 
     index: int
     score: float | None
     rank: int
+    first_stage_rank: int
     ordering: Ordering
     without_known_word: bool = False
+    parts: ScoreParts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ class SearchAnswer:
     def rearranged(
         self,
         places: Sequence[Place],
-        max_score: float | None,
+        max_score: str | None,
         added_ms: float,
         source_filter: SourceFilter,
         drop: Sequence[str],
@@ -93,7 +99,7 @@ class SearchAnswer:
         """The answer with these hits.
 
         Args:
-            max_score: of all pages; None to leave the engine's.
+            max_score: of all pages, in JSON; None to leave the engine's.
             added_ms: what `took` is to count besides the engine's own time.
             drop: keys of a hit that the caller did not ask for.
         """
@@ -104,7 +110,7 @@ class SearchAnswer:
         pieces = [self._hit(hit, place, source_filter, drop, with_details) for place, hit in shown]
         changed = {"hits": write_array(self.text, self.hits, pieces)}
         if max_score is not None and outer.get("max_score") is not None:
-            changed["max_score"] = float_text(max_score)
+            changed["max_score"] = max_score
         changes = {"hits": write_object(self.text, outer, replace=changed)}
         suggest = self.raw.member("suggest")
         if suggest is not None:
@@ -159,9 +165,10 @@ class SearchAnswer:
     def _details(self, hit: RawObject, place: Place) -> str:
         score = hit.member("_score")
         written = "null" if score is None else self.text[score.value_start : score.end]
-        how = {**asdict(place.ordering), "without_known_word": place.without_known_word}
+        parts = None if place.parts is None else asdict(place.parts)
+        how = {**asdict(place.ordering), "without_known_word": place.without_known_word, "score_parts": parts}
         return (
-            f'{{"rank":{place.rank},"first_stage_rank":{place.index + 1},"first_stage_score":{written},'
+            f'{{"rank":{place.rank},"first_stage_rank":{place.first_stage_rank},"first_stage_score":{written},'
             f"{json.dumps(how, separators=(',', ':'))[1:]}"
         )
 

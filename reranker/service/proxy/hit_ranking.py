@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from reranker.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.reranking import Reranker
@@ -15,6 +19,7 @@ from reranker.service.bag_cache import Bag
 from reranker.service.proxy.answer import Ordering
 from reranker.service.proxy.hits import Hit
 from reranker.service.proxy.search_request import ProxySearch
+from reranker.service.proxy.window import RankedHit
 from reranker.service.service import Service
 
 _MAX_KNOWN_INDICES = 10_000
@@ -27,13 +32,19 @@ class HitRanking:
     """A window of hits in its new order.
 
     Attributes:
-        places: (place among the hits, score), best first.
-        without_known_word: the places of the hits of which no word has an embedding: the last, in the engine's order.
+        hits: best first.
     """
 
-    places: list[tuple[int, float]]
+    hits: list[RankedHit]
     ordering: Ordering
-    without_known_word: frozenset[int] = frozenset()
+
+
+def _scores(hits: Sequence[Hit]) -> NDArray[np.float64] | None:
+    """The engine's score of each hit; None where it gave none."""
+    scores = [hit.get("_score") for hit in hits]
+    if not all(isinstance(score, int | float) and math.isfinite(score) for score in scores):
+        return None
+    return np.array(scores, dtype=np.float64)
 
 
 class HitRanker:
@@ -59,11 +70,21 @@ class HitRanker:
             return None
         reranker = self._common_reranker(hits)
         query = reranker.query(search.text, search.language)
-        ranking = reranker.rerank_bags(query, bags, search.method, search.parameters, race=search.race)
+        ranking = reranker.rerank_bags(
+            query,
+            bags,
+            search.method,
+            search.parameters,
+            first_stage_scores=_scores(hits),
+            feedback=search.feedback,
+            race=search.race,
+        )
         return HitRanking(
-            [(ranked.index, ranked.score) for ranked in ranking.documents],
-            Ordering(ranking.method, ranking.precision, ranking.raced),
-            frozenset(ranked.index for ranked in ranking.documents if ranked.without_known_word),
+            [
+                RankedHit(ranked.index, ranked.score, ranked.parts, ranked.without_known_word)
+                for ranked in ranking.documents
+            ],
+            Ordering(ranking.method, ranking.precision, ranking.raced, ranking.has_feedback),
         )
 
     def _common_reranker(self, hits: Sequence[Hit]) -> Reranker:

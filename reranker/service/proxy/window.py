@@ -4,66 +4,92 @@ With a window of W hits, page after page shows the W re-ranked hits and then the
 
     from + size ≤ W     fetch the window, re-rank it, cut the page out
     from < W < …        fetch up to the page's end, re-rank the first W, leave the rest behind them
-    from ≥ W            the engine's own page: behind the window both orders are the same
+    from ≥ W            fetch the page and leave its order: behind the window both orders are the same
+
+Scores fall over all pages: those behind the window are below every score in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reranker.scores import falling_scores
+from reranker.ranking.evidence import ScoreParts
+from reranker.scores import scores_behind
 from reranker.service.proxy.answer import ENGINES_ORDER, Ordering, Place
 
 
 @dataclass(frozen=True, slots=True)
+class RankedHit:
+    """A hit of the window in its new place.
+
+    Attributes:
+        index: its place in the engine's order, from 0.
+        parts: what the score is the sum of; None where it is of the distance alone.
+        without_known_word: no word of it has an embedding.
+    """
+
+    index: int
+    score: float
+    parts: ScoreParts | None = None
+    without_known_word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PagePlan:
-    """A page that touches the window: fetch hits 0 to `n_fetch`, re-rank the first `window` of them."""
+    """A page of hits, of which the first `window` over all pages are re-ranked."""
 
     offset: int
     size: int
     window: int
 
     @property
-    def n_fetch(self) -> int:
-        return max(self.window, self.offset + self.size)
+    def is_behind(self) -> bool:
+        """Whether no hit of the page is in the window, so that nothing is re-ranked."""
+        return self.offset >= self.window
 
-    def cut(
-        self,
-        ranked: Sequence[tuple[int, float]],
-        n_hits: int,
-        ordering: Ordering,
-        without_known_word: Collection[int] = (),
-    ) -> list[Place]:
+    @property
+    def fetched_from(self) -> int:
+        return self.offset if self.is_behind else 0
+
+    @property
+    def n_fetch(self) -> int:
+        return self.size if self.is_behind else max(self.window, self.offset + self.size)
+
+    def cut(self, ranked: Sequence[RankedHit], n_hits: int, ordering: Ordering) -> list[Place]:
         """The page, best first.
 
         Args:
-            ranked: (place, score) of the hits of the window in their new order, each place once.
+            ranked: the hits of the window in their new order, each once.
             n_hits: hits that the engine brought, the window's among them.
             ordering: how the window was ordered; hits behind it are in the engine's order.
-            without_known_word: the places of the hits of which no word has an embedding.
         """
-        behind = falling_scores(ranked[-1][1] if ranked else 1.0, len(ranked), n_hits - len(ranked))
         whole = [
-            Place(index, score, rank, ordering, index in without_known_word)
-            for rank, (index, score) in enumerate(ranked, 1)
+            Place(hit.index, hit.score, rank, hit.index + 1, ordering, hit.without_known_word, hit.parts)
+            for rank, hit in enumerate(ranked, 1)
         ]
-        whole += [
-            Place(index, score, index + 1, ENGINES_ORDER)
-            for index, score in zip(range(len(ranked), n_hits), behind, strict=True)
-        ]
+        whole += self._behind(range(len(ranked), n_hits), first_rank=len(ranked) + 1)
         return whole[self.offset : self.offset + self.size]
+
+    def behind(self, n_hits: int) -> list[Place]:
+        """A page behind the window (`is_behind`), whose hits the engine brought alone."""
+        return self._behind(range(min(n_hits, self.size)), first_rank=self.offset + 1)
 
     def first_stage(self, n_hits: int) -> list[Place]:
         """The same page in the engine's own order and with its scores."""
         return [
-            Place(index, None, index + 1, ENGINES_ORDER)
+            Place(index, None, index + 1, index + 1, ENGINES_ORDER)
             for index in range(self.offset, min(n_hits, self.offset + self.size))
+        ]
+
+    def _behind(self, indices: range, first_rank: int) -> list[Place]:
+        scores = scores_behind(self.window, max(first_rank, self.window + 1), len(indices))
+        return [
+            Place(index, score, rank, rank, ENGINES_ORDER)
+            for rank, (index, score) in enumerate(zip(indices, scores, strict=True), start=first_rank)
         ]
 
 
 def plan_page(offset: int, size: int, window: int) -> PagePlan | None:
-    """How to fetch the page; None where it lies behind the window or holds nothing."""
-    if size <= 0 or offset < 0 or offset >= window:
-        return None
-    return PagePlan(offset, size, window)
+    """How to fetch the page; None where it holds nothing."""
+    return None if size <= 0 or offset < 0 else PagePlan(offset, size, window)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reranker.service.bag_cache import Bag
+from reranker.service.json_text import float_text
 from reranker.service.proxy.answer import SearchAnswer
 from reranker.service.proxy.document_key import caller_key
 from reranker.service.proxy.engine_call import EngineCalls, Incoming
@@ -70,6 +71,8 @@ class WindowRanker:
         return [outcome or failed or Outcome(None, "rerank_failed", "no result") for outcome in list(outcomes)]
 
     def _rank(self, window: Window, bags: Sequence[Bag]) -> Outcome:
+        if window.search.page.is_behind:
+            return Outcome(None, "beyond_window", is_skipped=True)
         if not window.hits:
             return Outcome(None)
         ranking = self.ranker.rank(window.search, window.hits, bags)
@@ -80,16 +83,19 @@ class WindowRanker:
 
 def window_of(search: ProxySearch, answer: SearchAnswer) -> Window:
     """The hits that are to be re-ranked."""
-    return Window(search, answer.found[: search.page.window])
+    return Window(search, [] if search.page.is_behind else answer.found[: search.page.window])
 
 
 def written(search: ProxySearch, answer: SearchAnswer, outcome: Outcome, added_ms: float) -> str:
     """The caller's page of an answer, re-ranked or not, without what he did not ask for."""
     n_hits = len(answer.found)
     ranking = outcome.ranking
-    if ranking is None:
+    if search.page.is_behind:
+        # The first hit of all pages is not at hand, so its score is not known.
+        places, max_score = search.page.behind(n_hits), "null"
+    elif ranking is None:
         places, max_score = search.page.first_stage(n_hits), None
     else:
-        places = search.page.cut(ranking.places, n_hits, ranking.ordering, ranking.without_known_word)
-        max_score = ranking.places[0][1]
+        places = search.page.cut(ranking.hits, n_hits, ranking.ordering)
+        max_score = float_text(ranking.hits[0].score)
     return answer.rearranged(places, max_score, added_ms, search.source_filter, search.added_keys, search.with_details)

@@ -23,11 +23,40 @@ export function explanationView(explanation, width) {
   return made;
 }
 
-function sums({ method, distance, score, order_distance: ordered, order_parts: parts, lacking_words: lacking }) {
+// What each part of a score comes from, in the order in which they are shown.
+const PARTS = {
+  first_stage: "from the first stage's own score",
+  words: "from near words",
+  feedback: "from words of the best hits",
+  lacking_words: "for unknown words that the document lacks",
+  hubness: "because it is near to every query",
+  window: "for every candidate",
+};
+
+function sums(explanation) {
+  const { method, distance, score, score_parts: scoreParts } = explanation;
   const made = element("p", undefined, "sums");
   made.append(`Distance ${distance.toFixed(4)} by ${method}, score ${score.toFixed(4)}.`);
+  if (scoreParts === null) made.append(...orderSums(explanation));
+  else made.append(` The score is ${scoreSums(scoreParts, explanation.lacking_words)}.`);
+  return made;
+}
+
+function scoreSums(parts, lacking) {
+  return Object.entries(PARTS)
+    .filter(([name]) => parts[name] !== 0)
+    .map(([name, source]) => {
+      const named = name === "lacking_words" && lacking.length > 0 ? ` (${lacking.join(", ")})` : "";
+      return `${parts[name].toFixed(4)} ${source}${named}`;
+    })
+    .join(" + ")
+    .replaceAll("+ -", "− ");
+}
+
+function orderSums({ order_distance: ordered, order_parts: parts, lacking_words: lacking }) {
+  const made = [];
   if (parts.lacking_words !== 0 || parts.hubness !== 0) {
-    made.append(
+    made.push(
       ` Ordered by ${ordered.toFixed(4)} = ${parts.words.toFixed(4)} from known words`,
       ` + ${parts.lacking_words.toFixed(4)} from unknown words that the document lacks`,
       lacking.length > 0 ? ` (${lacking.join(", ")})` : "",

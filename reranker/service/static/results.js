@@ -57,7 +57,7 @@ function buttons(hit, judgment, onWhy, onJudge) {
     why.setAttribute("aria-label", `Why is ${name} here?`);
     made.append(why);
   } else if (hit.without_known_word) {
-    made.append(element("small", "no known word: last of the window", "note"));
+    made.append(element("small", "no known word: transport says nothing", "note"));
   }
   const judge = element("span", undefined, "judge");
   for (const [value, text] of [[1, "Relevant"], [0, "Not relevant"]]) {

@@ -84,6 +84,6 @@ export function searchBody(state) {
 }
 
 export function explainBody(state, hitId) {
-  const { query, index, language, method, epsilon, tau } = searchBody(state);
-  return { query, id: hitId, index, language, method, epsilon, tau };
+  const { size, ...search } = searchBody(state);
+  return { ...search, id: hitId };
 }

@@ -1,0 +1,136 @@
+"""Adds the evidence for each candidate into its score: the first stage's score, transport, and feedback.
+
+Each kind of evidence is scaled to 0 to 1 over the candidates (the worst 0, the best 1) and weighted by its share. The
+shares sum to 1, so the score lies in [0.02, 1] and is the sum of its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.corrections import Correction, order_distance
+from reranker.scores import SCORE_DECIMALS, WINDOW_FLOOR
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How much each kind of evidence counts; they sum to 1."""
+
+    first_stage: float
+    transport: float
+    feedback: float = 0.0
+
+
+# Chosen on six English collections together (docs/evaluation.md).
+WITHOUT_FEEDBACK = Shares(first_stage=0.6, transport=0.4)
+WITH_FEEDBACK = Shares(first_stage=0.4, transport=0.2, feedback=0.4)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreParts:
+    """What each kind of evidence adds to a candidate's score; the parts sum to the score.
+
+    Attributes:
+        window: 0.02, which every re-ranked candidate has.
+        first_stage: from the first stage's own score.
+        words: from the transport between the query's words and the candidate's.
+        lacking_words: 0 or less: taken off for words of the query without an embedding that the candidate lacks.
+        hubness: 0 or less: taken off because the candidate is near to every query.
+        feedback: from the transport between the query moved towards the best candidates and the candidate's words.
+    """
+
+    window: float
+    first_stage: float
+    words: float
+    lacking_words: float
+    hubness: float
+    feedback: float
+
+    @property
+    def score(self) -> float:
+        """Their sum, rounded as scores are: 0.02 to 1."""
+        whole = self.window + self.first_stage + self.words + self.lacking_words + self.hubness + self.feedback
+        return min(1.0, max(WINDOW_FLOOR, round(whole, SCORE_DECIMALS)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What is known of n candidates of one query.
+
+    Attributes:
+        first_stage: (n,) scores, higher is better; NaN for a candidate that the first stage says nothing of: its share
+            goes to the other evidence.
+        distances: (n,) of the transport; +inf for a candidate without a known word.
+        corrections: of each candidate; all have the same `unknown_share`.
+        feedback: (n,) distances from the moved query; None without feedback.
+    """
+
+    first_stage: NDArray[np.float64]
+    distances: NDArray[np.float64]
+    corrections: Sequence[Correction]
+    feedback: NDArray[np.float64] | None = None
+
+    def scores(self) -> NDArray[np.float64]:
+        """The score of each candidate (n,), not rounded."""
+        found: NDArray[np.float64] = self._columns().sum(axis=0)
+        return found
+
+    def parts(self) -> list[ScoreParts]:
+        """The parts of each candidate's score."""
+        return [ScoreParts(*row) for row in self._columns().T.tolist()]
+
+    def _columns(self) -> NDArray[np.float64]:
+        """(6, n): the values of `ScoreParts` in the order of its attributes."""
+        first, transport, feedback = self._shares()
+        has_score = ~np.isnan(self.first_stage)
+        nearness, slope = self._nearness(self.distances)
+        lacking = -transport * slope * np.array([each.added_by_lacking_words for each in self.corrections])
+        hubness = -transport * slope * np.array([each.added_by_hubness for each in self.corrections])
+        columns = [
+            np.full(len(self.distances), WINDOW_FLOOR),
+            first * scaled(np.where(has_score, self.first_stage, 0.0), has_score),
+            transport * nearness - lacking - hubness,
+            lacking,
+            hubness,
+            np.zeros(len(self.distances)) if self.feedback is None else feedback * self._nearness(self.feedback)[0],
+        ]
+        return np.stack(columns)
+
+    def _shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Of each candidate; where the first stage says nothing the others take its share in proportion."""
+        shares = WITHOUT_FEEDBACK if self.feedback is None else WITH_FEEDBACK
+        first = np.where(np.isnan(self.first_stage), 0.0, shares.first_stage)
+        left = (1.0 - first) / (shares.transport + shares.feedback)
+        above_floor = 1.0 - WINDOW_FLOOR
+        return above_floor * first, above_floor * left * shares.transport, above_floor * left * shares.feedback
+
+    def _nearness(self, distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """1 for the nearest candidate by `Correction.order_distance`, 0 for the farthest and for those without a known
+        word; and by how much it falls with the order distance: 0 where it does not."""
+        offsets = np.array([correction.offset for correction in self.corrections])
+        unknown_share = self.corrections[0].unknown_share if self.corrections else 0.0
+        ordered_by = order_distance(distances, unknown_share, offsets)
+        is_known = np.isfinite(ordered_by)
+        near = scaled(np.where(is_known, -ordered_by, 0.0), is_known)
+        spread = np.ptp(ordered_by[is_known]) if is_known.any() else 0.0
+        return near, np.where(is_known & (spread > 0), 1.0 / (spread or 1.0), 0.0)
+
+
+def scaled(values: NDArray[np.float64], is_known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Values from the least (0) to the largest (1) of those that are known; the others are 0. Equal ones are all 1.
+
+    >>> scaled(np.array([3.0, 1.0, 2.0, 9.0]), np.array([True, True, True, False]))
+    array([1. , 0. , 0.5, 0. ])
+    """
+    known = values[is_known]
+    if not len(known):
+        return np.zeros(len(values))
+    least, most = known.min(), known.max()
+    if most <= least:
+        return is_known.astype(np.float64)
+    found: NDArray[np.float64] = np.where(is_known, (values - least) / (most - least), 0.0)
+    return found

@@ -1,0 +1,57 @@
+"""Moves a query towards its best candidates: pseudo-relevance feedback on the words that transport compares.
+
+The moved query is a barycentre of words: half of its weight is the query's own, the other half that of the words of the
+five best candidates of a first order, each by its score (Rocchio 1971; Lavrenko and Croft 2001 for the mixing).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.bags import WeightedBag, WeightedBags
+
+N_BEST = 5
+"""Candidates that the query is moved towards."""
+
+N_WORDS = 30
+"""Their heaviest words, which the moved query takes."""
+
+# What the words of the best candidates weigh in the moved query; the query's own weigh the rest.
+_SHARE = 0.5
+
+# Titles and names of one to three words have one right answer more often than a topic: moving them loses more than it
+# gains. With few candidates the best five are no choice (both in docs/evaluation.md).
+MIN_QUERY_WORDS = 4
+MIN_CANDIDATES = 4 * N_BEST
+
+
+def is_worth_it(n_query_words: int, n_candidates: int) -> bool:
+    """Whether feedback helps more than it harms."""
+    return n_query_words >= MIN_QUERY_WORDS and n_candidates >= MIN_CANDIDATES
+
+
+def moved_query(query: WeightedBag, candidates: WeightedBags, scores: NDArray[np.float64]) -> WeightedBag:
+    """The query moved towards its best candidates; the query itself where none of them has a word.
+
+    Args:
+        scores: (n_candidates,) of the first order, above 0; higher is better.
+    """
+    best = np.argsort(-scores, kind="stable")[:N_BEST]
+    bags = [candidates[int(place)] for place in best]
+    term_ids = np.concatenate([bag.term_ids for bag in bags])
+    if not len(term_ids):
+        return query
+    weights = np.concatenate([weight * bag.weights for weight, bag in zip(scores[best], bags, strict=True)])
+    distinct, places = np.unique(term_ids, return_inverse=True)
+    summed = np.bincount(places, weights)
+    heaviest = np.argsort(-summed, kind="stable")[:N_WORDS]
+    added = _SHARE * summed[heaviest] / summed[heaviest].sum()
+    return _joined(query, distinct[heaviest], added)
+
+
+def _joined(query: WeightedBag, term_ids: NDArray[np.int32], weights: NDArray[np.float64]) -> WeightedBag:
+    """The query's words and others, each once; the weights sum to 1."""
+    distinct, places = np.unique(np.concatenate([query.term_ids, term_ids]), return_inverse=True)
+    summed = np.bincount(places, np.concatenate([(1.0 - _SHARE) * query.weights, weights]))
+    return WeightedBag(distinct.astype(np.int32), summed / summed.sum())

@@ -1,0 +1,63 @@
+"""What comes of ordering candidates: each in its new place, and how the order was reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reranker.corrections import NO_CORRECTION, Correction
+from reranker.ranking.evidence import ScoreParts
+
+
+@dataclass(frozen=True, slots=True)
+class RankedDocument:
+    """One candidate in its new place.
+
+    Attributes:
+        index: its place among the candidates as they were given, from 0.
+        reranked_rank: from 1.
+        distance: the transport distance; `inf` without a known word.
+        score: in (0, 1]. Where `parts` is None it falls with `order_distance`.
+        without_known_word: no word of the document has an embedding, so transport says nothing for it.
+        parts: what the score is the sum of; None where the order goes by the distance alone.
+    """
+
+    index: int
+    reranked_rank: int
+    distance: float
+    score: float
+    without_known_word: bool
+    correction: Correction = NO_CORRECTION
+    parts: ScoreParts | None = None
+
+    @property
+    def order_distance(self) -> float:
+        """The distance with what the correction adds: what transport says of the candidate."""
+        return self.correction.order_distance(self.distance)
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """Candidates in their new order, and how it was reached.
+
+    Attributes:
+        method: the method used.
+        precision: the arithmetic used: float32, float64 or log.
+        n_converged: of `documents`, those whose iteration met its tolerance.
+        n_iterations: of `documents` together.
+        n_solved: candidates whose transport was solved to the end (`transport.Nearest`).
+        n_candidates: all that came, of which `documents` are the best `top_n`.
+        n_without_known_word: of these, those without a known word.
+        raced: a few iterations chose which candidates were solved: the order is not certainly that of solving all.
+        has_feedback: the query was moved towards its best candidates for a second solve.
+    """
+
+    documents: tuple[RankedDocument, ...]
+    method: str
+    precision: str
+    n_converged: int
+    n_iterations: int
+    n_solved: int
+    n_candidates: int
+    n_without_known_word: int
+    raced: bool
+    has_feedback: bool = False
