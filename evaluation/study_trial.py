@@ -22,7 +22,7 @@ from reranker.documents import id_hash
 from reranker.embeddings import Embeddings
 from reranker.hubness import N_NEAREST, SAMPLE_QUERIES, SAMPLE_TOKENS
 from reranker.idf import DocumentFrequencies
-from reranker.tokens import tokenize
+from reranker.tokens import letter_tokens
 from reranker.transport import Parameters, distances
 
 Matrix = NDArray[np.float64]
@@ -225,7 +225,7 @@ def trials(
 
 @cache
 def _tokens(page: Page) -> tuple[str, ...]:
-    return tuple(tokenize(page.text, page.language))
+    return tuple(letter_tokens(page.text, page.language))
 
 
 def _first(texts: Mapping[str, tuple[str, ...]], n: int) -> dict[str, tuple[str, ...]]:

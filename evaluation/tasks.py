@@ -3,8 +3,7 @@
 In every task a page asks for its own translation. Kinds of query (`QUERY_KINDS`):
 
     pages     the whole page
-    first20   its first 20 tokens (those the tokenizer keeps: stop words and numbers do not count); so too first3,
-              first8, first60
+    first20   its first 20 words and the numbers among them (stop words do not count); so too first3, first8, first60
     halves    its first half asks for the second half of its translation: no paragraph in common
 """
 
@@ -16,24 +15,20 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from types import MappingProxyType
 
-import regex
 from ir_measures import Qrel
 
 from evaluation.corpora.pages import Corpus, Page, by_language
 from reranker.errors import BadInput, WrongParameter
 from reranker.languages import language_code
-from reranker.tokens import is_stop_word, normalize_term, tokenize
+from reranker.tokens import has_digit, letter_tokens, token_places, tokenize
 
 N_FIRST_TOKENS: Mapping[str, int] = MappingProxyType({"first3": 3, "first8": 8, "first20": 20, "first60": 60})
 QUERY_KINDS = (*N_FIRST_TOKENS, "pages", "halves")
 DEFAULT_QUERY_KINDS = ("first20", "pages", "halves")
 
-# Balikas et al. 2018 keep documents of more than five words; here it holds for queries too, counted in tokens, but for
+# Balikas et al. 2018 keep documents of more than five words; here it holds for queries too, without numbers, but for
 # those that are cut shorter.
 MIN_TOKENS = 6
-
-# Where the tokenizer finds a token, before it leaves out the stop words.
-_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 
 SAMPLE_SEED = 2018
 DEFAULT_LIMIT = 400
@@ -142,7 +137,10 @@ def make_task(
         query_text, document_text, counted_text = _texts(asking[page_id], searched[page_id], query_kind)
         query = _tokens(query_text, direction.query_language)
         document = _tokens(document_text, direction.document_language)
-        if len(document) < MIN_TOKENS or len(query) < min(MIN_TOKENS, N_FIRST_TOKENS.get(query_kind, MIN_TOKENS)):
+        least = min(MIN_TOKENS, N_FIRST_TOKENS.get(query_kind, MIN_TOKENS))
+        if _n_words(document_text, direction.document_language) < MIN_TOKENS or (
+            _n_words(query_text, direction.query_language) < least
+        ):
             n_short += 1
             continue
         query_id = f"{direction.query_language}/{page_id}"
@@ -181,15 +179,15 @@ def halves(asking: Page, searched: Page) -> tuple[str, str, str]:
 
 
 def first_tokens(text: str, language: str, n: int) -> str:
-    """The text up to and with its nth token, as it is written; all of it where it has fewer.
+    """The text up to and with its nth word, as it is written; all of it where it has fewer. Numbers do not count.
 
-    >>> first_tokens("The cat, the DOG and a mouse.", "en", 2)
-    'The cat, the DOG'
+    >>> first_tokens("The cat, the 2 DOGS and a mouse.", "en", 2)
+    'The cat, the 2 DOGS'
     """
-    for match in _WORD.finditer(text):
-        n -= not is_stop_word(normalize_term(match.group()), language)
+    for token, _, end in token_places(text, language, None):
+        n -= not has_digit(token)
         if n == 0:
-            return text[: match.end()]
+            return text[:end]
     return text
 
 
@@ -200,6 +198,10 @@ def _texts(asking: Page, searched: Page, query_kind: str) -> tuple[str, str, str
     n_tokens = N_FIRST_TOKENS.get(query_kind)
     query = asking.text if n_tokens is None else first_tokens(asking.text, asking.language, n_tokens)
     return query, searched.text, asking.text
+
+
+def _n_words(text: str, language: str) -> int:
+    return len(letter_tokens(text, language, MIN_TOKENS))
 
 
 def _tokens(text: str, language: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, repeat
+from itertools import chain, filterfalse, islice, repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ingest.bag_file import pack_words, unpack_words
@@ -15,7 +15,7 @@ from reranker.embeddings import Embeddings
 from reranker.hubness import SAMPLE_TOKENS, pack_first_words
 from reranker.idf import DenseWeights, IdfTable
 from reranker.stores.writing import PreparedDocument, Preparer
-from reranker.tokens import tokenize
+from reranker.tokens import has_digit, tokenize
 
 if TYPE_CHECKING:
     from ingest.ray_workers import RayWorkers
@@ -124,5 +124,5 @@ class RowEncoder:
 def _words(embeddings: Embeddings, document: Document) -> tuple[BagOfWords, str]:
     """The bag of a document, and what the hubness sample may take of it (empty without a known word)."""
     tokens = tokenize(document.full_text, document.language)
-    first = embeddings.bag_of_tokens(tokens[:SAMPLE_TOKENS], document.language)
+    first = embeddings.bag_of_tokens(islice(filterfalse(has_digit, tokens), SAMPLE_TOKENS), document.language)
     return embeddings.bag_of_tokens(tokens, document.language), pack_first_words(first) if len(first) else ""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings import Embeddings
-from reranker.tokens import LONGEST_CACHED_TOKEN, is_stop_word, tokenize
+from reranker.errors import WrongParameter
+from reranker.tokens import LONGEST_CACHED_TOKEN, is_stop_word, letter_tokens
 
 # Each language's count has a byte of one integer, so that one sum counts for all: 255 at most.
 _MAX_TOKENS = 100
@@ -20,14 +23,19 @@ _votes: WeakKeyDictionary[Embeddings, dict[str, int]] = WeakKeyDictionary()
 _term_ids: WeakKeyDictionary[Embeddings, dict[str, NDArray[np.int64]]] = WeakKeyDictionary()
 
 
-def guess_language(text: str, embeddings: Embeddings) -> str:
-    """The language with the most stop words and known words in the text; of several, the one in which these words are
-    the more common (`print page` is English, though German texts hold both words); then by the store's order.
+def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] = ()) -> str:
+    """The language with the most stop words and known words in the text; it need only find the vocabulary that covers
+    the text, which is why the vocabulary itself decides.
 
-    It need only find the vocabulary that covers the text, which is why the vocabulary itself decides.
+    Of several languages that know as many words it is the first of `preferred`; else the one in which these words are
+    the more common (`print page` is English, though German texts hold both words); then the first of the store.
+
+    Args:
+        preferred: languages, the likeliest first (`preferred_languages`). They decide nothing but a tie, so a Finnish
+            query stays Finnish where English is preferred.
     """
     votes = _votes.setdefault(embeddings, {})
-    tokens = tokenize(text, "und", _MAX_TOKENS)
+    tokens = letter_tokens(text, "und", _MAX_TOKENS)
     total = 0
     for token in tokens:
         vote = votes.get(token)
@@ -42,7 +50,31 @@ def guess_language(text: str, embeddings: Embeddings) -> str:
     best = [language for language, n in zip(embeddings.languages, n_known, strict=True) if n == max(n_known)]
     if len(best) == 1:
         return best[0]
+    for language in preferred:
+        if language in best:
+            return language
     return min(best, key=lambda language: sum(_rarity(token, language, embeddings) for token in tokens))
+
+
+def preferred_languages(
+    embeddings: Embeddings, query_language: str | None, n_documents: Mapping[str, int] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """The languages that a query is likely to be in, the likeliest first: what `guess_language` prefers.
+
+    Args:
+        query_language: the setting; it comes before all others.
+        n_documents: how many documents the searched index has in each language.
+
+    Raises:
+        WrongParameter: the embeddings do not hold the setting's language.
+    """
+    if query_language is not None and query_language not in embeddings.languages:
+        raise WrongParameter(
+            f"query_language is {query_language!r}, and the embeddings hold {', '.join(embeddings.languages)}; give "
+            "one of these, or leave it out"
+        )
+    by_frequency = sorted(n_documents, key=lambda language: (-n_documents[language], language))
+    return tuple(dict.fromkeys([*([query_language] if query_language else ()), *by_frequency]))
 
 
 def _vote(token: str, embeddings: Embeddings) -> int:

@@ -35,7 +35,7 @@ class Query:
 
     Attributes:
         weighted: the known words.
-        unknown_words: the tokens that take no embedding, in reading order.
+        unknown_words: the tokens that take no embedding, numbers among them, in reading order.
         unknown_share: of all tokens, 0 to 1.
     """
 
@@ -70,6 +70,7 @@ class Reranker:
         hubness: HubnessSample = HubnessSample(),
         cost_cache: CostCache | None = None,
         observer: Observer | None = None,
+        preferred_languages: Sequence[str] = (),
     ) -> None:
         """
         Args:
@@ -77,6 +78,8 @@ class Reranker:
             hubness: the queries that the documents' hubness is measured by; without one it is left out.
             cost_cache: where the costs of a query are kept for when it comes again; None makes one.
             observer: told of each re-ranking.
+            preferred_languages: of queries, the likeliest first; they decide where a query names none and several
+                know as many of its words (`detection.guess_language`).
         """
         self.embeddings = embeddings
         self.idf = embeddings.idf if idf is None else idf
@@ -84,21 +87,25 @@ class Reranker:
         self.cost_cache = CostCache() if cost_cache is None else cost_cache
         self._hubness = Hubness(hubness, self.idf, embeddings)
         self._observer = observer
+        self.preferred_languages = preferred_languages
 
     @classmethod
-    def open(cls, path: str | Path, n_threads: int = 1) -> Reranker:
+    def open(cls, path: str | Path, n_threads: int = 1, preferred_languages: Sequence[str] = ()) -> Reranker:
         """Opens an embedding store; idf comes from the texts it was trained on, where it was."""
-        return cls(Embeddings.open(Path(path)), n_threads=n_threads)
+        return cls(Embeddings.open(Path(path)), n_threads=n_threads, preferred_languages=preferred_languages)
 
-    def query(self, text: str, language: str | None = None) -> Query:
+    def query(self, text: str, language: str | None = None, preferred_languages: Sequence[str] | None = None) -> Query:
         """Reads a query; without a language the one that knows most of its words is taken.
 
+        Args:
+            preferred_languages: in place of the re-ranker's own.
+
         Raises:
-            EmptyQuery: no letter in the text.
+            EmptyQuery: no letter or digit in the text.
             UnknownWords: no word of it has an embedding.
             UnknownLanguage: the language is not a code.
         """
-        query = self.query_with_unknown_words(text, language)
+        query = self.query_with_unknown_words(text, language, preferred_languages)
         if not len(query.weighted):
             held = ", ".join(self.embeddings.languages)
             where = f"language {query.language!r}" if language is not None else f"any language here ({held})"
@@ -108,15 +115,21 @@ class Reranker:
             )
         return query
 
-    def query_with_unknown_words(self, text: str, language: str | None = None) -> Query:
+    def query_with_unknown_words(
+        self, text: str, language: str | None = None, preferred_languages: Sequence[str] | None = None
+    ) -> Query:
         """The same, but a query of unknown words alone is read too: its weighted bag is empty."""
         if not isinstance(text, str):
             raise BadInput(f"the query is of type {type(text).__name__}; give a text")
-        language = guess_language(text, self.embeddings) if language is None else language_code(language)
+        if language is None:
+            preferred = self.preferred_languages if preferred_languages is None else preferred_languages
+            language = guess_language(text, self.embeddings, preferred)
+        else:
+            language = language_code(language)
         # A query of nothing but stop words is taken at its word.
         tokens = tokenize(text, language) or tokenize(text, "und")
         if not tokens:
-            raise EmptyQuery("the query has no word; give it at least one")
+            raise EmptyQuery("the query has no word or number; give it at least one")
         unknown = tuple(token for token in tokens if self.embeddings.stand_in(language, token) is None)
         bag = self.embeddings.bag_of_tokens(tokens, language)
         return Query(text, language, self.idf.weigh(bag, language), unknown, len(unknown) / len(tokens))

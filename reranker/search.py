@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
+from reranker.detection import preferred_languages
 from reranker.documents import Candidate, Document, EncodedDocument
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound, WrongParameter
@@ -151,13 +152,19 @@ class Searcher:
         n_threads: int = 1,
         clock: Callable[[], float] = time.monotonic,
         observer: Observer | None = None,
+        query_language: str | None = None,
     ) -> None:
+        """
+        Args:
+            query_language: taken where a query names none and its words do not tell; None: the index's most frequent.
+        """
         self.store = store
         self.embeddings = embeddings
         self.n_threads = n_threads
         self.cost_cache = CostCache()  # one for all indices: what it may hold is a limit for the process
         self._clock = clock
         self._observer = observer
+        self._query_language = query_language
         self._lock = threading.Lock()
         self._rerankers: dict[str, tuple[float, Reranker]] = {}
         self._index_languages: dict[str, tuple[float, frozenset[str]]] = {}
@@ -258,7 +265,10 @@ class Searcher:
             check_versions(index, self.store.describe(index), self.embeddings, self.store.address)
             idf = IdfTable({**self.embeddings.idf.languages, **self.store.idf(index).languages})
             hubness = self.store.hubness_sample(index)
-            reranker = Reranker(self.embeddings, idf, self.n_threads, hubness, self.cost_cache, self._observer)
+            preferred = preferred_languages(self.embeddings, self._query_language, self.store.languages(index))
+            reranker = Reranker(
+                self.embeddings, idf, self.n_threads, hubness, self.cost_cache, self._observer, preferred
+            )
             cached = (now, reranker)
             with self._lock:
                 self._rerankers[index] = cached

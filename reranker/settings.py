@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from rapidfuzz import fuzz, process
 
-from reranker.errors import WrongParameter
+from reranker.errors import UnknownLanguage, WrongParameter
 
 ENVIRONMENT_PREFIX = "SINKRANK_"
 SETTINGS_FILE = "sinkrank.toml"
@@ -85,6 +85,9 @@ class Settings(BaseModel):
     )
     knn_weight: float = Field(0.5, ge=0, le=1, description="of kNN in the fusion of `hybrid`; BM25 has the rest")
     depth: int = Field(100, ge=1, le=1000, description="candidates that are re-ranked")
+    query_language: str | None = Field(
+        None, description="language of a query that names none and whose words do not tell; the index's most frequent"
+    )
     size: int = Field(10, ge=0, le=1000, description="hits of a page")
     method: str = Field("auto", description="distance that orders the candidates")
     feedback: bool = Field(True, description="score again with the query moved towards its best candidates")
@@ -124,6 +127,18 @@ class Settings(BaseModel):
     proxy_max_answer_bytes: int = Field(
         32_000_000, ge=1_000, description="largest answer of the engine that is re-ranked"
     )
+
+    @field_validator("query_language")
+    @classmethod
+    def _check_language(cls, name: str | None) -> str | None:
+        if name is None:
+            return None
+        from reranker.languages import language_code  # its lists take time to import
+
+        try:
+            return language_code(name)
+        except UnknownLanguage as error:
+            raise ValueError(str(error)) from None
 
     @property
     def embeddings_path(self) -> Path:

@@ -70,7 +70,7 @@ def opened_searcher(settings: Settings) -> Iterator[Searcher]:
 
     embeddings = open_embeddings(settings)
     with opened_store(settings) as store:
-        yield Searcher(store, embeddings, settings.n_threads)
+        yield Searcher(store, embeddings, settings.n_threads, query_language=settings.query_language)
 
 
 def parameters_of(settings: Settings) -> Parameters:

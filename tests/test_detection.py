@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.detection import guess_language
+from evaluation.corpora.shipped import load_parallel_texts
+from evaluation.trained import train_on
+from reranker.detection import guess_language, preferred_languages
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.tokens import is_stop_word, tokenize
+from reranker.errors import WrongParameter
+from reranker.tokens import is_stop_word, letter_tokens
 from tests.tiny import POSITIONS, tiny_embeddings
 
 WORDS = [*POSITIONS["en"], *POSITIONS["fr"], "the", "le", "et", "zzz", "café"]
@@ -23,7 +26,7 @@ def embeddings(tmp_path_factory):
 @given(st.lists(st.sampled_from(WORDS), max_size=150))
 def test_the_language_that_knows_most_of_the_first_100_words_is_taken(embeddings, words):
     def n_known(language):
-        tokens = tokenize(" ".join(words), "und", 100)
+        tokens = letter_tokens(" ".join(words), "und", 100)
         return sum(is_stop_word(one, language) or embeddings.term_id(language, one) is not None for one in tokens)
 
     assert n_known(guess_language(" ".join(words), embeddings)) == max(map(n_known, embeddings.languages))
@@ -36,7 +39,41 @@ def test_of_languages_that_know_as_many_words_the_one_in_which_they_are_common_i
         for language, terms in words.items():
             writer.append(language, terms, np.ones((4, 2)))
         writer.commit()
-    assert guess_language("print page", Embeddings.open(tmp_path / "embeddings")) == "en"
+    embeddings = Embeddings.open(tmp_path / "embeddings")
+    assert guess_language("print page", embeddings) == "en"
+    assert guess_language("print page", embeddings, ["fi", "de"]) == "de"
+
+
+@given(st.lists(st.sampled_from([*WORDS, "12", "cat2"]), max_size=20), st.permutations(["en", "fr", "fi"]))
+def test_a_preferred_language_decides_nothing_but_a_tie(embeddings, words, preferred):
+    def n_known(language):
+        tokens = letter_tokens(" ".join(words), "und")
+        return sum(is_stop_word(one, language) or embeddings.term_id(language, one) is not None for one in tokens)
+
+    guessed = guess_language(" ".join(words), embeddings, preferred)
+    if n_known("en") == n_known("fr"):
+        assert guessed == next(language for language in preferred if language != "fi")
+    else:
+        assert guessed == max(["en", "fr"], key=n_known)
+
+
+def test_the_setting_comes_first_then_the_languages_of_the_index_by_their_documents(embeddings):
+    assert preferred_languages(embeddings, "fr", {"und": 3, "en": 9, "fr": 1, "de": 9}) == ("fr", "de", "en", "und")
+    assert preferred_languages(embeddings, None, {"en": 9, "fr": 10}) == ("fr", "en")
+    assert preferred_languages(embeddings, None) == ()
+    with pytest.raises(WrongParameter, match=r"'de'.*hold en, fr"):
+        preferred_languages(embeddings, "de")
+
+
+def test_a_word_that_two_languages_share_is_of_the_preferred_one(tmp_path):
+    texts = train_on(load_parallel_texts(), tmp_path / "embeddings")
+    shared = {term for _, term in texts.vocabulary.terms("en")} & {term for _, term in texts.vocabulary.terms("fr")}
+    word = min(word for word in shared if not any(is_stop_word(word, language) for language in ("en", "fr", "de")))
+    assert {guess_language(word, texts, [language]) for language in ("en", "fr")} == {"en", "fr"}
+    for preferred in ([], ["fr"], ["de"]):
+        assert guess_language(f"the {word} of the house", texts, preferred) == "en"
+    for preferred in ([], ["en"], ["de"]):
+        assert guess_language("le train est en retard", texts, preferred) == "fr"
 
 
 def test_the_languages_are_asked_for_each_word_once(embeddings, monkeypatch):

@@ -115,9 +115,25 @@ def test_the_method_and_the_arithmetic_are_said(reranker):
 
 def test_an_empty_query_and_one_of_unknown_words_are_refused(reranker):
     with pytest.raises(EmptyQuery, match="at least one"):
-        reranker.rerank(" 42 !", ["cat"], language="fr")
+        reranker.rerank(" % !", ["cat"], language="fr")
     with pytest.raises(UnknownWords, match="zzz"):
         reranker.rerank("zzz", ["cat"], language="fr")
+    with pytest.raises(UnknownWords, match="42"):
+        reranker.rerank(" 42 !", ["cat"], language="fr")
+
+
+def test_a_query_of_numbers_alone_is_read_as_unknown_words(reranker):
+    query = reranker.query_with_unknown_words("12345, 0x80", "fr")
+    assert (query.unknown_words, query.unknown_share, len(query.weighted)) == (("12345", "0x80"), 1.0, 0)
+
+
+def test_the_document_with_the_querys_number_comes_first(reranker):
+    texts = ["cat 8602", "cat", "cat ISO-8601:2004", "cat 86011 860 1"]
+    ranking = reranker.rerank("chat 8601", texts, language="fr", document_languages="en")
+    assert ranking.documents[0].index == 2
+    assert [document.correction.lacking_words for document in ranking.documents] == [(), *[("8601",)] * 3]
+    # Of "chat" and "8601" half has no embedding: a document without it loses that half, at a distance that all share.
+    assert ranking.documents[1].order_distance - ranking.documents[0].order_distance == pytest.approx(0.5)
 
 
 def test_what_is_no_text_is_refused(reranker):

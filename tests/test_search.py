@@ -251,6 +251,19 @@ def test_the_idf_of_an_index_is_read_again_after_a_while(store, embeddings):
     assert searcher.reranker("pets").idf is not before
 
 
+def test_the_query_whose_words_do_not_tell_has_the_language_of_the_setting_or_the_index(store, embeddings):
+    counts = store.languages("pets")
+    assert max(counts, key=counts.get) == "en"
+
+    def language(text, query_language=None):
+        searcher = Searcher(store, embeddings, query_language=query_language)
+        return searcher.search(SearchRequest(text, "pets", first_stage="bm25")).language
+
+    assert (language("cat chat"), language("cat chat", "en")) == ("en", "en")
+    assert (language("cat chat", "fr"), language("12 yyy", "fr"), language("12 yyy")) == ("fr", "fr", "en")
+    assert (language("cat dog chat", "fr"), language("chat chien cat", "en")) == ("en", "fr")
+
+
 def test_a_query_whose_embeddings_cancel_out_is_found_by_its_words(searcher):
     # cat (1, 0) and bread (-1, 0) stand in one document each, so they weigh the same and their mean is nothing.
     assert set(found(searcher, "cat bread", language="en")) == {"e1", "e3"}

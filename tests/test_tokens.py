@@ -2,16 +2,59 @@
 
 import pytest
 import regex
+from hypothesis import given
+from hypothesis import strategies as st
 
-from reranker.tokens import normalize_term, stop_words, tokenize
-
-
-def test_words_are_lower_case_without_punctuation_numbers_and_stop_words():
-    assert tokenize("The Printer, printed 12 pages (A4)!", "en") == ["printer", "printed", "pages"]
+from reranker.tokens import has_digit, letter_tokens, normalize_term, stop_words, token_places, tokenize
 
 
-def test_digits_part_words():
-    assert tokenize("utf8encoding", "en") == ["utf", "encoding"]
+def test_words_and_numbers_are_lower_case_without_punctuation_and_stop_words():
+    assert tokenize("The Printer, printed 12 pages (A4)!", "en") == ["printer", "printed", "12", "pages", "a4"]
+
+
+def test_embeddings_are_made_for_letters_alone():
+    assert letter_tokens("The UTF8encoding of 12 pages", "en") == ["utf", "encoding", "pages"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("chapter 8: ISO 8601, RFC 2822", ["chapter", "8", "iso", "8601", "rfc", "2822"]),
+        ("H264 utf8 0x80070005 00001", ["h264", "utf8", "0x80070005", "00001"]),
+        ("v1.2.3, 3.14; 10,000.", ["v1.2.3", "3.14", "10,000"]),
+        ("SKU-00001 SKU_00001 12:30 1/2", ["sku", "00001", "sku", "00001", "12", "30", "1", "2"]),
+        ("2024-01-31", ["2024", "01", "31"]),
+        ("end.8 8.end 8., .5 1..2 1.,2", ["end", "8", "8", "end", "8", "5", "1", "2", "1", "2"]),
+        # Digits of all scripts are one; letters beside them stay in theirs.
+        ("８６０１ ٢٠٢٤ २०२४ ٣.١٤ ю8", ["8601", "2024", "2024", "3.14", "ю8"]),
+        # A keyboard's key is its digit; a superscript is no digit.
+        ("1\ufe0f\u20e3 m² h₂o h2o", ["1", "m", "h", "o", "h2o"]),
+        # No space parts a number from the words of these scripts.
+        ("第8章 libreoffice7の使い方", ["第", "8", "章", "libreoffice7", "の使い方"]),
+        ("8장에서 บทที่8", ["8", "장에서", "บทที่", "8"]),
+        ("हिन्दी2", ["हिन्दी2"]),
+    ],
+)  # fmt: skip
+def test_what_has_a_digit_is_one_token_as_it_is_written(text, tokens):
+    assert tokenize(text, "und") == tokens
+    assert [token for token, _, _ in token_places(text, "und")] == tokens
+
+
+@given(st.text(st.sampled_from("aZéΣжの字ु\u0301\ufe0f 0٣８.,_-’²İ\n"), max_size=20))
+def test_words_are_those_of_a_text_whose_digits_part_nothing(text):
+    # Where no digit touches a letter, the words are the runs of letters, whatever numbers stand between them.
+    parted = regex.sub(r"(?<=\p{Nd})(?=[\p{L}\p{M}])|(?<=[\p{L}\p{M}])(?=\p{Nd})", " ", text)
+    assert [token for token in tokenize(parted, "und") if not has_digit(token)] == letter_tokens(parted, "und")
+
+
+@given(st.text(st.sampled_from("abc1.,_- \u00e9"), max_size=30))
+def test_all_ways_through_a_text_find_the_same_tokens(text):
+    tokens = tokenize(text, "und")
+    assert tokenize(f"{text} ж", "und") == [*tokens, "ж"]  # no Latin-1
+    assert tokenize(f"{text} 字", "und") == [*tokens, "字"]  # no plain text
+    assert tokenize(f"{text} 1.5", "und") == [*tokens, "1.5"]  # joined digits
+    assert tokenize(f"{text} {'- ' * 6000}{text}", "und") == tokens * 2  # a long text
+    assert [token for token, _, _ in token_places(text, "und")] == tokens
 
 
 def test_an_apostrophe_parts_a_french_article_from_its_noun():
@@ -45,6 +88,20 @@ def test_the_limit_counts_tokens_that_are_kept_not_stop_words():
     assert tokenize("the the the printer page", "en", max_tokens=2) == ["printer", "page"]
 
 
+@pytest.mark.parametrize("between", [" ", " - " * 6000])
+def test_numbers_do_not_shorten_the_text_that_is_read(between):
+    text = between.join(["1", "cat", "2", "3", "dog", "4", "bird", "5"])
+    assert tokenize(text, "en", max_tokens=2) == ["1", "cat", "2", "dog"]
+    assert tokenize(text, "en", max_tokens=3) == ["1", "cat", "2", "3", "dog", "bird"]
+    assert tokenize(text, "en", max_tokens=None) == text.replace("-", "").split()
+    for most in (2, 3, None):
+        assert [token for token, _, _ in token_places(text, "en", most)] == tokenize(text, "en", most)
+
+
+def test_of_numbers_alone_as_many_are_kept_as_of_words():
+    assert tokenize(" ".join(map(str, range(5_000))), "en") == [str(number) for number in range(500)]
+
+
 def test_a_language_without_a_stop_list_keeps_every_word():
     assert stop_words("und") == frozenset()
     assert tokenize("the cat", "und") == ["the", "cat"]
@@ -60,8 +117,8 @@ def test_french_accents_part_words_from_stop_words():
     assert tokenize("ou, çà", "fr") == ["çà"]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "42 % -- !", "\x00"])
-def test_a_text_without_letters_has_no_token(text):
+@pytest.mark.parametrize("text", ["", "   ", "% -- ! _._ ½ ②", "\x00"])
+def test_a_text_without_letters_and_digits_has_no_token(text):
     assert tokenize(text, "en") == []
 
 
@@ -71,6 +128,7 @@ def test_the_quick_way_finds_the_words_of_unicode_letters_and_marks():
     for number in [*range(0x530), *range(0x2000, 0x2100)]:
         found = normalize_term(f"zz{chr(number)}zz")
         is_within = all(letter.match(one) or mark.match(one) for one in found)
+        is_within |= "0" <= chr(number) <= "9"
         parts = [found] if is_within else [part for part in regex.split(r"\P{L}+", found) if part]
         assert tokenize(f"zz{chr(number)}zz", "und") == parts, hex(number)
         assert tokenize(f"zz{chr(number)}zz 字", "und") == [*parts, "字"], hex(number)

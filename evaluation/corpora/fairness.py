@@ -15,7 +15,7 @@ from scipy import sparse
 
 from evaluation.corpora.pages import Corpus, Page
 from ingest.language import detect_language
-from reranker.tokens import tokenize
+from reranker.tokens import letter_tokens
 
 SHINGLE_TOKENS = 3
 """Stop words do not count: three content words span some six words of text."""
@@ -88,7 +88,7 @@ def _sets(pages: Iterable[Page], vocabulary: dict[tuple[str, ...], int]) -> spar
     places: list[int] = []
     ends = [0]
     for page in pages:
-        tokens = tokenize(page.text, page.language, None)
+        tokens = letter_tokens(page.text, page.language, None)
         shingles = {tuple(tokens[n : n + SHINGLE_TOKENS]) for n in range(len(tokens) - SHINGLE_TOKENS + 1)}
         places += [vocabulary.setdefault(shingle, len(vocabulary)) for shingle in shingles]
         ends.append(len(places))

@@ -14,7 +14,7 @@ from ir_measures import Qrel
 from evaluation.corpora.pages import Corpus, Page
 from evaluation.tasks import Direction, Task, make_task
 from reranker.errors import BadInput
-from reranker.tokens import tokenize
+from reranker.tokens import letter_tokens
 
 Qrels = Mapping[str, Mapping[str, int]]
 """Relevance by query id and document id, as ir-measures takes it."""
@@ -104,7 +104,7 @@ def classification(
     language = languages.pop()
     queries = {f"query/{page.page_id}": page for page in asking}
     documents = {f"{language}/{page.page_id}": page for page in labelled}
-    tokens = {name: tokenize(page.text, language) for name, page in (*queries.items(), *documents.items())}
+    tokens = {name: letter_tokens(page.text, language) for name, page in (*queries.items(), *documents.items())}
     task = Task(
         Direction(language, language),
         "training" if of_training else "classes",

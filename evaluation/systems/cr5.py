@@ -18,7 +18,7 @@ from evaluation.systems.protocol import Distances, Matrix
 from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput
-from reranker.tokens import tokenize
+from reranker.tokens import letter_tokens
 
 # As many dimensions as the word embeddings have; of the ridges 0.3, 1 and 3 the best on development pages (mean MRR of
 # en-fr and fi-en, 20 words and whole pages: 0.910, 0.921, 0.912).
@@ -80,7 +80,7 @@ class Cr5:
         for done, language in enumerate(languages):
             progress(done, len(languages), f"cr5: counting the words in {language}")
             own = [page for page in pages if page.language == language]
-            texts = [tokenize(page.text, language) for page in own]
+            texts = [letter_tokens(page.text, language) for page in own]
             space = _counted(texts)
             prepared[language] = space, space.weights(texts), np.array([concepts[page.page_id] for page in own])
         progress(len(languages), len(languages), "cr5: regression")

@@ -13,7 +13,7 @@ from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput
 from reranker.stores.terms import bm25_terms
-from reranker.tokens import tokenize
+from reranker.tokens import letter_tokens
 
 # "somebody" and "something" in the notation of the German dictionaries: they stand for no word.
 PLACEHOLDERS = frozenset({"sb", "sth", "etw", "jd", "jdn", "jdm", "jds"})
@@ -39,16 +39,16 @@ class BilingualDictionary:
     def add(self, entries: Iterable[Translations]) -> None:
         """Takes in a dictionary in this direction; headwords of several words are left out."""
         for headword, senses in entries:
-            words = tokenize(headword, self.direction.query_language, None)
+            words = letter_tokens(headword, self.direction.query_language, None)
             if len(words) == 1:
                 self._vote(words[0], (each for sense in senses for each in sense))
 
     def add_inverted(self, entries: Iterable[Translations]) -> None:
         """Takes in a dictionary in the other direction: each translation of one word becomes a headword."""
         for headword, senses in entries:
-            if len(tokenize(headword, self.direction.document_language, None)) == 1:
+            if len(letter_tokens(headword, self.direction.document_language, None)) == 1:
                 for each in (each for sense in senses for each in sense):
-                    words = tokenize(each, self.direction.query_language, None)
+                    words = letter_tokens(each, self.direction.query_language, None)
                     if len(words) == 1 and words[0] not in PLACEHOLDERS:
                         self._vote(words[0], (headword,))
 
@@ -69,7 +69,7 @@ class BilingualDictionary:
     def _vote(self, word: str, translations: Iterable[str]) -> None:
         language = self.direction.document_language
         for each in translations:
-            words = [word for word in tokenize(each, language, None) if word not in PLACEHOLDERS]
+            words = [word for word in letter_tokens(each, language, None) if word not in PLACEHOLDERS]
             if words:
                 stems = tuple(_stem(word, language) for word in words)
                 self._by_word.setdefault(word, Counter())[stems] += 1

@@ -19,7 +19,7 @@ from evaluation.systems.protocol import Distances, Matrix
 from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput
-from reranker.tokens import tokenize
+from reranker.tokens import letter_tokens
 
 SEED = 2018
 
@@ -65,7 +65,7 @@ class LatentSystem:
         Raises:
             BadInput: there are none.
         """
-        texts = [tokenize(page.text, page.language) for page in pages if page.language == self._language]
+        texts = [letter_tokens(page.text, page.language) for page in pages if page.language == self._language]
         if not texts:
             raise BadInput(f"{self.name} learns from training pages in {self._language!r}, and there are none")
         counts = Counter(token for text in texts for token in text)

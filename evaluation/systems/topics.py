@@ -17,7 +17,7 @@ from evaluation.systems.topic_sampling import Counts, Priors, Schedule, TokenStr
 from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput
-from reranker.tokens import tokenize
+from reranker.tokens import letter_tokens
 
 SEED = 2018
 
@@ -207,7 +207,7 @@ def aligned_documents(pages: Iterable[Page], languages: Sequence[str]) -> list[W
     two, since a page in one language alone aligns nothing."""
     ordered = sorted((page for page in pages if page.language in languages), key=lambda page: page.page_id)
     found = (
-        {page.language: tokenize(page.text, page.language) for page in versions}
+        {page.language: letter_tokens(page.text, page.language) for page in versions}
         for _, versions in groupby(ordered, key=lambda page: page.page_id)
     )
     return [document for document in found if len(document) >= min(2, len(languages))]

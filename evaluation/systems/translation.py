@@ -15,7 +15,7 @@ from evaluation.systems.protocol import Distances, System
 from evaluation.tasks import Direction, Task
 from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress, no_progress
-from reranker.tokens import tokenize
+from reranker.tokens import letter_tokens
 
 ReadInto = Callable[
     [
@@ -64,9 +64,11 @@ class UnigramTranslator:
         return min(found, key=lambda words: (-self._log_probability(words), words)) if found else (token,)
 
     def _add(self, word: str, translation: str) -> None:
-        words = tokenize(word, self._direction.query_language, None)
+        words = letter_tokens(word, self._direction.query_language, None)
         translated = tuple(
-            each for each in tokenize(translation, self._direction.document_language, None) if each not in PLACEHOLDERS
+            each
+            for each in letter_tokens(translation, self._direction.document_language, None)
+            if each not in PLACEHOLDERS
         )
         if len(words) == 1 and words[0] not in PLACEHOLDERS and translated:
             self._translations.setdefault(words[0], set()).add(translated)
@@ -114,7 +116,7 @@ class Translated:
             language = direction.document_language
             if language not in counts:
                 own = (page for page in pages if page.language == language)
-                counts[language] = Counter(token for page in own for token in tokenize(page.text, language))
+                counts[language] = Counter(token for page in own for token in letter_tokens(page.text, language))
             translator = UnigramTranslator(direction, counts[language])
             self._read(direction, self._folder, translator.add, translator.add_inverted, progress)
             self._translators[direction] = translator

@@ -20,7 +20,7 @@ from ingest.progress import Progress, no_progress
 from reranker.documents import Document
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
 from reranker.errors import BadInput
-from reranker.tokens import as_written, tokenize
+from reranker.tokens import as_written, letter_tokens
 
 # Mu and Viswanath 2018 take off as many directions as a hundredth of the dimensions.
 _DIMS_OF_DIRECTION = 100
@@ -58,7 +58,7 @@ def count_collection(documents: Iterable[Document], languages: Container[str] | 
         n_documents[language] += 1
         if languages is None or language in languages:
             # Not a set, whose order differs from process to process: equally frequent words keep that of their coming.
-            words = dict.fromkeys(tokenize(document.full_text, language))
+            words = dict.fromkeys(letter_tokens(document.full_text, language))
             frequencies.setdefault(language, Counter()).update(words.keys())
     return Collection({language: counter for language, counter in frequencies.items() if counter}, dict(n_documents))
 

@@ -17,7 +17,7 @@ import regex
 from ingest.embeddings.dictd import read_entries
 from ingest.embeddings.streams import open_file
 from reranker.errors import BadInput
-from reranker.tokens import tokenize
+from reranker.tokens import letter_tokens
 
 _SENSE = regex.compile(r"\d+\. (.*)")
 # A sense of several meanings: their number ends the line of the translations.
@@ -122,7 +122,7 @@ def dictionary_units(dictionary: Dictionary) -> Iterator[Mapping[str, str | None
 
 
 def _one_term(text: str, language: str) -> str | None:
-    tokens = tokenize(text, language, None)
+    tokens = letter_tokens(text, language, None)
     return tokens[0] if len(tokens) == 1 else None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ingest.embeddings.streams import open_file
 from reranker.errors import BadEmbeddings, BadInput
 from reranker.languages import known_languages, language_code
-from reranker.tokens import is_stop_word, normalize_term, tokenize
+from reranker.tokens import is_stop_word, letter_tokens, normalize_term
 
 # A ConceptNet term: https://github.com/commonsense/conceptnet5/wiki/URI-hierarchy
 _CONCEPT = "/c/"
@@ -154,7 +154,7 @@ class Selection:
 
 def _is_token(term: str) -> bool:
     """Whether the tokenizer gives a normalised term back as it is; letters without marks need no second look."""
-    return term.isalpha() or tokenize(term, "", max_tokens=None) == [term]
+    return term.isalpha() or letter_tokens(term, "", max_tokens=None) == [term]
 
 
 def read_vocabulary(path: Path, language: str, min_count: int | None = None, max_terms: int | None = None) -> set[str]:

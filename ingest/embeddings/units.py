@@ -18,7 +18,7 @@ from ingest.files import json_type, open_sources, parse, read_rows
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput, UnknownLanguage
 from reranker.languages import language_code
-from reranker.tokens import tokenize
+from reranker.tokens import letter_tokens
 
 Units = Iterable[Path | Dictionary | Mapping[str, Any]] | Path
 """Where aligned texts come from: files, dictionaries, rows at hand, in one row one after the other."""
@@ -201,7 +201,7 @@ def count_units(units: Iterable[Unit], min_count: int, *, least_languages: int =
     for unit in units:
         counter = counters.setdefault(unit.language, _LanguageCounter())
         counter.add(
-            tokenize(unit.text, unit.language, max_tokens=None),
+            letter_tokens(unit.text, unit.language, max_tokens=None),
             groups.setdefault(unit.group, len(groups)),
             -1 if unit.document is None else documents.setdefault(unit.document, len(documents)),
         )

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from reranker.embeddings.rows import PRECISIONS, Precision
 from reranker.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
-from reranker.tokens import TOKENIZER_VERSION
+from reranker.tokens import WORDS_VERSION
 
 FORMAT = 1
 
@@ -49,10 +49,10 @@ def read_meta(path: Path) -> Mapping[str, Any]:
     if not isinstance(meta, dict) or "format" not in meta:
         raise NotFound(f"{path} is not an embedding store ({META} has no format number); {cure}")
     found = (meta["format"], meta.get("tokenizer_version"))
-    if found != (FORMAT, TOKENIZER_VERSION):
+    if found != (FORMAT, WORDS_VERSION):
         raise VersionMismatch(
             f"the embeddings in {path} are of format {found[0]} and tokenizer {found[1]}, not {FORMAT} and "
-            f"{TOKENIZER_VERSION}; import or train them again"
+            f"{WORDS_VERSION}; import or train them again"
         )
     _check_meta(path, meta)
     return meta

@@ -22,7 +22,7 @@ from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
 from reranker.errors import BadEmbeddings, UnknownLanguage, UnknownWords, VersionMismatch
 from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.tokens import LONGEST_CACHED_TOKEN, normalize_term, tokenize
+from reranker.tokens import LONGEST_CACHED_TOKEN, has_digit, normalize_term, tokenize
 
 # Some 100 bytes an entry: at most 20 MB a language, and running text has fewer common terms.
 _MAX_CACHED_TERMS = 200_000
@@ -132,7 +132,9 @@ class Embeddings:
 
     def stand_in(self, language: str, token: str) -> int | None:
         """The row whose embedding a normalised token of a text takes: its own, or by the rule `unknown_words` that of
-        another term; None where there is none, and for a language that is not held."""
+        another term; None where there is none, for a number, and for a language that is not held."""
+        if has_digit(token):  # 8601 is not 8602, however alike they are spelled
+            return None
         term_id = None if self._stand_ins.replaces_known else self.term_id(language, token)
         return self._stand_ins.find(language, token) if term_id is None else term_id
 
@@ -172,7 +174,8 @@ class Embeddings:
         """What `stand_in` finds for a token, kept for its next occurrence in a text."""
         term_id = self.stand_in(language, token)
         found = _NO_TERM if term_id is None else term_id
-        if len(token) <= LONGEST_CACHED_TOKEN and language in self._known:
+        # There is no end of numbers: they would drive out the words.
+        if len(token) <= LONGEST_CACHED_TOKEN and language in self._known and not has_digit(token):
             if len(taken) >= _MAX_CACHED_TERMS:
                 taken.clear()  # a thread that reads meanwhile only looks the term up again
             taken[token] = found

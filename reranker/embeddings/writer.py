@@ -30,7 +30,7 @@ from reranker.embeddings.spelling import SPELLINGS, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES, SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
 from reranker.errors import BadEmbeddings
 from reranker.languages import language_code
-from reranker.tokens import TOKENIZER_VERSION
+from reranker.tokens import WORDS_VERSION
 
 
 class EmbeddingsWriter:
@@ -200,7 +200,7 @@ class EmbeddingsWriter:
         return {
             "format": FORMAT,
             "version": hasher.hexdigest(),
-            "tokenizer_version": TOKENIZER_VERSION,
+            "tokenizer_version": WORDS_VERSION,
             "dim": self._dim,
             "precision": self._precision,
             "n_terms": len(self._vocabulary),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from flask import current_app
 
+from reranker.detection import preferred_languages
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, StoreUnavailable, WrongParameter
 from reranker.ranking.ranked import Reranking
@@ -58,7 +59,7 @@ class Service:
     def build(cls, settings: Settings, store: Store | None, embeddings: Embeddings) -> Service:
         """
         Raises:
-            BadInput: the settings name a method or parameters that there are not.
+            BadInput: the settings name a method, parameters or a query language that there are not.
         """
         n_threads = settings.n_threads
         # What no request could do with is refused before the first one comes.
@@ -69,10 +70,16 @@ class Service:
             )
         check_method(settings.method)
         Parameters(settings.epsilon, settings.n_iterations, settings.tau)
+        language = settings.query_language
         metrics = Metrics()
         observer = _observer(metrics)
-        searcher = None if store is None else Searcher(store, embeddings, n_threads, observer=observer)
-        reranker = Reranker(embeddings, n_threads=n_threads, observer=observer)
+        searcher = (
+            None
+            if store is None
+            else Searcher(store, embeddings, n_threads, observer=observer, query_language=language)
+        )
+        preferred = preferred_languages(embeddings, language)
+        reranker = Reranker(embeddings, n_threads=n_threads, observer=observer, preferred_languages=preferred)
         texts = TextBags(embeddings, BagCache(settings.bag_cache_size))
         return cls(settings, store, embeddings, reranker, texts, metrics, searcher)
 

@@ -56,7 +56,7 @@ def bm25_rows(
         terms = _rarest(connection, partition_id, bm25_terms(text, language, MAX_TOKENS))
         if not terms:
             continue
-        # A term has letters and digits only; in quotation marks none is read as an operator.
+        # A term has letters, digits, points and commas only; in quotation marks none is read as an operator.
         query = " OR ".join(f'"{term}"' for term in terms)
         table = words_table(partition_id)
         sql = f"SELECT rowid, -bm25({table}) AS score FROM {table} WHERE {table} MATCH ?"

@@ -169,8 +169,10 @@ def _partition(connection: sqlite3.Connection, index_id: int, language: str) -> 
         return int(found[0])
     made = connection.execute("INSERT INTO partitions (index_id, language) VALUES (?, ?)", (index_id, language))
     partition_id = int(made.lastrowid or 0)
-    # The terms are tokens already, of letters and digits: `ascii` parts them at the spaces and at nothing else.
-    connection.execute(f"CREATE VIRTUAL TABLE {words_table(partition_id)} USING fts5 (terms, tokenize = 'ascii')")
+    # The terms are tokens already, of letters and digits, with points and commas within: parted at the spaces alone.
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {words_table(partition_id)} USING fts5 (terms, tokenize = \"ascii tokenchars '.,'\")"
+    )
     connection.execute(
         f"CREATE VIRTUAL TABLE {vocabulary_table(partition_id)} USING fts5vocab ({words_table(partition_id)}, row)"
     )

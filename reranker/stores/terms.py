@@ -8,7 +8,7 @@ from functools import lru_cache
 import regex
 import snowballstemmer
 
-from reranker.tokens import LONGEST_CACHED_TOKEN, tokenize
+from reranker.tokens import LONGEST_CACHED_TOKEN, has_digit, is_stop_word, tokenize
 
 # Languages without a stemmer are searched by their words as they stand.
 STEMMERS = {
@@ -48,8 +48,9 @@ STEMMERS = {
     "yi": "yiddish",
 }
 
-# The tokens of the embeddings have no digits, but people search for versions, years and error codes.
+# Also those within longer ones, and those that are no digits (½): a search may name a part, such as a version's first.
 _NUMBER = regex.compile(r"\p{N}+")
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 
 # Scripts that put no space between words: a run of letters is a whole sentence there.
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
@@ -61,11 +62,11 @@ _stemmers = threading.local()
 
 
 def bm25_terms(text: str, language: str, max_terms: int | None = None) -> list[str]:
-    """The terms of a text: its tokens stemmed, unspaced scripts in pairs of characters (as Lucene's `cjk` analyzer
-    does), then its numbers.
+    """The terms of a text: its words stemmed, unspaced scripts in pairs of characters (as Lucene's `cjk` analyzer
+    does), numbers with more than digits in them whole and by their words, then all runs of digits.
 
-    >>> bm25_terms("Runs in 2019", "en")
-    ['run', '2019']
+    >>> bm25_terms("Runs in 2019 by h264", "en")
+    ['run', 'h264', 'h', '2019', '264']
     """
     terms: list[str] = []
     for token in tokenize(text, language, max_terms):
@@ -77,6 +78,11 @@ def bm25_terms(text: str, language: str, max_terms: int | None = None) -> list[s
 
 
 def _terms_of(token: str, language: str) -> tuple[str, ...]:
+    if has_digit(token):
+        if token.isdecimal():
+            return ()
+        words = (word for word in _WORD.findall(token) if not is_stop_word(word, language))
+        return (token, *(term for word in words for term in _terms_of(word, language)))
     if _UNSPACED.search(token):
         return tuple(token[start : start + 2] for start in range(max(1, len(token) - 1)))
     return (_stem(token, language),)

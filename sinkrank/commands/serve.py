@@ -32,6 +32,9 @@ def serve(
     first_stage: Annotated[str | None, typer.Option("--first-stage", help="knn, bm25 or hybrid.")] = None,
     knn_weight: options.KnnWeight = None,
     depth: Annotated[int | None, typer.Option("--depth", help="Candidates to re-rank (default: 100).")] = None,
+    query_language: Annotated[
+        str | None, typer.Option("--query-language", metavar="CODE", help="Of queries whose words do not tell theirs.")
+    ] = None,
     method: options.Method = None,
     epsilon: options.Epsilon = None,
     tau: options.Tau = None,
@@ -64,6 +67,7 @@ def serve(
         first_stage=first_stage,
         knn_weight=knn_weight,
         depth=depth,
+        query_language=query_language,
         method=method,
         epsilon=epsilon,
         tau=tau,

@@ -66,6 +66,12 @@ def test_a_bag_keeps_hashes_of_its_unknown_words(tiny):
     assert bag.unknown_hashes.tolist() == sorted([zlib.crc32(b"gizmo"), zlib.crc32(b"k8s")])
 
 
+def test_a_number_takes_no_embedding_however_near_its_spelling(tiny):
+    bag = tiny.bag("cat1 cat 8601 dog2dog", "en")
+    assert (bag.term_ids.tolist(), bag.counts.tolist(), bag.n_unknown) == ([0], [1], 3)
+    assert bag.unknown_hashes.tolist() == sorted(map(zlib.crc32, [b"cat1", b"8601", b"dog2dog"]))
+
+
 def test_a_bag_of_tokens_repeats_its_answer_from_the_cache(tiny):
     first, second = (tiny.bag_of_tokens(["water", "cat", "nothing"], "en") for _ in range(2))
     assert first.term_ids.tolist() == second.term_ids.tolist() == [0, 2]

@@ -68,7 +68,7 @@ def test_first20_asks_with_the_first_twenty_words_that_are_no_stop_words():
 
     task = make_task(corpus(*long), Direction("en", "fi"), "first20")
 
-    assert task.queries["en/long"] == tuple(f"{words('long', 15)} {words('more', 5)}".split())
+    assert task.queries["en/long"] == tuple(f"{words('long', 15)} 42 {words('more', 5)}".split())
     assert task.documents["fi/long"] == tuple(words("z", 15).split())
 
 

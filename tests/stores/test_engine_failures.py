@@ -131,16 +131,21 @@ def test_a_server_that_is_no_engine_is_refused(content: Any) -> None:
 
 
 def test_a_node_that_does_not_answer_is_unavailable_after_the_time_out() -> None:
+    given_up = threading.Event()
+
     def answer(*request: str) -> tuple[int, Any]:
-        time.sleep(1)
+        given_up.wait(60)
         return 200, {}
 
     with serve(answer) as node:
         store = open_store(node.address, timeout_s=0.2)
-        started = time.monotonic()
-        with pytest.raises(StoreUnavailable, match="store_timeout_s"):
-            store.indices()
-        assert time.monotonic() - started < 0.9
+        try:
+            started = time.monotonic()
+            with pytest.raises(StoreUnavailable, match="store_timeout_s"):
+                store.indices()
+            assert time.monotonic() - started < 30
+        finally:
+            given_up.set()
         store.close()
 
 
@@ -157,7 +162,7 @@ def test_a_host_that_accepts_no_connection_is_unavailable_within_seconds() -> No
         started = time.monotonic()
         with pytest.raises(StoreUnavailable, match="nothing answers"):
             store.indices()
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 30  # Linux itself tries for two minutes
         store.close()
 
 

@@ -405,6 +405,19 @@ def test_bm25_finds_numbers(store: Store, index: str) -> None:
     assert ids(store.bm25(index, "404", 10, ALL)) == ["1"]
 
 
+def test_bm25_finds_versions_and_identifiers(store: Store, index: str) -> None:
+    fill(
+        store,
+        index,
+        make_document("1", "release 1.2.3 with h264"),
+        make_document("2", "release 1.2.4 with h265"),
+        make_document("3", "release of part SKU-00001"),
+    )
+    assert ids(store.bm25(index, "1.2.4", 10, ALL))[0] == "2"
+    assert ids(store.bm25(index, "h264", 10, ALL))[0] == "1"
+    assert ids(store.bm25(index, "SKU-00001", 10, ALL)) == ["3"]
+
+
 @pytest.mark.parametrize(
     ("language", "text", "sought"),
     [

@@ -17,7 +17,8 @@ def test_every_stemmer_exists() -> None:
     [
         ("The runs are running", "en", ["run"] * 2),
         ("Ο ΛΌΓΟΣ, λόγος", "el", ["λογ", "λογ"]),
-        ("Error 0x80, 404!", "en", ["error", "x", "0", "80", "404"]),
+        ("Error 0x80, 404!", "en", ["error", "0x80", "x", "0", "80", "404"]),
+        ("the running of utf8 1.2.3", "en", ["run", "utf8", "utf", "1.2.3", "8", "1", "2", "3"]),
         ("绿茶好", "zh", ["绿茶", "茶好"]),
         ("绿", "zh", ["绿"]),
         ("habari", "sw", ["habari"]),
@@ -35,4 +36,4 @@ def test_as_many_terms_as_asked_for_are_taken() -> None:
 
 def test_no_term_can_be_read_as_a_query() -> None:
     text = "\"a\" 'b' AND-OR *c* (d) e:f ^g {h} i\\j ａＢ١²½ naïve"
-    assert all(term.isalnum() for term in bm25_terms(text, "sw"))
+    assert all(term.replace(".", "").replace(",", "").isalnum() for term in bm25_terms(f"{text} 1.2,3", "sw"))

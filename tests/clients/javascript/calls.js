@@ -10,6 +10,8 @@ const N_DOCUMENTS = 60;
 const PROPERTIES = { text: { type: "text" }, n: { type: "integer" }, tag: { type: "keyword" } };
 const SETTINGS = { number_of_shards: 1, number_of_replicas: 0 };
 const BY_TEXT = { match: { text: "cat" } };
+// Scores count deleted documents until the engine merges their segments, and equal ones come in the segments' order.
+const IN_ORDER = ["n", "tag"];
 // The engine finds all of them by "any"; of their other words dog is nearest to chat, then car, then bread.
 const ANY_CHAT = { match: { text: "any chat" } };
 
@@ -58,7 +60,7 @@ const CALLS = [
   ["count", { index: INDEX, body: { query: BY_TEXT } }],
   ["count", { index: INDEX, q: "text:cat AND n:[0 TO 5]" }],
   ["fieldCaps", { index: INDEX, fields: "*" }],
-  ["searchTemplate", { index: INDEX, body: { source: '{"query": {"match_all": {}}}' } }],
+  ["searchTemplate", { index: INDEX, body: { source: '{"query": {"match_all": {}}, "sort": ["n"]}' } }],
   ["scroll", { body: { scroll_id: "none" } }],
   scrolled,
   streamedAnswer,
@@ -164,16 +166,15 @@ function bulkHelperWithErrors(client) {
 
 async function scrollHelper(client) {
   const ids = [];
-  const search = { index: INDEX, size: 7, body: { query: BY_TEXT } };
+  const search = { index: INDEX, size: 7, body: { query: BY_TEXT, sort: IN_ORDER } };
   for await (const page of client.helpers.scrollSearch(search)) ids.push(page.body.hits.hits.map((hit) => hit._id));
   return ids;
 }
 
 async function scrollDocumentsHelper(client) {
   const found = [];
-  for await (const one of client.helpers.scrollDocuments({ index: INDEX, size: 25, body: { query: BY_TEXT } })) {
-    found.push(one);
-  }
+  const search = { index: INDEX, size: 25, body: { query: BY_TEXT, sort: IN_ORDER } };
+  for await (const one of client.helpers.scrollDocuments(search)) found.push(one);
   return found;
 }
 
