@@ -1,4 +1,4 @@
-"""Re-ranks an engine's hits, with the idf of their index where it is one of ours."""
+"""Re-ranks an engine's hits, with the idf of their index: the stored one where it is ours, else a learned one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from reranker.search import INDEX_CACHE_SECONDS
 from reranker.service.bag_cache import Bag
 from reranker.service.proxy.answer import Ordering
 from reranker.service.proxy.hits import Hit
+from reranker.service.proxy.index_figures import IndexFigures
 from reranker.service.proxy.search_request import ProxySearch
 from reranker.service.service import Service
 
@@ -37,10 +38,15 @@ class HitRanking:
 
 
 class HitRanker:
-    """Ranks hits; safe to share between threads."""
+    """Ranks hits; safe to share between threads.
 
-    def __init__(self, service: Service, clock: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        figures: of indices that are not ours.
+    """
+
+    def __init__(self, service: Service, figures: IndexFigures, clock: Callable[[], float] = time.monotonic) -> None:
         self._service = service
+        self._figures = figures
         self._clock = clock
         self._foreign: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -57,7 +63,7 @@ class HitRanker:
         """
         if not any(len(bag) for bag, _ in bags):
             return None
-        reranker = self._common_reranker(hits)
+        reranker = self._common_reranker(hits, search.text_fields)
         query = reranker.query(search.text, search.language)
         ranking = reranker.rerank_bags(query, bags, search.method, search.parameters, race=search.race)
         return HitRanking(
@@ -66,11 +72,17 @@ class HitRanker:
             frozenset(ranked.index for ranked in ranking.documents if ranked.without_known_word),
         )
 
-    def _common_reranker(self, hits: Sequence[Hit]) -> Reranker:
+    def _common_reranker(self, hits: Sequence[Hit], text_fields: Sequence[str]) -> Reranker:
         """With the idf of the hits' index; hits of several are weighed alike, by that of the embeddings."""
         indices = {str(hit.get("_index")) for hit in hits}
-        ours = self._reranker(indices.pop()) if len(indices) == 1 else None
-        return ours or self._service.reranker
+        if len(indices) != 1:
+            return self._service.reranker
+        index = indices.pop()
+        ours = self._reranker(index)
+        if ours is not None:
+            return ours
+        idf = self._figures.idf(index, text_fields)
+        return self._service.reranker if idf is None else self._service.reranker_with(idf)
 
     def _reranker(self, index: str) -> Reranker | None:
         """The reranker of one of our indices; None for any other, which is remembered for a while."""
