@@ -12,7 +12,7 @@ import urllib3
 from reranker.errors import NotFound, WrongParameter
 from reranker.stores import engine_sample, open_store
 from reranker.stores.engine import EngineStore
-from reranker.stores.engine_fields import TEXT_TYPES, fields_of_types, mapped_fields
+from reranker.stores.engine_fields import VECTOR_TYPES, fields_of_types, mapped_fields, text_fields
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import make_index
 
@@ -36,9 +36,11 @@ def test_a_mapping_is_read_into_its_fields() -> None:
         "sku": "keyword",
         "body.text": "text",
         "body.vector": "knn_vector",
+        "parts": "nested",
         "parts.note": "text",
     }
-    assert fields_of_types(MAPPINGS, TEXT_TYPES) == ["title", "body.text", "parts.note"]
+    assert text_fields(MAPPINGS) == ["title", "body.text"]
+    assert fields_of_types(MAPPINGS, VECTOR_TYPES) == ["body.vector"]
     assert mapped_fields({}) == {}
 
 

@@ -20,7 +20,7 @@ from reranker.service.proxy.sample_figures import sample_figures
 from reranker.settings import Settings
 
 CAT, DOG, BREAD = 0, 1, 3  # term ids of tests/tiny.py
-TEXTS = [*["cat dog"] * 30, *["cat bread zzz"] * 20, *["chat"] * 10, *["12 -"] * 5]
+TEXTS = [*["cat dog"] * 30, *["cat bread zzz"] * 20, *["chat"] * 10, *["- !"] * 5]
 
 
 class FakeStore:
