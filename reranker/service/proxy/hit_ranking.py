@@ -73,15 +73,13 @@ class HitRanker:
         )
 
     def _common_reranker(self, hits: Sequence[Hit], text_fields: Sequence[str]) -> Reranker:
-        """With the idf of the hits' index; hits of several are weighed alike, by that of the embeddings."""
+        """With the idf of the hits' index. Hits of several are weighed alike: by the idf of all together where none is
+        ours, else by that of the embeddings."""
         indices = {str(hit.get("_index")) for hit in hits}
-        if len(indices) != 1:
-            return self._service.reranker
-        index = indices.pop()
-        ours = self._reranker(index)
-        if ours is not None:
-            return ours
-        idf = self._figures.idf(index, text_fields)
+        ours = [reranker for index in indices if (reranker := self._reranker(index)) is not None]
+        if ours:
+            return ours[0] if len(indices) == 1 else self._service.reranker
+        idf = self._figures.joined_idf(indices, text_fields)
         return self._service.reranker if idf is None else self._service.reranker_with(idf)
 
     def _reranker(self, index: str) -> Reranker | None:

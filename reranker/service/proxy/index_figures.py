@@ -10,15 +10,17 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
+
+from cachetools import LRUCache
 
 from reranker.embeddings import Embeddings
 from reranker.errors import NotFound, SinkrankError
 from reranker.idf import IdfTable
 from reranker.service.proxy.hits import source_text
-from reranker.service.proxy.sample_figures import SampleFigures, sample_figures
+from reranker.service.proxy.sample_figures import SampleFigures, joined_figures, sample_figures
 
 SAMPLE_DOCUMENTS = 1_000
 # After that they are learned anew; the old ones are used meanwhile.
@@ -27,6 +29,9 @@ MAX_AGE_S = 3_600.0
 _FIRST_RETRY_S = 60.0
 # Of an index and its fields some 200 KB, for 20,000 distinct words.
 _MAX_KNOWN = 200
+# A search through an alias meets hits of a few indices; joining their figures takes some milliseconds.
+_MAX_JOINED = 10
+_MAX_JOINTS = 50
 # Each takes a second or so; what does not fit in is asked for again by the next search.
 _MAX_WAITING = 50
 
@@ -71,6 +76,7 @@ class IndexFigures:
         self._clock = clock
         self._start = start or _in_background
         self._known: OrderedDict[_Key, _Known] = OrderedDict()
+        self._joined: LRUCache[tuple[SampleFigures, ...], IdfTable] = LRUCache(_MAX_JOINTS)
         self._waiting: dict[_Key, None] = {}
         self._is_learning = False
         self._changed = threading.Condition()
@@ -82,10 +88,23 @@ class IndexFigures:
         Args:
             fields: of `_source`, that are read; every string where there are none.
         """
-        figures = self.figures(index, fields)
-        if figures is None or not figures.idf.languages:
+        return self.joined_idf([index], fields)
+
+    def joined_idf(self, indices: Collection[str], fields: Sequence[str] = ()) -> IdfTable | None:
+        """The same of several indices together; None where one is not known, or there are more than ten."""
+        if len(indices) > _MAX_JOINED:
             return None
-        return IdfTable({**self._embeddings.idf.languages, **figures.idf.languages})
+        found = [self.figures(index, fields) for index in sorted(indices)]
+        parts = tuple(figures for figures in found if figures is not None)
+        if not parts or len(parts) < len(found):
+            return None
+        with self._changed:
+            joined = self._joined.get(parts)
+        if joined is None:
+            joined = joined_figures(parts).idf
+            with self._changed:
+                self._joined[parts] = joined
+        return IdfTable({**self._embeddings.idf.languages, **joined.languages}) if joined.languages else None
 
     def languages(self, index: str, fields: Sequence[str] = ()) -> Mapping[str, float]:
         """The share of the index's documents by language, the largest first; empty where nothing is known."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from reranker.detection import guess_language
 from reranker.embeddings import Embeddings
-from reranker.idf import FrequencyCounter, IdfTable
+from reranker.idf import DocumentFrequencies, FrequencyCounter, IdfTable
 
 # On fewer documents of a language a word's frequency is chance.
 MIN_DOCUMENTS = 50
@@ -19,41 +20,70 @@ class SampleFigures:
     """Figures of a sample of documents.
 
     Attributes:
-        n_documents: those with text.
-        idf: of each language with `MIN_DOCUMENTS` documents or more.
-        languages: share of the documents by the language that they are read in, the largest first; they sum to 1.
-        unknown_share: of the documents' words, those without an embedding, 0 to 1; stop words are not counted.
+        frequencies: by the language that the documents are read in; those without a word are not counted.
+        n_tokens, n_unknown: words of all documents, and those of them without an embedding; stop words are not counted.
     """
 
-    n_documents: int = 0
-    idf: IdfTable = field(default_factory=IdfTable)
-    languages: Mapping[str, float] = field(default_factory=dict)
-    unknown_share: float = 0.0
+    frequencies: Mapping[str, DocumentFrequencies] = field(default_factory=dict)
+    n_tokens: int = 0
+    n_unknown: int = 0
+
+    @property
+    def n_documents(self) -> int:
+        return sum(each.n_documents for each in self.frequencies.values())
+
+    @property
+    def languages(self) -> dict[str, float]:
+        """The share of the documents by language, the largest first; they sum to 1."""
+        total = self.n_documents
+        shares = {code: each.n_documents / total for code, each in self.frequencies.items()}
+        return dict(sorted(shares.items(), key=lambda share: -share[1]))
+
+    @property
+    def unknown_share(self) -> float:
+        """Of the documents' words, 0 to 1."""
+        return self.n_unknown / self.n_tokens if self.n_tokens else 0.0
+
+    @property
+    def idf(self) -> IdfTable:
+        """Of the languages with `MIN_DOCUMENTS` documents or more."""
+        return IdfTable({code: each for code, each in self.frequencies.items() if each.n_documents >= MIN_DOCUMENTS})
 
 
 def sample_figures(texts: Iterable[str], embeddings: Embeddings) -> SampleFigures:
     """Reads each text as the proxy reads a hit's, and counts.
 
     Args:
-        texts: one a document; those without a letter are left out.
+        texts: one a document.
     """
     counters: dict[str, FrequencyCounter] = {}
-    n_by_language: Counter[str] = Counter()
     n_tokens = n_unknown = 0
     for text in texts:
         language = guess_language(text, embeddings)
         bag = embeddings.bag(text, language)
-        n_known = int(bag.counts.sum())
-        if not n_known + bag.n_unknown:
-            continue
-        counters.setdefault(language, FrequencyCounter()).add(bag)
-        n_by_language[language] += 1
-        n_tokens += n_known + bag.n_unknown
-        n_unknown += bag.n_unknown
-    n_documents = n_by_language.total()
+        n_words = int(bag.counts.sum()) + bag.n_unknown
+        if n_words:
+            counters.setdefault(language, FrequencyCounter()).add(bag)
+            n_tokens += n_words
+            n_unknown += bag.n_unknown
+    return SampleFigures({code: counter.result() for code, counter in counters.items()}, n_tokens, n_unknown)
+
+
+def joined_figures(parts: Sequence[SampleFigures]) -> SampleFigures:
+    """The figures of several samples together."""
+    languages = dict.fromkeys(code for part in parts for code in part.frequencies)
     return SampleFigures(
-        n_documents,
-        IdfTable({code: counters[code].result() for code, n in n_by_language.items() if n >= MIN_DOCUMENTS}),
-        {code: n / n_documents for code, n in n_by_language.most_common()},
-        n_unknown / n_tokens if n_tokens else 0.0,
+        {code: _joined([part.frequencies[code] for part in parts if code in part.frequencies]) for code in languages},
+        sum(part.n_tokens for part in parts),
+        sum(part.n_unknown for part in parts),
     )
+
+
+def _joined(parts: Sequence[DocumentFrequencies]) -> DocumentFrequencies:
+    if len(parts) == 1:
+        return parts[0]
+    term_ids = np.unique(np.concatenate([part.term_ids for part in parts]))
+    counts = np.zeros(len(term_ids), dtype=np.int32)
+    for part in parts:
+        counts[np.searchsorted(term_ids, part.term_ids)] += part.counts  # they are distinct, so no count is lost
+    return DocumentFrequencies(sum(part.n_documents for part in parts), term_ids, counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
@@ -13,11 +14,13 @@ import pytest
 
 from reranker.embeddings import Embeddings
 from reranker.errors import NotFound, StoreUnavailable
-from reranker.service.app import create_app
+from reranker.service.app import create_app, warm_up
 from reranker.service.proxy import PROXY_EXTENSION
 from reranker.service.proxy.index_figures import IndexFigures
-from reranker.service.proxy.sample_figures import sample_figures
+from reranker.service.proxy.sample_figures import joined_figures, sample_figures
 from reranker.settings import Settings
+from reranker.stores import open_store
+from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
 CAT, DOG, BREAD = 0, 1, 3  # term ids of tests/tiny.py
 TEXTS = [*["cat dog"] * 30, *["cat bread zzz"] * 20, *["chat"] * 10, *["- !"] * 5]
@@ -74,6 +77,32 @@ def test_a_sample_is_counted_by_language(embeddings: Embeddings) -> None:
     assert list(found.idf.languages) == ["en"]
     idf = found.idf.languages["en"].idf(np.array([CAT, DOG, BREAD], dtype=np.int32))
     assert idf.tolist() == pytest.approx([0.0, log(51 / 31), log(51 / 21)])
+
+
+def test_samples_are_joined_by_summing_their_counts(embeddings: Embeddings) -> None:
+    parts = [sample_figures(texts, embeddings) for texts in (TEXTS, ["cat car"] * 25, ["chat pain"] * 45)]
+    found = joined_figures(parts)
+    assert found.languages == {"en": 75 / 130, "fr": 55 / 130}
+    assert found.unknown_share == 20 / (130 + 50 + 90)
+    # 55 French documents are enough, though each sample had too few.
+    frequencies = {
+        code: (each.n_documents, dict(zip(each.term_ids.tolist(), each.counts.tolist(), strict=True)))
+        for code, each in found.idf.languages.items()
+    }
+    assert frequencies == {"en": (75, {CAT: 75, DOG: 30, BREAD: 20, 4: 25}), "fr": (55, {5: 55, 8: 45})}
+
+
+def test_hits_of_several_indices_take_the_figures_of_all_once_all_are_known(
+    figures: IndexFigures, store: FakeStore
+) -> None:
+    assert figures.joined_idf(["b", "a"]) is None
+    table = figures.joined_idf({"a", "b"})
+    assert table is not None
+    assert table.languages["en"].n_documents == 100
+    store.error = StoreUnavailable("forbidden")
+    assert figures.joined_idf(["a", "c"]) is None
+    assert figures.joined_idf(["a", "c"]) is None
+    assert figures.joined_idf([f"index-{number}" for number in range(11)]) is None
 
 
 def test_an_empty_sample_says_nothing(embeddings: Embeddings) -> None:
@@ -221,3 +250,29 @@ def test_it_can_be_switched_off(embeddings: Embeddings, tmp_path: Path, learns: 
     figures.idf("pages")
     assert figures.wait(30)
     assert len(store.asked) == n_asked
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 500])
+def test_an_engine_that_refuses_the_sample_leaves_searches_as_they_are(
+    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    hits = [{"_index": "pages", "_id": word, "_score": 1.0, "_source": {"text": word}} for word in ("bread", "cat")]
+    answer = json.dumps({"took": 1, "hits": {"total": {"value": 2}, "max_score": 1.0, "hits": hits}}).encode()
+
+    def answered(received: Received) -> bytes:
+        if "/_mapping" in received.line or b"function_score" in received.body:
+            return ok(b'{"error": {"type": "no", "reason": "not for you"}}').replace(b"200 OK", f"{status} No".encode())
+        return ok(answer)
+
+    fake.answer = answered
+    store = open_store(fake.url)
+    app = create_app(Settings(home=tmp_path, threads=1, store=fake.url), store, embeddings)
+    warm_up(app)
+    for _ in range(2):
+        response = app.test_client().post("/pages/_search", json={"query": {"match": {"text": "cat"}}})
+        assert response.headers["X-Rerank-Status"] == "applied"
+        assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["cat", "bread"]
+        assert app.extensions[PROXY_EXTENSION].figures.wait(30)
+    # Asked once: the second search came within the minute after the failure.
+    assert caplog.text.count("the word frequencies of index 'pages' cannot be learned") == 1
+    store.close()

@@ -38,7 +38,7 @@ def found(http: urllib3.PoolManager, url: str, index: str, **ext: Any) -> list[s
     body = {**QUERY, "ext": {"rerank": {**QUERY["ext"]["rerank"], **ext}}}  # type: ignore[index]
     answer = post(http, f"{url}/{index}/_search", body)
     assert answer.headers["X-Rerank-Status"] == "applied"
-    return [TEXTS[int(hit["_id"])] for hit in hits(answer)]
+    return [hit["_source"]["text"] for hit in hits(answer)]
 
 
 def test_rare_words_weigh_more_once_the_index_is_known(
@@ -52,6 +52,19 @@ def test_rare_words_weigh_more_once_the_index_is_known(
     assert found(http, url, cats, text_fields=["text"]) == ["cat", "bread"]
     assert proxy.figures.wait(30)
     assert found(http, url, cats, text_fields=["text"]) == ["bread", "cat"]
+
+
+def test_hits_of_several_indices_are_weighed_by_all_of_them(
+    http: urllib3.PoolManager, engine: Engine, url: str, proxy: Proxy, cats: str
+) -> None:
+    other = f"{cats}-more"
+    make_index(http, engine.url, other, {}, [{"text": "bread", "n": 1}, *[{"text": "cat"}] * 99])
+    try:
+        assert found(http, url, f"{cats}*")[0] == "cat"
+        assert proxy.figures.wait(30)
+        assert found(http, url, f"{cats}*")[-1] == "cat"
+    finally:
+        http.request("DELETE", f"{engine.url}/{other}")
 
 
 def test_an_index_of_ours_is_not_sampled(http: urllib3.PoolManager, url: str, proxy: Proxy, ours: str) -> None:
