@@ -26,17 +26,20 @@ def engine_of(store: Store) -> EngineStore | None:
 
 
 def is_foreign(settings: Settings) -> bool:
-    """Whether the index of the settings is one that Sinkrank did not make; not where none is named, or it is not there.
+    """Whether the index of the settings is one that Sinkrank did not make; not where it is not there.
 
     Raises:
         StoreUnavailable: the engine does not answer.
+        WrongParameter: no index is named, and the engine holds none that Sinkrank made.
     """
-    from reranker.errors import BadInput, NotFound, NotOurIndex
+    from reranker.errors import BadInput, NotFound, NotOurIndex, WrongParameter
 
-    if settings.index is None:
-        return False
     with resources.opened_store(settings) as store:
         if engine_of(store) is None:
+            return False
+        if settings.index is None:
+            if not store.indices():
+                raise WrongParameter(f"{store.address} holds no index that Sinkrank made; name yours with --index NAME")
             return False
         try:
             store.describe(settings.index)

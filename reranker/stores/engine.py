@@ -34,12 +34,12 @@ from reranker.stores.engine_queries import (
     read_candidates,
     read_encoded,
 )
-from reranker.stores.engine_sample import check_any_index_name, sample_documents
+from reranker.stores.engine_sample import sample_documents
 from reranker.stores.engine_scan import PointInTime, read_bags
 from reranker.stores.engine_templates import EngineTemplates, template_body
 from reranker.stores.engine_versions import EngineVersions
 from reranker.stores.engine_writer import BulkWriter
-from reranker.stores.names import IndexVersion, check_index_name, writing_alias
+from reranker.stores.names import IndexVersion, check_any_index_name, check_index_name, writing_alias
 from reranker.stores.protocol import Filters, IndexDescription
 from reranker.stores.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
 

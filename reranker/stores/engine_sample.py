@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import opensearchpy
-import regex
 
-from reranker.errors import WrongParameter
 from reranker.stores.engine_fields import VECTOR_TYPES, fields_of_types
+from reranker.stores.names import check_any_index_name
 
 _SEED = 20_160_406
 # The engine stops drawing at the first of these and gives what it has; the second is for an engine that does not.
@@ -29,9 +28,6 @@ _PAGE_BYTES = 4_000_000
 _SAMPLE_BYTES = 32_000_000
 # The engine's own limit on a page.
 _MAX_HITS = 10_000
-
-# What engines give as `_index`, also of another cluster and of a data stream; no pattern, no list, no path.
-_NAME = regex.compile(r"[^\s_+\-\\/*?\"<>|,#][^\s\\/*?\"<>|,#]{0,511}")
 
 
 def sample_documents(
@@ -68,17 +64,6 @@ def sample_documents(
         n_bytes += sum(len(json.dumps(hit.get("_source"))) for hit in hits)
         n_read += len(page)
         size = min(_MAX_PAGE, max(1, _PAGE_BYTES * n_read // max(1, n_bytes)))
-
-
-def check_any_index_name(index: str) -> str:
-    """The name, if it can be an index that others made.
-
-    Raises:
-        WrongParameter: it is none.
-    """
-    if not _NAME.fullmatch(index):
-        raise WrongParameter(f"{index[:80]!r} is no index; give the name of an index or an alias")
-    return index
 
 
 def _draw(client: opensearchpy.OpenSearch, index: str, n_documents: int) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from reranker.errors import NotFound, SinkrankError
 from reranker.idf import IdfTable
 from reranker.service.proxy.hits import source_text
 from reranker.service.proxy.sample_figures import SampleFigures, joined_figures, sample_figures
+from reranker.stores.names import is_any_index_name
 
 SAMPLE_DOCUMENTS = 1_000
 # After that they are learned anew; the old ones are used meanwhile.
@@ -113,7 +114,7 @@ class IndexFigures:
 
     def figures(self, index: str, fields: Sequence[str] = ()) -> SampleFigures | None:
         """What is known at this moment; None for nothing. What is not known or old is learned in the background."""
-        if self._store is None:
+        if self._store is None or not is_any_index_name(index):
             return None
         key = (index, tuple(fields))
         with self._changed:
@@ -169,7 +170,8 @@ class IndexFigures:
             figures = self._sampled(index, fields)
         except Exception as error:  # whatever it is, searches go on without
             reason = str(error) if isinstance(error, SinkrankError) else f"{type(error).__name__}: {error}"
-            _log.warning("the word frequencies of index %r cannot be learned: %s", index, " ".join(reason.split()))
+            level = logging.INFO if isinstance(error, NotFound) else logging.WARNING
+            _log.log(level, "the word frequencies of index %r cannot be learned: %s", index, " ".join(reason.split()))
             n_failures = 1 if before is None else before.n_failures + 1
             wait_s = min(MAX_AGE_S, _FIRST_RETRY_S * 2 ** min(n_failures - 1, 16))
             kept = None if before is None or isinstance(error, NotFound) else before.figures

@@ -206,6 +206,12 @@ def test_the_least_recently_used_indices_are_forgotten(figures: IndexFigures, st
     assert figures.languages("index-1") == {}
 
 
+@pytest.mark.parametrize("name", ["", "_all", "a,b", "logs-*", "../pages", "-pages"])
+def test_lists_and_patterns_of_indices_are_not_learned(figures: IndexFigures, store: FakeStore, name: str) -> None:
+    assert figures.languages(name) == {}
+    assert not store.asked
+
+
 def test_no_more_than_fifty_indices_wait(store: FakeStore, embeddings: Embeddings) -> None:
     started: list[Callable[[], None]] = []
     figures = IndexFigures(store, embeddings, start=started.append)
