@@ -107,6 +107,10 @@ class Settings(BaseModel):
     proxy_text_fields: tuple[str, ...] = Field(
         (), description="_source fields to read where the index is not ours; every string where it is not set"
     )
+    proxy_learn_weights: bool = Field(
+        True,
+        description="learn how rare words are in each index that is not ours, from a sample of it",
+    )
     proxy_nodes: tuple[str, ...] = Field(
         (), description="the engine's nodes that the proxy asks, the next where one is down; the store where not set"
     )

@@ -12,12 +12,12 @@ from typing import Any
 from ingest.checkpoint import unfinished
 from ingest.staleness import stale_parts
 from reranker.embeddings import Embeddings
-from reranker.errors import SinkrankError
+from reranker.errors import NotOurIndex, SinkrankError
 from reranker.hubness import MIN_QUERIES, HubnessSample
 from reranker.settings import SETTINGS_FILE, LoadedSettings, Settings, load_settings
 from reranker.stores.protocol import Store, check_versions
 from reranker.transport import warm_up
-from sinkrank import resources
+from sinkrank import in_process_proxy, resources
 
 # As in pyproject.toml.
 _OLDEST_PYTHON = (3, 11)
@@ -88,8 +88,7 @@ def _store(settings: Settings, embeddings: Embeddings | None) -> Iterator[Check]
             for name in names:
                 yield _index(store, name, embeddings)
             if settings.index is not None and settings.index not in names:
-                # What it says of the name is the reason: not there, or not ours.
-                yield _index(store, settings.index, embeddings)
+                yield _other_index(settings, store, settings.index, embeddings)
     except SinkrankError as error:
         yield Check("store", False, str(error))
 
@@ -110,6 +109,25 @@ def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
     if embeddings is None:
         return Check(label, False, f"{found}; made with embeddings of version {made.embeddings_version}, none are here")
     return Check(label, not stale, "; ".join([found, *stale]))
+
+
+def _other_index(settings: Settings, store: Store, name: str, embeddings: Embeddings | None) -> Check:
+    """An index that Sinkrank did not make, which the proxy may re-rank; or that is not there."""
+    engine = in_process_proxy.engine_of(store)
+    if engine is None or embeddings is None:
+        return _index(store, name, embeddings)
+    from sinkrank.foreign_index import look_at
+
+    try:
+        store.describe(name)
+    except NotOurIndex:
+        try:
+            return Check(f"index {name}", *look_at(settings, engine, name, embeddings))
+        except SinkrankError as error:
+            return Check(f"index {name}", False, str(error))
+    except SinkrankError as error:
+        return Check(f"index {name}", False, str(error))
+    return _index(store, name, embeddings)
 
 
 def _hubness(sample: HubnessSample, index: str) -> str:

@@ -90,6 +90,14 @@ def evaluate(
             help="TREC qrels: compare --methods on an index by judgments. --queries is then the file of the queries.",
         ),
     ] = None,
+    template: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --qrels: search through the proxy by this body of a search, with {{text}} for the query. An "
+            "index that is not ours is always searched so (default: a multi_match over its text fields).",
+        ),
+    ] = None,
     first_stage: Annotated[
         str | None, typer.Option("--first-stage", help="With --qrels: knn, bm25 or hybrid (default: knn).")
     ] = None,
@@ -109,13 +117,14 @@ def evaluate(
     Embeddings are trained on the other pages, unless they are there already or others are named with --embeddings. The
     default (ten directions, three kinds of query, 400 pages each) takes some ten minutes on two cores, the example one.
 
-    With --qrels it compares methods on an index of yours by people's judgments, with significance.
+    With --qrels it compares methods on an index of yours by people's judgments, with significance. An index that
+    Sinkrank did not make is searched through the proxy.
 
     Example: [bold]sinkrank evaluate --directions fi-en --queries first20[/bold]
     """
     check_options(context, suite, quick)
     if qrels is not None:
-        from sinkrank import judged
+        from sinkrank import judged, judged_proxy
 
         source = context.get_parameter_source("queries")
         if source is None or source.name != "COMMANDLINE":
@@ -124,8 +133,16 @@ def evaluate(
             config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
         ).settings
         _check_folder(output_folder)
+        if judged_proxy.is_wanted(settings, template):
+            window = depth if is_given(context, "depth") else settings.proxy_window_size
+            judged_proxy.compare(
+                settings, window, template, Path(queries), qrels, _names(methods), output_folder, json_
+            )
+            return
         judged.compare(settings, Path(queries), qrels, _names(methods), output_folder, json_)
         return
+    if template is not None:
+        raise typer.BadParameter("it is for judged queries; give --qrels and --queries too", param_hint="--template")
     if suite is not None:
         settings = options.load(config, home=home).settings
         collection = corpus if is_given(context, "corpus") else None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -16,6 +18,7 @@ from sinkrank.tables import plain
 
 if TYPE_CHECKING:
     from evaluation.judged.comparison import Difference, QueryMove, Run, Summary, Way
+    from evaluation.judged.judgments import JudgedQuery
     from evaluation.judged.tuning import Tuning
     from reranker.settings import Settings
 
@@ -48,22 +51,39 @@ def compare(
     as_json: bool,
 ) -> None:
     """Runs each method and the first stage alone; prints, and writes a report and TREC runs into a folder."""
-    from evaluation.judged.comparison import query_moves, run_way, summaries
+    from evaluation.judged.comparison import run_way
     from evaluation.judged.judgments import read_judged_queries
     from reranker.transport import check_method
 
     names = ["none", *(check_method(name) for name in methods if name != "none")]
     judged = read_judged_queries(queries, qrels)
-    talk = output.talk()
-    with resources.opened_searcher(settings) as searcher, output.progress_bars(talk) as progress:
+    with resources.opened_searcher(settings) as searcher, output.progress_bars() as progress:
         index = searcher.choose_index(settings.index)
         runs = [run_way(way_of(settings, name), searcher, index, judged, progress) for name in names]
+    present(index, runs, judged, folder, as_json)
+
+
+def present(
+    index: str,
+    runs: Sequence[Run],
+    judged: Sequence[JudgedQuery],
+    folder: Path | None,
+    as_json: bool,
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Prints runs, of which the first is what the others are compared with, and writes them into a folder.
+
+    Args:
+        more: added to the report in JSON.
+    """
+    from evaluation.judged.comparison import query_moves, summaries
+
     moves = list(query_moves(runs, judged, _MEASURE))
     summed = summaries(runs, _MEASURE)
-    report = _report(index, summed, moves)
+    report = _report(index, summed, moves) | dict(more)
     if folder is not None:
         _write(folder, report, runs)
-        talk.print(f"written: {folder}", markup=False)
+        output.talk().print(f"written: {folder}", markup=False)
     if as_json:
         output.print_json(report)
         return
@@ -75,14 +95,22 @@ def compare(
 
 def tune(settings: Settings, queries: Path, qrels: Path, as_json: bool) -> None:
     """Chooses parameters, and prints them as lines of sinkrank.toml."""
-    from evaluation.judged.comparison import summaries
+    from evaluation.judged.comparison import run_way
     from evaluation.judged.judgments import read_judged_queries
     from evaluation.judged.tuning import tune as choose
 
     judged = read_judged_queries(queries, qrels)
     with resources.opened_searcher(settings) as searcher, output.progress_bars() as progress:
         index = searcher.choose_index(settings.index)
-        tuning = choose(way_of(settings, settings.method), searcher, index, judged, _MEASURE, progress)
+        start = way_of(settings, settings.method)
+        tuning = choose(start, lambda way, some: run_way(way, searcher, index, some, progress), judged, _MEASURE)
+    present_tuning(tuning, as_json)
+
+
+def present_tuning(tuning: Tuning, as_json: bool) -> None:
+    """Prints what was chosen."""
+    from evaluation.judged.comparison import summaries
+
     summed = summaries([tuning.before, tuning.after], tuning.measure)
     difference = summed[1].difference
     assert difference is not None  # noqa: S101 - only the first has none
@@ -196,20 +224,25 @@ def _verdict(tuning: Tuning, found: Difference) -> str:
         f"Chosen on {tuning.n_choosing} queries out of {len(tuning.tried)} ways; on the other {n_reporting} "
         f"{tuning.measure} changes by {found.mean:+.3f} (p = {found.p_value:.3f})."
     )
-    if tuning.before.way.parameters == tuning.after.way.parameters and _same_first_stage(tuning):
+    if _is_same(tuning.before.way, tuning.after.way):
         return told + " Nothing was better than what is set."
     if found.mean <= 0 or found.p_value > 0.05:
         return told + " That is no more than chance: keep what is set, or judge more queries."
     return told
 
 
-def _same_first_stage(tuning: Tuning) -> bool:
-    before, after = tuning.before.way, tuning.after.way
-    return (before.depth, before.knn_weight) == (after.depth, after.knn_weight)
+def _is_same(before: Way, after: Way) -> bool:
+    return replace(before, name="") == replace(after, name="")
+
+
+def _depth_setting(way: Way) -> str:
+    """The depth of an engine's own query is the proxy's window."""
+    return "proxy_window_size" if way.first_stage == "engine" else "depth"
 
 
 def _toml_lines(way: Way) -> list[str]:
-    lines = [f'method = "{way.method}"', f"epsilon = {way.parameters.epsilon:g}", f"depth = {way.depth}"]
+    lines = [f'method = "{way.method}"', f"epsilon = {way.parameters.epsilon:g}"]
+    lines.append(f"{_depth_setting(way)} = {way.depth}")
     if way.parameters.tau is not None:
         lines.append(f"tau = {way.parameters.tau:g}")
     if way.first_stage == "hybrid":
@@ -224,7 +257,7 @@ def _tuning_json(tuning: Tuning, difference: Difference) -> dict[str, Any]:
             "first_stage": way.first_stage,
             "epsilon": way.parameters.epsilon,
             "tau": way.parameters.tau,
-            "depth": way.depth,
+            _depth_setting(way): way.depth,
             "knn_weight": way.knn_weight,
         }
 

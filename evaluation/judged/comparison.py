@@ -82,7 +82,7 @@ def run_way(
     for done, query in enumerate(queries, start=1):
         ranking[query.query_id] = _search(way, searcher, index, query)
         progress(done, len(queries), f"searching by {way.name}")
-    return Run(way, ranking, _measure(queries, ranking))
+    return Run(way, ranking, measures_of(queries, ranking))
 
 
 def _search(way: Way, searcher: Searcher, index: str, query: JudgedQuery) -> tuple[str, ...]:
@@ -105,7 +105,8 @@ def _search(way: Way, searcher: Searcher, index: str, query: JudgedQuery) -> tup
     return tuple(hit.document.doc_id for hit in answer.hits)
 
 
-def _measure(queries: Sequence[JudgedQuery], ranking: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
+def measures_of(queries: Sequence[JudgedQuery], ranking: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
+    """Each of `MEASURES` by query id; a query that found nothing has 0."""
     qrels = [Qrel(query.query_id, doc, grade) for query in queries for doc, grade in query.relevance.items()]
     run = [ScoredDoc(query_id, doc, -place) for query_id, docs in ranking.items() for place, doc in enumerate(docs)]
     names = {measure: name for name, measure in MEASURES.items()}

@@ -1,4 +1,5 @@
-"""Chooses epsilon, tau, depth and the weight of kNN on one half of the judged queries, and reports on the other."""
+"""Chooses the method's parameters, depth and the weight of kNN on one half of the judged queries, and reports on the
+other. For the proxy it chooses the method too."""
 
 from __future__ import annotations
 
@@ -6,12 +7,11 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from evaluation.judged.comparison import Run, Way, run_way
+from evaluation.judged.comparison import Run, Way
 from evaluation.judged.judgments import JudgedQuery
-from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput
-from reranker.search import Searcher
 
+METHODS = ("auto", "sinkhorn", "relaxed")
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
 TAU_SHARES = (0.0, 0.3, 0.5, 0.7, 0.9)
 DEPTHS = (50, 100, 200, 500)
@@ -64,13 +64,14 @@ def _hashed(query: JudgedQuery) -> bytes:
 
 def tune(
     start: Way,
-    searcher: Searcher,
-    index: str,
+    run: Callable[[Way, Sequence[JudgedQuery]], Run],
     queries: Sequence[JudgedQuery],
     measure: str = "nDCG@10",
-    progress: Progress = no_progress,
 ) -> Tuning:
     """Changes one parameter at a time, keeps what is better by 0.001 at least, and goes round once more.
+
+    Args:
+        run: searches some queries one way and measures it.
 
     Raises:
         BadInput: too few queries.
@@ -80,7 +81,7 @@ def tune(
 
     def measured(way: Way) -> float:
         if way not in tried:
-            tried[way] = run_way(way, searcher, index, choosing, progress).mean(measure)
+            tried[way] = run(way, choosing).mean(measure)
         return tried[way]
 
     best = replace(start, name="other parameters")
@@ -91,8 +92,8 @@ def tune(
         if best == before:
             break
     chosen = replace(best, name="tuned")
-    before_run = run_way(replace(start, name="as set"), searcher, index, reporting, progress)
-    after_run = run_way(chosen, searcher, index, reporting, progress)
+    before_run = run(replace(start, name="as set"), reporting)
+    after_run = run(chosen, reporting)
     return Tuning(measure, tuple(tried.items()), chosen, before_run, after_run, len(choosing))
 
 
@@ -106,6 +107,8 @@ def _better(best: Way, change: Callable[[Way], Iterator[Way]], measured: Callabl
 def _changes(way: Way) -> list[Callable[[Way], Iterator[Way]]]:
     """The parameters that act in this method and first stage."""
     changes = []
+    if way.first_stage == "engine":  # our own index is tuned for a method that was chosen by `evaluate`
+        changes.append(_methods)
     if way.method in ("sinkhorn", "relaxed", "auto"):
         changes.append(_epsilons)
     if way.method == "relaxed":
@@ -113,6 +116,11 @@ def _changes(way: Way) -> list[Callable[[Way], Iterator[Way]]]:
     if way.first_stage == "hybrid":
         changes.append(_knn_weights)
     return [*changes, _depths]
+
+
+def _methods(way: Way) -> Iterator[Way]:
+    for method in METHODS:
+        yield replace(way, method=method)
 
 
 def _epsilons(way: Way) -> Iterator[Way]:

@@ -10,6 +10,7 @@ from flask import current_app
 from reranker.detection import preferred_languages
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, StoreUnavailable, WrongParameter
+from reranker.idf import IdfTable
 from reranker.ranking.ranked import Reranking
 from reranker.request_context import note
 from reranker.reranking import Observer, Query, Reranker
@@ -114,6 +115,12 @@ class Service:
             n_iterations=self.settings.n_iterations if n_iterations is None else n_iterations,
             tau=self.settings.tau if tau is None else tau,
         )
+
+    def reranker_with(self, idf: IdfTable) -> Reranker:
+        """As `reranker`, with other document frequencies."""
+        own = self.reranker
+        observer = _observer(self.metrics)
+        return Reranker(self.embeddings, idf, own.n_threads, cost_cache=own.cost_cache, observer=observer)
 
     def warm_up(self) -> None:
         """Compiles the kernels; call it before the service takes requests, and before it forks."""

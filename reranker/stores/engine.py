@@ -34,11 +34,12 @@ from reranker.stores.engine_queries import (
     read_candidates,
     read_encoded,
 )
+from reranker.stores.engine_sample import sample_documents
 from reranker.stores.engine_scan import PointInTime, read_bags
 from reranker.stores.engine_templates import EngineTemplates, template_body
 from reranker.stores.engine_versions import EngineVersions
 from reranker.stores.engine_writer import BulkWriter
-from reranker.stores.names import IndexVersion, check_index_name, writing_alias
+from reranker.stores.names import IndexVersion, check_any_index_name, check_index_name, writing_alias
 from reranker.stores.protocol import Filters, IndexDescription
 from reranker.stores.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
 
@@ -266,6 +267,17 @@ class EngineStore:
         known = self._ask(index)
         with engine_errors(self._address, index):
             self._idf.save_sample(known.name, sample)
+
+    def sample(self, index: str, fields: Sequence[str], n_documents: int) -> Iterator[Mapping[str, Any]]:
+        """A random sample of the documents of any index, ours or not, as hits (`sample_documents`)."""
+        with engine_errors(self._address, index):
+            yield from sample_documents(self._client, index, fields, n_documents)
+
+    def mappings(self, index: str) -> list[Mapping[str, Any]]:
+        """The mapping of any index, ours or not; several where the name is an alias of several."""
+        with engine_errors(self._address, index):
+            answer = self._client.indices.get_mapping(index=check_any_index_name(index))
+        return [found["mappings"] for found in answer.values()]
 
     def close(self) -> None:
         self._client.close()

@@ -69,13 +69,6 @@ def connect(
         _log.warning("the certificate of %s is not checked", address.shown)
     # opensearch-py logs every 404 as a warning; what matters of it is raised.
     logging.getLogger("opensearch").setLevel(logging.CRITICAL)
-    headers = {}
-    if address.username is not None:
-        # Not left to opensearch-py, which refuses a password outside Latin-1.
-        credentials = f"{address.username}:{address.password or ''}".encode()
-        headers["authorization"] = "Basic " + base64.b64encode(credentials).decode("ascii")
-    elif access.api_key is not None:
-        headers["authorization"] = f"ApiKey {access.api_key}"
     tls: dict[str, Any] = {}
     if address.use_tls:
         tls = {"use_ssl": True, "verify_certs": access.verify_certs, "ssl_show_warn": False}
@@ -87,7 +80,7 @@ def connect(
     return opensearchpy.OpenSearch(
         hosts=[{"host": address.host, "port": address.port}],
         url_prefix=address.prefix,
-        headers=headers,
+        headers=credential_headers(address, access),
         http_auth=access.signer(),
         timeout=time_out(timeout_s),
         max_retries=1,
@@ -95,6 +88,15 @@ def connect(
         connection_class=_Connection,
         **tls,
     )
+
+
+def credential_headers(address: EngineAddress, access: EngineAccess) -> dict[str, str]:
+    """The header that says who asks, where a user or an API key is set; signatures are made for each request."""
+    if address.username is not None:
+        # Not left to opensearch-py, which refuses a password outside Latin-1.
+        credentials = f"{address.username}:{address.password or ''}".encode()
+        return {"authorization": "Basic " + base64.b64encode(credentials).decode("ascii")}
+    return {} if access.api_key is None else {"authorization": f"ApiKey {access.api_key}"}
 
 
 def time_out(seconds: float) -> urllib3.Timeout:

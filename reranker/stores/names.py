@@ -12,6 +12,8 @@ from reranker.errors import BadInput, WrongParameter
 # OpenSearch's own rules (lower case, no leading - _ +, none of the reserved characters), and no dot in front.
 MAX_INDEX_NAME_LENGTH = 128
 _INDEX_NAME = regex.compile(rf"[a-z0-9][a-z0-9_.\-]{{0,{MAX_INDEX_NAME_LENGTH - 1}}}")
+# What engines give as `_index`, also of another cluster and of a data stream; no pattern, no list, no path.
+_ANY_INDEX_NAME = regex.compile(r"(?!\.{1,2}$)[^\s_+\-\\/*?\"<>|,#][^\s\\/*?\"<>|,#]{0,511}")
 # In `_meta`: the index that an index is a version of.
 VERSION_OF = "version_of"
 # 000001 and so on, as engines number the indices behind an alias that they roll over.
@@ -32,6 +34,22 @@ def check_index_name(index: str) -> str:
             f"{index!r} cannot be an index; use up to 128 lower-case letters, digits, '_', '-' and '.', "
             f"with a letter or digit first"
         )
+    return index
+
+
+def is_any_index_name(index: str) -> bool:
+    """Whether it can be an index or alias that others made."""
+    return _ANY_INDEX_NAME.fullmatch(index) is not None
+
+
+def check_any_index_name(index: str) -> str:
+    """The name, if it can be an index or alias that others made.
+
+    Raises:
+        WrongParameter: it is none.
+    """
+    if not is_any_index_name(index):
+        raise WrongParameter(f"{index[:80]!r} is no index; give the name of an index or an alias")
     return index
 
 

@@ -21,6 +21,14 @@ def tune(
     first_stage: Annotated[
         str | None, typer.Option("--first-stage", help="knn, bm25 or hybrid (default: knn).")
     ] = None,
+    template: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Search through the proxy by this body of a search, with {{text}} for the query. An index that is not "
+            "ours is always searched so (default: a multi_match over its text fields).",
+        ),
+    ] = None,
     method: options.Method = None,
     json_: options.Json = False,
     home: options.Home = None,
@@ -32,12 +40,16 @@ def tune(
     """Choose epsilon, tau, depth and the weight of kNN on one half of the judged queries, and report on the other.
 
     Prints lines for sinkrank.toml, and whether they are better by more than chance. 20 judged queries are the least.
+    An index that Sinkrank did not make is searched through the proxy: method, epsilon and window are chosen.
 
     Example: [bold]sinkrank tune --queries queries.jsonl --qrels qrels.txt --method relaxed --first-stage hybrid[/bold]
     """
-    from sinkrank import judged
+    from sinkrank import judged, judged_proxy
 
     settings = options.load(
         config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, method=method
     ).settings
+    if judged_proxy.is_wanted(settings, template):
+        judged_proxy.tune(settings, template, queries, qrels, json_)
+        return
     judged.tune(settings, queries, qrels, json_)

@@ -143,7 +143,7 @@ def test_a_parameter_that_is_better_on_one_half_is_chosen_and_told_by_the_other(
     # "long" holds the cat among other words: with the document's weights as a law it is far, as a wish it is near.
     queries = [query(f"q{i}", f"chat pain eau{' chat' * i}", long=1) for i in range(30)]
     start = Way("relaxed", "relaxed", parameters=Parameters(tau=100.0))
-    tuning = tune(start, searcher, "pets", queries, "MRR")
+    tuning = tune(start, lambda way, some: run_way(way, searcher, "pets", some), queries, "MRR")
     choosing, reporting = halves(queries)
     assert (tuning.n_choosing, len(tuning.after.ranking)) == (len(choosing), len(reporting))
     assert tuning.chosen.parameters.tau is not None
@@ -156,6 +156,6 @@ def test_a_parameter_that_is_better_on_one_half_is_chosen_and_told_by_the_other(
 
 def test_only_parameters_that_act_are_tried(searcher: Searcher) -> None:
     queries = [query(f"q{i}", f"chat{' pain' * i}", cat=1) for i in range(24)]
-    tuning = tune(Way("emd", "emd"), searcher, "pets", queries)
+    tuning = tune(Way("emd", "emd"), lambda way, some: run_way(way, searcher, "pets", some), queries)
     assert {(way.parameters, way.knn_weight) for way, _ in tuning.tried} == {(Parameters(), 0.5)}
     assert {way.depth for way, _ in tuning.tried} == {50, 100, 200, 500}

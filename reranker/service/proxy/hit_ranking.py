@@ -1,4 +1,4 @@
-"""Re-ranks an engine's hits, with the idf of their index where it is one of ours."""
+"""Re-ranks an engine's hits, with the idf of their index: the stored one where it is ours, else a learned one."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from reranker.search import INDEX_CACHE_SECONDS
 from reranker.service.bag_cache import Bag
 from reranker.service.proxy.answer import Ordering
 from reranker.service.proxy.hits import Hit
+from reranker.service.proxy.index_figures import IndexFigures
 from reranker.service.proxy.search_request import ProxySearch
 from reranker.service.proxy.window import RankedHit
 from reranker.service.service import Service
@@ -48,10 +49,15 @@ def _scores(hits: Sequence[Hit]) -> NDArray[np.float64] | None:
 
 
 class HitRanker:
-    """Ranks hits; safe to share between threads."""
+    """Ranks hits; safe to share between threads.
 
-    def __init__(self, service: Service, clock: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        figures: of indices that are not ours.
+    """
+
+    def __init__(self, service: Service, figures: IndexFigures, clock: Callable[[], float] = time.monotonic) -> None:
         self._service = service
+        self._figures = figures
         self._clock = clock
         self._foreign: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -68,7 +74,7 @@ class HitRanker:
         """
         if not any(len(bag) for bag, _ in bags):
             return None
-        reranker = self._common_reranker(hits)
+        reranker = self._common_reranker(hits, search.text_fields)
         query = reranker.query(search.text, search.language)
         ranking = reranker.rerank_bags(
             query,
@@ -87,11 +93,15 @@ class HitRanker:
             Ordering(ranking.method, ranking.precision, ranking.raced, ranking.has_feedback),
         )
 
-    def _common_reranker(self, hits: Sequence[Hit]) -> Reranker:
-        """With the idf of the hits' index; hits of several are weighed alike, by that of the embeddings."""
+    def _common_reranker(self, hits: Sequence[Hit], text_fields: Sequence[str]) -> Reranker:
+        """With the idf of the hits' index. Hits of several are weighed alike: by the idf of all together where none is
+        ours, else by that of the embeddings."""
         indices = {str(hit.get("_index")) for hit in hits}
-        ours = self._reranker(indices.pop()) if len(indices) == 1 else None
-        return ours or self._service.reranker
+        ours = [reranker for index in indices if (reranker := self._reranker(index)) is not None]
+        if ours:
+            return ours[0] if len(indices) == 1 else self._service.reranker
+        idf = self._figures.joined_idf(indices, text_fields)
+        return self._service.reranker if idf is None else self._service.reranker_with(idf)
 
     def _reranker(self, index: str) -> Reranker | None:
         """The reranker of one of our indices; None for any other, which is remembered for a while."""

@@ -105,6 +105,11 @@ def _at(value: Any, path: Sequence[str]) -> Any:
     return value[whole] if whole in value else _at(value.get(path[0]), path[1:])
 
 
+def named_strings(source: Any) -> Iterator[tuple[str, str]]:
+    """All strings of a `_source` but packed bags, each with the dotted name of its field."""
+    return _named_strings(source, "", 0)
+
+
 def _strings(value: Any, depth: int) -> Iterator[str]:
     return (text for _, text in _named_strings(value, "", depth))
 

@@ -23,6 +23,7 @@ from reranker.service.proxy.headers import raw_target
 from reranker.service.proxy.hit_bags import HitBags
 from reranker.service.proxy.hit_ranking import HitRanker
 from reranker.service.proxy.hits import HitReader
+from reranker.service.proxy.index_figures import IndexFigures, SampledStore
 from reranker.service.proxy.passing import pass_on
 from reranker.service.proxy.searches import Searches
 from reranker.service.proxy.term_vectors import TermVectors
@@ -47,6 +48,7 @@ class Proxy:
     upstream: Upstream
     searches: Searches
     counters: Counters
+    figures: IndexFigures
 
     @classmethod
     def build(cls, service: Service) -> Proxy:
@@ -56,13 +58,16 @@ class Proxy:
         """
         settings = service.settings
         upstream = Upstream(_addresses(settings), settings)
-        ranker = HitRanker(service)
+        store = service.store if settings.proxy_learn_weights else None
+        figures = IndexFigures(store if isinstance(store, SampledStore) else None, service.embeddings)
+        ranker = HitRanker(service, figures)
         reader = HitReader(service.embeddings, ranker.is_ours, service.texts)
         bags = HitBags(reader, service.texts.cache, TermVectors(service.embeddings))
         breaker = CircuitBreaker(settings.proxy_breaker_failures, settings.proxy_breaker_rest_s)
         guard = Guard(settings.proxy_max_reranks, breaker)
         counters = Counters()
-        return cls(upstream, Searches(service, upstream, WindowRanker(ranker, bags), guard, counters), counters)
+        searches = Searches(service, upstream, WindowRanker(ranker, bags), guard, counters)
+        return cls(upstream, searches, counters, figures)
 
 
 def register(app: Flask, settings: Settings) -> None:

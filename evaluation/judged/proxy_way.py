@@ -1,0 +1,118 @@
+"""Searches judged queries through the proxy itself, over an index that anybody made: the routes of the service, called
+in this process. What it measures is what callers of the proxy get, its fallbacks among it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from evaluation.judged.comparison import Run, Way, measures_of
+from evaluation.judged.judgments import JudgedQuery
+from evaluation.judged.query_template import QueryTemplate
+from ingest.progress import Progress, no_progress
+from reranker.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
+from reranker.service.proxy import PROXY_EXTENSION, Proxy
+from reranker.stores.engine_client import describe_failure
+
+FIRST_STAGE = "engine"
+"""The first stage of a `Way` whose candidates are what the caller's own query finds."""
+
+# As many as `R@100` looks at.
+_N_HITS = 100
+_LEARNING_S = 60.0
+
+
+class ProxySearches:
+    """Runs ways to search through one app.
+
+    Attributes:
+        outcomes: how the searches of each way went, by its name: `applied`, or status and reason.
+    """
+
+    def __init__(self, app: Flask, template: QueryTemplate, index: str, headers: Mapping[str, str]) -> None:
+        """
+        Args:
+            app: a service in front of an engine.
+            index: that queries without an index of their own search.
+            headers: the caller's: his credentials.
+        """
+        self._client = app.test_client()
+        self._proxy: Proxy = app.extensions[PROXY_EXTENSION]
+        self._template = template
+        self._index = index
+        self._headers = {**headers, "Content-Type": "application/json"}
+        self._has_learned = False
+        self.outcomes: dict[str, Counter[str]] = {}
+
+    def run(self, way: Way, queries: Sequence[JudgedQuery], progress: Progress = no_progress) -> Run:
+        """Searches every query one way and measures it. The method `none` is the engine's own order.
+
+        Raises:
+            BadInput: the engine or the proxy refuses the template, or a query is for documents of some languages.
+            NotFound, StoreUnavailable: the index cannot be searched.
+        """
+        outcomes = self.outcomes.setdefault(way.name, Counter())
+        if way.method != "none" and not self._has_learned:
+            # A service in use has learned the index's word frequencies long before.
+            self._search(way, queries[0])
+            self._proxy.figures.wait(_LEARNING_S)
+            self._has_learned = True
+        ranking = {}
+        for done, query in enumerate(queries, start=1):
+            ranking[query.query_id], outcome = self._search(way, query)
+            outcomes[outcome] += 1
+            progress(done, len(queries), f"searching by {way.name}")
+        return Run(way, ranking, measures_of(queries, ranking))
+
+    def _search(self, way: Way, query: JudgedQuery) -> tuple[tuple[str, ...], str]:
+        if query.languages:
+            raise BadInput(
+                f"query {query.query_id!r} is for documents in {', '.join(query.languages)}, which only an index of "
+                f"ours can choose; leave `languages` out and put a filter into the template"
+            )
+        path = f"/{quote(query.index or self._index, safe='')}/_search"
+        if way.method == "none":
+            path += "?rerank=false"
+        data = json.dumps(self._body(way, query)).encode()
+        response = self._client.post(path, data=data, headers=self._headers)
+        if response.status_code != 200:
+            raise _error(response, query)
+        hits = response.get_json()["hits"]["hits"]
+        outcome = [response.headers.get(name, "") for name in ("X-Rerank-Status", "X-Rerank-Reason")]
+        return tuple(dict.fromkeys(str(hit["_id"]) for hit in hits)), " ".join(filter(None, outcome))
+
+    def _body(self, way: Way, query: JudgedQuery) -> dict[str, Any]:
+        body = self._template.filled(query.text)
+        ext = dict(body.get("ext") or {})
+        rerank = {**(ext.pop("rerank", None) or {}), "method": way.method, "window_size": way.depth}
+        rerank |= {"epsilon": way.parameters.epsilon, "n_iterations": way.parameters.n_iterations}
+        if way.parameters.tau is not None:
+            rerank["tau"] = way.parameters.tau
+        if query.language is not None:
+            rerank["language"] = query.language
+        if way.method != "none":
+            ext["rerank"] = rerank
+        body |= {"from": 0, "size": _N_HITS, "ext": ext}
+        return body if ext else {name: value for name, value in body.items() if name != "ext"}
+
+
+def _error(response: TestResponse, query: JudgedQuery) -> SinkrankError:
+    answer = response.get_json(silent=True)
+    details = answer.get("error", answer.get("detail")) if isinstance(answer, dict) else None
+    status = response.status_code
+    reason = f"{status}: {describe_failure(details or response.status)}"
+    if status in (401, 403):
+        return StoreUnavailable(
+            f"the engine refuses the credentials ({reason}); give store_username and store_password, or store_api_key"
+        )
+    if status == 404:
+        return NotFound(f"the engine has no such index ({reason}); name another with --index")
+    if status < 500:
+        return BadInput(f"the search of query {query.query_id!r} is refused ({reason}); change the template")
+    return StoreUnavailable(f"the engine failed ({reason}); its log says why")

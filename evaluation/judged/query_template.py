@@ -1,0 +1,77 @@
+"""Reads the body of a search with `{{text}}` in the place of the query, and fills queries in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reranker.errors import BadInput, NotFound
+
+PLACEHOLDER = "{{text}}"
+_EXAMPLE = '{"query": {"multi_match": {"query": "{{text}}", "fields": ["title^5", "text"]}}}'
+_MAX_BYTES = 1_000_000
+_MAX_DEPTH = 64
+
+
+@dataclass(frozen=True)
+class QueryTemplate:
+    """The body of a search for an engine.
+
+    Attributes:
+        body: its page and its `ext.rerank` say nothing of which hits are found; the rest is the caller's query.
+    """
+
+    body: Mapping[str, Any]
+
+    @classmethod
+    def over(cls, fields: Sequence[str]) -> QueryTemplate:
+        """The plainest search of these fields."""
+        return cls({"query": {"multi_match": {"query": PLACEHOLDER, "fields": list(fields)}}})
+
+    @classmethod
+    def read(cls, path: Path) -> QueryTemplate:
+        """A template of a file.
+
+        Raises:
+            NotFound: there is no such file.
+            BadInput: it is no JSON object, or has no `{{text}}`.
+        """
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError as error:
+            raise NotFound(f"there is no file {str(path)!r}; check the path") from error
+        except OSError as error:
+            raise BadInput(f"cannot read {path} ({error.strerror}); give a file of JSON") from error
+        if len(data) > _MAX_BYTES:
+            raise BadInput(f"{path} has {len(data):,} bytes; a template has at most {_MAX_BYTES:,}")
+        try:
+            body = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise BadInput(
+                f"{path} is no JSON ({error}); write {PLACEHOLDER} within quotes, as in {_EXAMPLE}"
+            ) from error
+        if not isinstance(body, dict):
+            raise BadInput(f"{path} holds no JSON object; write the body of a search, as {_EXAMPLE}")
+        if _filled(body, "a", 0) == _filled(body, "b", 0):
+            raise BadInput(f"{path} has no {PLACEHOLDER}, where the query goes; write it as in {_EXAMPLE}")
+        return cls(body)
+
+    def filled(self, text: str) -> dict[str, Any]:
+        """The body for a query."""
+        return {name: _filled(value, text, 0) for name, value in self.body.items()}
+
+
+def _filled(value: Any, text: str, depth: int) -> Any:
+    """Strings are filled in the parsed JSON, so that no query can change its structure."""
+    if isinstance(value, str):
+        return value.replace(PLACEHOLDER, text)
+    if depth > _MAX_DEPTH:
+        return value
+    if isinstance(value, dict):
+        return {name: _filled(one, text, depth + 1) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_filled(one, text, depth + 1) for one in value]
+    return value

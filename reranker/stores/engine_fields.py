@@ -1,0 +1,46 @@
+"""Reads an index's mapping into its fields, each with its type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+TEXT_TYPES = frozenset(["text", "match_only_text", "annotated_text"])
+VECTOR_TYPES = frozenset(["knn_vector", "dense_vector", "sparse_vector", "rank_features"])
+
+_MAX_DEPTH = 32
+
+
+def mapped_fields(mappings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The definition of each field by its dotted name; without sub-fields (`fields`), which hold the same text again.
+
+    >>> mapped_fields({"properties": {"a": {"properties": {"b": {"type": "text"}}}, "n": {"type": "long"}}})
+    {'a.b': {'type': 'text'}, 'n': {'type': 'long'}}
+    """
+    return dict(_fields(mappings, "", 0))
+
+
+def fields_of_types(mappings: Mapping[str, Any], types: frozenset[str]) -> list[str]:
+    """The names of the fields of some types, in the mapping's order."""
+    return [name for name, field in mapped_fields(mappings).items() if field.get("type") in types]
+
+
+def text_fields(mappings: Mapping[str, Any]) -> list[str]:
+    """The text fields that a plain query can search: those of nested documents take a query of their own."""
+    nested = tuple(f"{name}." for name in fields_of_types(mappings, frozenset(["nested"])))
+    return [name for name in fields_of_types(mappings, TEXT_TYPES) if not name.startswith(nested)]
+
+
+def _fields(mappings: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    properties = mappings.get("properties")
+    if not isinstance(properties, Mapping) or depth > _MAX_DEPTH:
+        return
+    for name, field in properties.items():
+        if not isinstance(field, Mapping):
+            continue
+        if "properties" in field:
+            if field.get("type") == "nested":
+                yield f"{prefix}{name}", {"type": "nested"}
+            yield from _fields(field, f"{prefix}{name}.", depth + 1)
+        else:
+            yield f"{prefix}{name}", dict(field)

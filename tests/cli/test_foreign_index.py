@@ -1,0 +1,217 @@
+"""`evaluate`, `tune` and `doctor` on an index of a real engine that Sinkrank did not make."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+
+from tests.cli.conftest import Run
+from tests.cli.test_doctor import checks
+from tests.engines.sources import Engine
+from tests.service.proxy.calls import make_index
+
+pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("home")]
+
+_numbers = itertools.count(1)
+
+WORDS = ["cat", "dog", "water", "bread", "car"]
+DOCUMENTS = [
+    {"title": first, "text": f"{second} {third}", "sku": "zzz"}
+    for first, second, third in itertools.product(WORDS, repeat=3)
+]
+TEMPLATE = {"query": {"multi_match": {"query": "{{text}}", "fields": ["title^5", "text"]}}}
+PROPERTIES = {
+    "title": {"type": "text", "fields": {"raw": {"type": "keyword"}}},
+    "text": {"type": "text"},
+    "sku": {"type": "keyword"},
+}
+MakeIndex = Callable[..., str]
+
+
+@pytest.fixture
+def http() -> Iterator[urllib3.PoolManager]:
+    with urllib3.PoolManager() as http:
+        yield http
+
+
+@pytest.fixture
+def make(engine: Engine, http: urllib3.PoolManager) -> Iterator[MakeIndex]:
+    made: list[str] = []
+
+    def call(documents: list[Any] = DOCUMENTS, properties: Any = PROPERTIES, **mappings: Any) -> str:
+        made.append(f"cli-{os.getpid()}-{next(_numbers)}")
+        make_index(http, engine.url, made[-1], properties, documents, **mappings)
+        return made[-1]
+
+    yield call
+    for name in made:
+        http.request("DELETE", f"{engine.url}/{name}")
+
+
+@pytest.fixture
+def arguments(engine: Engine, tmp_path: Path) -> list[str]:
+    """24 queries of two words and one that is unknown; of each the document with the words in its title and text."""
+    pairs = list(itertools.permutations(WORDS, 2)) + [(word, word) for word in WORDS[:4]]
+    lines = [json.dumps({"query_id": f"q{n}", "query": " ".join(pair)}) for n, pair in enumerate(pairs)]
+    lines.append(json.dumps({"query_id": "unknown", "query": "qqq"}))
+    (tmp_path / "queries").write_text("\n".join(lines), encoding="utf-8")
+    judged = [
+        f"q{n} 0 {next(i for i, d in enumerate(DOCUMENTS) if (d['title'], d['text'].split()[0]) == pair)} 1"
+        for n, pair in enumerate(pairs)
+    ]
+    (tmp_path / "qrels").write_text("\n".join([*judged, "unknown 0 1 1"]), encoding="utf-8")
+    (tmp_path / "template.json").write_text(json.dumps(TEMPLATE), encoding="utf-8")
+    store = engine.url.replace("http://", "opensearch://")
+    return ["--queries", str(tmp_path / "queries"), "--qrels", str(tmp_path / "qrels"), "--store", store]
+
+
+def direct_order(http: urllib3.PoolManager, engine: Engine, index: str, text: str, fields: list[str]) -> list[str]:
+    body = {"query": {"multi_match": {"query": text, "fields": fields}}, "size": 100}
+    answer = http.request("POST", f"{engine.url}/{index}/_search", json=body).json()
+    return [hit["_id"] for hit in answer["hits"]["hits"]]
+
+
+@pytest.mark.parametrize("with_template", [True, False])
+def test_methods_are_compared_with_the_engines_own_order(
+    run: Run,
+    make: MakeIndex,
+    arguments: list[str],
+    http: urllib3.PoolManager,
+    engine: Engine,
+    tmp_path: Path,
+    with_template: bool,
+) -> None:
+    index = make()
+    template = ["--template", str(tmp_path / "template.json")] if with_template else []
+    out = tmp_path / "out"
+    result = run(
+        "evaluate", *arguments, "--index", index, *template, "--methods", "rwmd", "--json", "--output", str(out)
+    )
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert list(report["methods"]) == ["none", "rwmd"]
+    assert {"nDCG@10", "MRR", "R@100"} <= set(report["methods"]["rwmd"]["means"])
+    assert report["searches"] == {"rwmd": {"applied": 24, "skipped unknown_words": 1}}
+    lines = (out / "none.run").read_text(encoding="utf-8").splitlines()
+    fields = ["title^5", "text"] if with_template else ["text", "title"]
+    for query_id, text in (("q0", "cat dog"), ("q20", "cat cat")):
+        of_query = [line.split()[2] for line in lines if line.startswith(f"{query_id} ")]
+        assert of_query == direct_order(http, engine, index, text, fields)
+    assert ("searching the text fields text, title" in result.stderr) is not with_template
+
+
+def test_a_person_reads_how_many_searches_were_reranked_and_why_others_were_not(
+    run: Run, make: MakeIndex, arguments: list[str]
+) -> None:
+    result = run("evaluate", *arguments, "--index", make(), "--methods", "rwmd")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.endswith("searches by rwmd: 24 applied, 1 skipped unknown_words\n")
+
+
+def test_tune_chooses_what_the_proxy_can_be_set_to(run: Run, make: MakeIndex, arguments: list[str]) -> None:
+    result = run("tune", *arguments, "--index", make(), "--method", "relaxed")
+    assert result.exit_code == 0, result.stderr
+    shown = {line.split(" = ")[0] for line in result.stdout.splitlines() if " = " in line}
+    assert {"method", "epsilon", "proxy_window_size"} <= shown
+    assert "depth" not in shown
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "told"),
+    [
+        (["--template", "gone.json"], 1, "no file 'gone.json'"),
+        (["--template", "template.json", "--store", ".sinkrank/store"], 2, "needs an engine"),
+    ],
+)
+def test_what_cannot_be_is_said(
+    run: Run, make: MakeIndex, arguments: list[str], more: list[str], code: int, told: str
+) -> None:
+    result = run("evaluate", *arguments, "--index", make(), *more)
+    assert (result.exit_code, told in result.stderr) == (code, True), result.stderr
+
+
+def test_a_template_without_an_index_or_without_judgments(run: Run, arguments: list[str]) -> None:
+    result = run("evaluate", *arguments, "--template", "template.json")
+    assert result.exit_code == 2
+    assert "--index NAME" in result.stderr
+    result = run("evaluate", "--template", "template.json")
+    assert result.exit_code == 2
+    assert "--qrels" in result.stderr
+
+
+def test_an_index_without_text_fields_needs_a_template(run: Run, make: MakeIndex, arguments: list[str]) -> None:
+    result = run("evaluate", *arguments, "--index", make([{"n": 1}], {"n": {"type": "integer"}}))
+    assert result.exit_code == 1
+    assert "has 0 text fields" in result.stderr
+    assert "--template FILE" in result.stderr
+
+
+def looked_at(run: Run, engine: Engine, index: str) -> tuple[bool, str]:
+    store = engine.url.replace("http://", "opensearch://")
+    _, found = checks(run, "--quick", "--store", store, "--index", index)
+    return found[f"index {index}"]["ok"], found[f"index {index}"]["message"]
+
+
+def test_doctor_says_what_the_proxy_reads_and_what_to_do(run: Run, engine: Engine, make: MakeIndex) -> None:
+    is_sound, message = looked_at(run, engine, make())
+    assert is_sound, message
+    assert "`_source` in 125 of 125 sampled documents" in message
+    assert "text 56%, title 25%, sku 19% (no text field)" in message  # 8.6, 3.8 and 3 letters
+    assert "languages en 100%" in message
+    assert "25.0% of the words without an embedding" in message  # one of four
+    assert "a search through the proxy: applied" in message
+    assert message.endswith("set proxy_text_fields = text,title to leave out sku")
+
+
+def test_doctor_follows_the_fields_that_are_set(
+    run: Run, engine: Engine, make: MakeIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = make()
+    monkeypatch.setenv("SINKRANK_PROXY_TEXT_FIELDS", "title,text")
+    is_sound, message = looked_at(run, engine, index)
+    assert is_sound
+    assert "read: title, text (proxy_text_fields)" in message
+    assert "0.0% of the words" in message
+    monkeypatch.setenv("SINKRANK_PROXY_TEXT_FIELDS", "body")
+    is_sound, message = looked_at(run, engine, index)
+    assert not is_sound
+    assert "fallback no_text_in_hits" in message
+    assert "set proxy_text_fields to some of text, title" in message
+
+
+def test_doctor_knows_an_index_without_sources(run: Run, engine: Engine, make: MakeIndex) -> None:
+    documents = [{"text": "cat"}] * 3
+    off = {"enabled": False}
+    is_sound, message = looked_at(run, engine, make(documents, {"text": {"type": "text"}}, _source=off))
+    assert not is_sound
+    assert "`_source` in 0 of 3" in message
+    assert "keep `_source`, or store term vectors" in message
+    vectors = {"text": {"type": "text", "term_vector": "yes"}}
+    is_sound, message = looked_at(run, engine, make(documents, vectors, _source=off))
+    assert is_sound, message
+    assert "its words come from term vectors" in message
+
+
+def test_doctor_says_when_the_embeddings_do_not_fit(run: Run, engine: Engine, make: MakeIndex) -> None:
+    is_sound, message = looked_at(run, engine, make([{"text": "qqq xxx yyy cat"}] * 3))
+    assert not is_sound
+    assert "75.0% of the words without an embedding" in message
+    assert "these embeddings know en, fr" in message
+    assert "too few to learn how rare words are" in message
+
+
+def test_doctor_says_that_an_index_is_empty(run: Run, engine: Engine, make: MakeIndex) -> None:
+    index = make([{"text": "cat"}])
+    with urllib3.PoolManager() as http:
+        http.request("DELETE", f"{engine.url}/{index}/_doc/0?refresh=true")
+    assert looked_at(run, engine, index) == (
+        False,
+        "not made by Sinkrank; it holds no document that can be read: fill it, then look again",
+    )

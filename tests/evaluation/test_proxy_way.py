@@ -1,0 +1,143 @@
+"""Judged queries go through the proxy as a caller's searches do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from evaluation.judged.comparison import Way
+from evaluation.judged.judgments import JudgedQuery
+from evaluation.judged.proxy_way import FIRST_STAGE, ProxySearches
+from evaluation.judged.query_template import QueryTemplate
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput, NotFound, StoreUnavailable
+from reranker.service.app import create_app, warm_up
+from reranker.settings import Settings
+from reranker.transport import Parameters
+from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
+from tests.tiny import tiny_embeddings
+
+TEXTS = ["bread", "car", "dog", "cat"]
+TEMPLATE = QueryTemplate({"query": {"match": {"body": "{{text}}"}}, "from": 3, "size": 1})
+NONE = Way("none", "none", FIRST_STAGE)
+RWMD = Way("rwmd", "rwmd", FIRST_STAGE)
+
+
+def query(query_id: str, text: str, **more: Any) -> JudgedQuery:
+    return JudgedQuery(query_id, text, more.get("language"), more.get("languages", ()), more.get("index"), {"3": 1})
+
+
+def page(received: Received) -> bytes:
+    """An engine that finds all texts, in their order."""
+    found = [
+        {"_index": "pages", "_id": str(n), "_score": 9.5 - n, "_source": {"body": text}} for n, text in enumerate(TEXTS)
+    ]
+    return ok(json.dumps({"took": 3, "hits": {"total": {"value": 4}, "max_score": 9.5, "hits": found}}).encode())
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeEngine]:
+    with fake_engine() as fake:
+        fake.answer = page
+        yield fake
+
+
+@pytest.fixture
+def app(fake: FakeEngine, tmp_path: Path) -> Flask:
+    embeddings: Embeddings = tiny_embeddings(tmp_path / "embeddings")
+    app = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings)
+    warm_up(app)
+    return app
+
+
+@pytest.fixture
+def searches(app: Flask) -> ProxySearches:
+    return ProxySearches(app, TEMPLATE, "pages", {"authorization": "Basic bWU6c2VjcmV0"})
+
+
+def sent(fake: FakeEngine) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(fake.received[-1].body)
+    return body
+
+
+def test_none_is_the_engines_order_and_a_method_the_proxys(searches: ProxySearches) -> None:
+    queries = [query("q", "cat")]
+    before, after = searches.run(NONE, queries), searches.run(RWMD, queries)
+    assert before.ranking == {"q": ("0", "1", "2", "3")}
+    assert after.ranking == {"q": ("3", "2", "1", "0")}  # cosines to "cat": 1, 0.8, 0, -1
+    assert (before.mean("MRR"), after.mean("MRR")) == (1 / 4, 1.0)
+
+
+def test_it_is_told_how_the_searches_went(searches: ProxySearches) -> None:
+    searches.run(NONE, [query("q", "cat"), query("r", "zzz")])
+    searches.run(RWMD, [query("q", "cat"), query("r", "zzz"), query("s", "dog")])
+    assert searches.outcomes == {
+        "none": {"skipped disabled": 2},
+        "rwmd": {"applied": 2, "skipped unknown_words": 1},
+    }
+
+
+def test_the_engine_gets_the_callers_query_and_credentials(fake: FakeEngine, searches: ProxySearches) -> None:
+    searches.run(NONE, [query("q", 'say "cat"', index="others")])
+    assert fake.received[-1].line == "POST /others/_search? HTTP/1.1"
+    assert fake.received[-1].header("authorization") == "Basic bWU6c2VjcmV0"
+    # The page of the template is not what is measured.
+    assert sent(fake) == {"query": {"match": {"body": 'say "cat"'}}, "from": 0, "size": 100}
+
+
+def test_the_templates_own_extension_is_kept(fake: FakeEngine, app: Flask) -> None:
+    ext = {"rerank": {"text_fields": ["title"], "method": "emd", "window_size": 7}, "other": {"key": 1}}
+    searches = ProxySearches(app, QueryTemplate({**TEMPLATE.body, "ext": ext}), "pages", {})
+    searches.run(NONE, [query("q", "cat")])
+    assert sent(fake)["ext"] == {"other": {"key": 1}}
+    searches.run(RWMD, [query("q", "cat")])
+    assert sent(fake)["ext"] == {"other": {"key": 1}}
+    assert searches.outcomes["rwmd"] == {"fallback no_text_in_hits": 1}  # the hits have no title
+
+
+def test_parameters_language_and_window_are_the_ways(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    from reranker.service.proxy import searches as module
+
+    seen: list[Any] = []
+    read: Callable[..., Any] = module.read_search
+    monkeypatch.setattr(module, "read_search", lambda *given: seen.append(read(*given)) or seen[-1])
+    way = Way("r", "relaxed", FIRST_STAGE, 50, Parameters(epsilon=0.2, n_iterations=20, tau=0.3))
+    ProxySearches(app, TEMPLATE, "pages", {}).run(way, [query("q", "cat", language="en")])
+    search = seen[-1]
+    assert (search.method, search.language, search.page.window) == ("relaxed", "en", 50)
+    assert (search.parameters.epsilon, search.parameters.n_iterations, search.parameters.tau) == (0.2, 20, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "told"),
+    [
+        (400, BadInput, "query 'q' is refused .*parsing_exception: unknown query.*change the template"),
+        (401, StoreUnavailable, "store_username"),
+        (404, NotFound, "--index"),
+        (503, StoreUnavailable, "its log says why"),
+    ],
+)
+@pytest.mark.parametrize("way", [NONE, RWMD])
+def test_an_error_of_the_engine_names_the_cure(
+    fake: FakeEngine, searches: ProxySearches, way: Way, status: int, error: type[Exception], told: str
+) -> None:
+    body = json.dumps({"error": {"type": "parsing_exception", "reason": "unknown query"}, "status": status}).encode()
+    fake.answer = lambda received: ok(body).replace(b"200 OK", f"{status} No".encode())
+    with pytest.raises(error, match=told):
+        searches.run(way, [query("q", "cat")])
+
+
+def test_a_broken_extension_is_said_to_be_the_templates(app: Flask) -> None:
+    template = QueryTemplate({**TEMPLATE.body, "ext": {"rerank": {"windowsize": 7}}})
+    with pytest.raises(BadInput, match=r"windowsize.*change the template"):
+        ProxySearches(app, template, "pages", {}).run(RWMD, [query("q", "cat")])
+
+
+def test_a_query_for_documents_of_some_languages_needs_a_filter(searches: ProxySearches) -> None:
+    with pytest.raises(BadInput, match="put a filter into the template"):
+        searches.run(NONE, [query("q", "cat", languages=("fr",))])
