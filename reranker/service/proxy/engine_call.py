@@ -10,7 +10,7 @@ from typing import Any
 from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError
 
-from reranker.errors import StoreUnavailable
+from reranker.errors import BadInput, StoreUnavailable
 from reranker.service.proxy.deadline import Deadline
 from reranker.service.proxy.fallback import Fallback, Refused
 from reranker.service.proxy.headers import Headers, response_headers, without_headers
@@ -73,13 +73,27 @@ class EngineCalls:
         Raises:
             Fallback: it answers an error, too late, or not in JSON.
         """
-        left_s = self.deadline.left_s
-        if not left_s:
+        headers = [*self._plain_headers(), ("Content-Type", content_type)]
+        return self._json("POST", target, headers, body, self.deadline.left_s)
+
+    def fetch(self, target: str, limit_s: float) -> Any:
+        """What the engine answers to a GET, read as JSON, within a limit.
+
+        Raises:
+            Fallback: it answers an error, too late, or not in JSON.
+        """
+        return self._json("GET", target, self._plain_headers(), None, min(limit_s, self.deadline.left_s))
+
+    def _plain_headers(self) -> Headers:
+        return without_headers(self._headers(), "content-type", "accept")
+
+    def _json(self, method: str, target: str, headers: Headers, body: bytes | None, limit_s: float) -> Any:
+        if not limit_s:
             raise out_of_time()
-        headers = [*without_headers(self._headers(), "content-type", "accept"), ("Content-Type", content_type)]
+        n_bytes = None if body is None else len(body)
         try:
-            response = self._upstream.send("POST", target, headers, body, len(body), left_s, is_safe=True)
-        except StoreUnavailable as error:
+            response = self._upstream.send(method, target, headers, body, n_bytes, limit_s, is_safe=True)
+        except (StoreUnavailable, BadInput) as error:
             raise Fallback("look_up_failed", str(error)) from error
         try:
             return json.loads(self._text(response))

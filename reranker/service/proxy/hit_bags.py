@@ -100,9 +100,13 @@ class HitBags:
     def _in_hand(self, search: ProxySearch, hit: Hit, is_ours: Callable[[str], bool]) -> Bag | None:
         bag = self._reader.packed_bag(hit) if is_ours(str(hit.get("_index"))) else None
         source = hit.get("_source")
-        if bag is None and isinstance(source, dict) and search.source_filter.brings(search.text_fields):
-            bag = self._reader.source_bag(source, search.text_fields)
+        if bag is None and isinstance(source, dict) and search.source_filter.brings(search.read_fields):
+            bag = self._source_bag(search, source)
         return bag
+
+    def _source_bag(self, search: ProxySearch, source: Any) -> Bag:
+        """Of the named fields; where a query names them and they hold no known word, of every string."""
+        return self._reader.source_bag(source, search.read_fields, or_all=not search.text_fields)
 
     def _known(self, missing: list[_Missing]) -> list[Bag | None]:
         return [None if one.key is None else self._cache.get(one.key) for one in missing]
@@ -125,9 +129,7 @@ class HitBags:
             }
             found = [sources.get((one.window, *one.identity)) for one in missing]
             return [
-                self._reader.source_bag(source, windows[one.window].search.text_fields)
-                if isinstance(source, dict)
-                else None
+                self._source_bag(windows[one.window].search, source) if isinstance(source, dict) else None
                 for one, source in zip(missing, found, strict=True)
             ]
 
@@ -154,7 +156,7 @@ def _document_key(window: Window, hit: Hit, caller: bytes) -> DocumentKey | None
     if not isinstance(seq_no, int) or not isinstance(primary_term, int) or seq_no < 0:
         return None
     index, doc_id = str(hit.get("_index")), str(hit.get("_id"))
-    return DocumentKey(caller, index, doc_id, seq_no, primary_term, window.search.text_fields)
+    return DocumentKey(caller, index, doc_id, seq_no, primary_term, window.search.read_fields)
 
 
 def _look_up_body(search: ProxySearch, hits: Sequence[Hit]) -> bytes:

@@ -53,13 +53,17 @@ class HitReader:
             return None
         return (bag, language) if bag.is_within(self._embeddings.n_terms) else None
 
-    def source_bag(self, source: Any, fields: Sequence[str]) -> Bag:
+    def source_bag(self, source: Any, fields: Sequence[str], or_all: bool = False) -> Bag:
         """The bag of a `_source`'s text and its language; an empty one where there is no known word.
 
         Args:
             fields: that hold the text (dots for nested ones, `*` for any part); every string where there are none.
+            or_all: whether every string is read where these fields hold no known word.
         """
-        return self.text_bag(source_text(source, fields))
+        bag = self.text_bag(source_text(source, fields))
+        if or_all and fields and not len(bag[0]):
+            bag = self.text_bag(source_text(source, ()))
+        return bag
 
     def text_bag(self, text: str) -> Bag:
         """The same of a text."""
@@ -88,14 +92,19 @@ def source_text(source: Any, fields: Sequence[str]) -> str:
 
 
 def _field(source: Any, name: str) -> Any:
+    # `title.*` is whatever is below a title, or a title with fields of its own.
+    name = name.removesuffix(".*")
     if "*" in name:
         return [text for path, text in _named_strings(source, "", 0) if is_match(name, path)]
     return _at(source, name.split("."))
 
 
 def _at(value: Any, path: Sequence[str]) -> Any:
-    """What stands at a path; lists on the way are gone through, and names with dots in them are found too."""
-    if not path:
+    """What stands at a path; lists on the way are gone through, and names with dots in them are found too.
+
+    A text before the end of the path is that of `title` for the field `title.english`.
+    """
+    if not path or isinstance(value, str):
         return value
     if isinstance(value, list):
         return [_at(one, path) for one in value]

@@ -15,8 +15,10 @@ from reranker.service.proxy.answer import SearchAnswer, read_answers
 from reranker.service.proxy.deadline import Deadline
 from reranker.service.proxy.engine_call import EngineCalls, Incoming
 from reranker.service.proxy.fallback import Fallback
+from reranker.service.proxy.field_types import CallerMappings
 from reranker.service.proxy.guard import Guard
 from reranker.service.proxy.parameters import is_true, read_parameters, without_parameters
+from reranker.service.proxy.query_text import FieldTypes
 from reranker.service.proxy.raw_json import write_array, write_document, write_object
 from reranker.service.proxy.rules import Skip, is_switched_off, skip_reason
 from reranker.service.proxy.search import Answer, filter_path
@@ -65,7 +67,9 @@ class MultiSearch:
         return _written((line.header, line.body_without_ours) for line in self.lines)
 
 
-def read_multi_search(service: Service, raw_query_string: str, data: bytes) -> MultiSearch:
+def read_multi_search(
+    service: Service, raw_query_string: str, data: bytes, mappings: CallerMappings, raw_path: str
+) -> MultiSearch:
     """Reads the lines of a multi-search.
 
     Raises:
@@ -78,7 +82,12 @@ def read_multi_search(service: Service, raw_query_string: str, data: bytes) -> M
     reason = skip_reason({}, parameters)
     if reason is not None:
         raise Skip(reason)
-    lines = [_read_line(service, number, header, body) for number, (header, body) in enumerate(_pairs(data), start=1)]
+    own = {name: parameters[name] for name in ("rerank",) if name in parameters}
+    of_path = mappings.searched_by(raw_path)
+    lines = [
+        _read_line(service, number, header, body, own, mappings.named(_index(header), of_path))
+        for number, (header, body) in enumerate(_pairs(data), start=1)
+    ]
     read = MultiSearch(lines, parameters.get("filter_path") or None, is_true(parameters.get("pretty", "false")))
     if all(line.search is None for line in lines):
         reasons = {line.reason for line in lines}
@@ -96,15 +105,13 @@ class MultiSearchRunner:
         self._guard = guard
         self._settings = settings
 
-    def run(self, incoming: Incoming, multi: MultiSearch) -> Answer:
+    def run(self, incoming: Incoming, multi: MultiSearch, calls: EngineCalls) -> Answer:
         """The answers to all searches, in their order.
 
         Raises:
             NotNow, Fallback, EngineUnreachable, EngineTimeout: as `SearchRunner.run`.
         """
         with self._guard.turn() as turn:
-            deadline = Deadline(self._settings.proxy_budget_ms / 1000)
-            calls = EngineCalls(self._upstream, incoming, deadline, self._settings.proxy_max_answer_bytes)
             query_string = without_parameters(incoming.query_string, _REPLACED)
             started = time.perf_counter()
             headers, text = calls.search(query_string, _written((line.header, line.sent) for line in multi.lines))
@@ -163,9 +170,11 @@ class MultiSearchRunner:
             pieces[number] = answer.whole()
 
 
-def _read_line(service: Service, number: int, header: bytes, data: bytes) -> Line:
+def _read_line(
+    service: Service, number: int, header: bytes, data: bytes, parameters: Mapping[str, str], types: FieldTypes
+) -> Line:
     try:
-        search = read_search(service, {}, read_body(data))
+        search = read_search(service, parameters, read_body(data), types)
     except Skip as skip:
         return Line(header, data, None, skip.reason, data if skip.body is None else skip.body)
     except BadInput as error:
@@ -198,6 +207,11 @@ def _is_header(line: bytes) -> bool:
         return not line.strip() or isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _index(header: bytes) -> Any:
+    """The indices that a header names; None where it names none."""
+    return json.loads(header).get("index") if header.strip() else None
 
 
 def _written(pairs: Any) -> bytes:

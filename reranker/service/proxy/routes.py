@@ -18,6 +18,7 @@ from reranker.errors import NotFound, WrongParameter
 from reranker.service.errors import use_shape
 from reranker.service.proxy.breaker import CircuitBreaker
 from reranker.service.proxy.counters import Counters
+from reranker.service.proxy.field_types import FieldTypeCache
 from reranker.service.proxy.guard import Guard
 from reranker.service.proxy.headers import raw_target
 from reranker.service.proxy.hit_bags import HitBags
@@ -66,7 +67,7 @@ class Proxy:
         breaker = CircuitBreaker(settings.proxy_breaker_failures, settings.proxy_breaker_rest_s)
         guard = Guard(settings.proxy_max_reranks, breaker)
         counters = Counters()
-        searches = Searches(service, upstream, WindowRanker(ranker, bags), guard, counters)
+        searches = Searches(service, upstream, WindowRanker(ranker, bags), guard, counters, FieldTypeCache())
         return cls(upstream, searches, counters, figures)
 
 

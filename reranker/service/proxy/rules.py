@@ -15,6 +15,7 @@ _FALLING_SCORES: tuple[Any, ...] = (
 # Each name of an answer is compared with each path: with more of them a request could choose how long that takes.
 _MAX_FILTER_PATHS = 100
 _NO = ("false", "0", "no", "off")
+_YES = ("true", "1", "yes", "on")
 # The text forms of JSON: `application/json`, `application/vnd.elasticsearch+json; compatible-with=8`.
 _JSON_ENDINGS = ("/json", "+json")
 
@@ -35,6 +36,11 @@ class Skip(Exception):
 
 def is_switched_off(parameters: Mapping[str, str]) -> bool:
     return parameters.get("rerank", "").strip().lower() in _NO
+
+
+def is_asked_for(parameters: Mapping[str, str]) -> bool:
+    """Whether the URL asks for re-ranking whatever the query scores by."""
+    return parameters.get("rerank", "").strip().lower() in _YES
 
 
 def skip_reason(body: Mapping[str, Any], parameters: Mapping[str, str]) -> str | None:

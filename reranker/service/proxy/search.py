@@ -9,7 +9,6 @@ from typing import Any
 
 from reranker.service.json_text import json_bytes
 from reranker.service.proxy.answer import SearchAnswer, read_answer
-from reranker.service.proxy.deadline import Deadline
 from reranker.service.proxy.engine_call import EngineCalls, Incoming
 from reranker.service.proxy.fallback import Fallback
 from reranker.service.proxy.filter_path import FilterPath
@@ -19,9 +18,7 @@ from reranker.service.proxy.parameters import only_parameters, without_parameter
 from reranker.service.proxy.raw_json import write_document
 from reranker.service.proxy.search_request import ProxySearch
 from reranker.service.proxy.source_filter import URL_PARAMETERS
-from reranker.service.proxy.upstream import Upstream
 from reranker.service.proxy.window_ranking import Outcome, WindowRanker, window_of, written
-from reranker.settings import Settings
 
 # They stand in the body of the search for the window, or are ours to apply.
 _REPLACED = (
@@ -51,13 +48,11 @@ class Answer:
 class SearchRunner:
     """Runs re-ranked searches; safe to share between threads."""
 
-    def __init__(self, upstream: Upstream, ranker: WindowRanker, guard: Guard, settings: Settings) -> None:
-        self._upstream = upstream
+    def __init__(self, ranker: WindowRanker, guard: Guard) -> None:
         self._ranker = ranker
         self._guard = guard
-        self._settings = settings
 
-    def run(self, incoming: Incoming, search: ProxySearch) -> Answer:
+    def run(self, incoming: Incoming, search: ProxySearch, calls: EngineCalls) -> Answer:
         """The caller's page of the re-ranked window, or of the engine's order where re-ranking failed.
 
         Raises:
@@ -66,8 +61,6 @@ class SearchRunner:
             EngineUnreachable, EngineTimeout: the engine does not answer.
         """
         with self._guard.turn() as turn:
-            deadline = Deadline(self._settings.proxy_budget_ms / 1000)
-            calls = EngineCalls(self._upstream, incoming, deadline, self._settings.proxy_max_answer_bytes)
             started = time.perf_counter()
             headers, text = calls.search(without_parameters(incoming.query_string, _REPLACED), search.window_body)
             answer = _read(text)

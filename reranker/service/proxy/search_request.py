@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,9 +14,17 @@ from reranker.languages import language_code
 from reranker.service.json_text import json_bytes
 from reranker.service.proxy.answer import SEQ_NO_KEYS
 from reranker.service.proxy.parameters import is_true
-from reranker.service.proxy.query_text import find_query_text, plain_words
+from reranker.service.proxy.query_nodes import CALLER_SCORING
+from reranker.service.proxy.query_nodes import Field as QueryField
+from reranker.service.proxy.query_text import (
+    ALL_FIELDS,
+    FieldTypes,
+    NoFieldTypes,
+    QueryReading,
+    read_query,
+)
 from reranker.service.proxy.raw_json import RawObject, read_document, read_object, write_object
-from reranker.service.proxy.rules import Skip, is_switched_off, skip_reason
+from reranker.service.proxy.rules import Skip, is_asked_for, is_switched_off, skip_reason
 from reranker.service.proxy.source_filter import SourceFilter, read_source_filter
 from reranker.service.proxy.window import PagePlan, plan_page
 from reranker.service.requests import Name, QueryText, parse
@@ -68,7 +76,11 @@ class ProxySearch:
     """A search whose hits are to be re-ranked.
 
     Attributes:
-        text_fields: of `_source`; every string where there are none.
+        text_fields: of `_source`, that the caller or the settings name.
+        query_fields: of `_source`, that the query names, with their boosts; `*` stands for every string. They are read
+            where there are no `text_fields`, and every string where a hit has none of them.
+        has_caller_scoring: whether the engine's score is something else than the relevance of a text: the caller asks
+            for re-ranking even so.
         added_keys: of a hit, which the caller did not ask for.
         with_details: whether each hit is to say how it came to its place.
         filter_path: as the caller gave it; the engine is not given it.
@@ -84,12 +96,20 @@ class ProxySearch:
     page: PagePlan
     source_filter: SourceFilter
     text_fields: tuple[str, ...]
+    query_fields: tuple[QueryField, ...]
+    has_caller_scoring: bool
     added_keys: tuple[str, ...]
     with_details: bool
     filter_path: str | None
     is_pretty: bool
     window_body: bytes
     body_without_ours: bytes | None
+
+    @property
+    def read_fields(self) -> tuple[str, ...]:
+        """The fields of `_source` to read first; every string where there are none."""
+        names = self.text_fields or tuple(field.name for field in self.query_fields)
+        return () if ALL_FIELDS in names or len(names) > _MAX_TEXT_FIELDS else names
 
 
 def read_body(data: bytes) -> SearchBody:
@@ -105,8 +125,13 @@ def read_body(data: bytes) -> SearchBody:
         raise Skip("body_not_json") from None  # the engine says what is wrong with it, or reads YAML
 
 
-def read_search(service: Service, parameters: Mapping[str, str], body: SearchBody) -> ProxySearch:
+def read_search(
+    service: Service, parameters: Mapping[str, str], body: SearchBody, types: FieldTypes | None = None
+) -> ProxySearch:
     """Reads the URL's parameters, which go before the body, and the body of a search.
+
+    Args:
+        types: of the fields of the searched indices; where there are none, queries are read without a mapping.
 
     Raises:
         Skip: it is the engine's alone.
@@ -117,7 +142,7 @@ def read_search(service: Service, parameters: Mapping[str, str], body: SearchBod
     ext, others = _read_ext(body)
     passed = None if ext is None else _without_ours(body, others)
     try:
-        return _read(service, parameters, body, ext or _RerankExt(), others, passed)
+        return _read(service, parameters, body, ext, others, passed, types or NoFieldTypes())
     except Skip as skip:
         raise Skip(skip.reason, passed) from None
 
@@ -126,22 +151,23 @@ def _read(
     service: Service,
     parameters: Mapping[str, str],
     body: SearchBody,
-    ext: _RerankExt,
+    section: _RerankExt | None,
     other_ext: Mapping[str, Any] | None,
     passed: bytes | None,
+    types: FieldTypes,
 ) -> ProxySearch:
     values = body.values
+    ext = section or _RerankExt()
     reason = skip_reason(values, parameters)
     if reason is not None:
         raise Skip(reason)
-    text = ext.query_context.query_text or _text(values, parameters)
-    if not text or not text.strip():
-        raise Skip("no_query_text")
     page = _page(service, values, parameters, ext.window_size)
     method = ext.method or service.settings.method
     if method == "none":
         raise Skip("method_none")
     check_method(method)
+    query = _query(values, parameters, types, section)
+    text = query.text
     language = None if ext.language is None else language_code(ext.language)
     _check_words(service, text, language)
     source_filter = read_source_filter(values, parameters)
@@ -154,6 +180,8 @@ def _read(
         page=page,
         source_filter=source_filter,
         text_fields=tuple(ext.text_fields or service.settings.proxy_text_fields),
+        query_fields=query.fields,
+        has_caller_scoring=query.reason == CALLER_SCORING,
         added_keys=() if _flag(values, parameters, "seq_no_primary_term") else SEQ_NO_KEYS,
         with_details=ext.details,
         filter_path=parameters.get("filter_path") or None,
@@ -207,10 +235,23 @@ def _window_body(
     return json_bytes(write_object(body.text, body.raw, drop=(*added, "ext"), add=added))
 
 
-def _text(body: Mapping[str, Any], parameters: Mapping[str, str]) -> str | None:
-    if "q" in parameters:
-        return plain_words(parameters["q"])  # it takes the place of the body's query
-    return find_query_text(body)
+def _query(
+    body: Mapping[str, Any], parameters: Mapping[str, str], types: FieldTypes, section: _RerankExt | None
+) -> QueryReading:
+    """What to re-rank by.
+
+    Raises:
+        Skip: there is no text, or the caller's own scoring is to stay.
+    """
+    # Who writes a section asks for re-ranking.
+    is_asked = section is not None or is_asked_for(parameters)
+    read = read_query(body, parameters, types, is_asked)
+    given = section.query_context.query_text if section is not None else None
+    if given is not None and given.strip():
+        return replace(read, text=given)
+    if not read.text or (read.reason and not is_asked):
+        raise Skip(read.reason or "no_query_text")
+    return read
 
 
 def _page(

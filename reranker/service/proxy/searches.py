@@ -14,8 +14,11 @@ from werkzeug.datastructures import Headers as HeaderList
 
 from reranker.errors import SinkrankError
 from reranker.service.proxy.counters import Counters
-from reranker.service.proxy.engine_call import Incoming
+from reranker.service.proxy.deadline import Deadline
+from reranker.service.proxy.document_key import caller_key
+from reranker.service.proxy.engine_call import EngineCalls, Incoming
 from reranker.service.proxy.fallback import Fallback, Refused
+from reranker.service.proxy.field_types import CallerMappings, FieldTypeCache
 from reranker.service.proxy.guard import Guard, NotNow
 from reranker.service.proxy.headers import raw_target, request_headers, without_headers
 from reranker.service.proxy.multi_search import MultiSearchRunner, read_multi_search
@@ -55,6 +58,7 @@ class Searches:
     ranker: WindowRanker
     guard: Guard
     counters: Counters
+    field_types: FieldTypeCache
 
     def search(self, raw_path: str, query_string: str) -> Response:
         """`_search`."""
@@ -68,9 +72,11 @@ class Searches:
                 _check_json(kind, incoming)
                 body = source.encode("utf-8", "surrogatepass")
                 incoming = replace(incoming, headers=without_headers(incoming.headers, "content-type"))
-            search = read_search(self.service, parameters, read_body(body))
-            runner = SearchRunner(self.upstream, self.ranker, self.guard, self.service.settings)
-            return lambda: runner.run(incoming, search), search.body_without_ours
+            calls = self._calls(incoming)
+            types = self._mappings(incoming, calls).searched_by(incoming.path)
+            search = read_search(self.service, parameters, read_body(body), types)
+            runner = SearchRunner(self.ranker, self.guard)
+            return lambda: runner.run(incoming, search, calls), search.body_without_ours
 
         return self._answer(raw_path, query_string, read)
 
@@ -78,11 +84,21 @@ class Searches:
         """`_msearch`."""
 
         def read(incoming: Incoming, body: bytes) -> Reading:
-            multi = read_multi_search(self.service, query_string, body)
+            calls = self._calls(incoming)
+            multi = read_multi_search(self.service, query_string, body, self._mappings(incoming, calls), raw_path)
             runner = MultiSearchRunner(self.upstream, self.ranker, self.guard, self.service.settings)
-            return lambda: runner.run(incoming, multi), multi.body_without_ours
+            return lambda: runner.run(incoming, multi, calls), multi.body_without_ours
 
         return self._answer(raw_path, query_string, read)
+
+    def _calls(self, incoming: Incoming) -> EngineCalls:
+        """Those of one request, whose time begins now."""
+        settings = self.service.settings
+        deadline = Deadline(settings.proxy_budget_ms / 1000)
+        return EngineCalls(self.upstream, incoming, deadline, settings.proxy_max_answer_bytes)
+
+    def _mappings(self, incoming: Incoming, calls: EngineCalls) -> CallerMappings:
+        return CallerMappings(self.field_types, calls, caller_key(incoming.headers), incoming.query_string)
 
     def _answer(self, raw_path: str, query_string: str, read: Callable[[Incoming, bytes], Reading]) -> Response:
         limit = self.service.settings.max_body_bytes
