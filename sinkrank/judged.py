@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -16,13 +17,15 @@ from sinkrank.tables import plain
 
 if TYPE_CHECKING:
     from evaluation.judged.comparison import Difference, QueryMove, Run, Summary, Way
+    from evaluation.judged.judgments import JudgedQuery
     from evaluation.judged.tuning import Tuning
     from reranker.settings import Settings
 
 _SHOWN_MOVES = 5
+_SHOWN_HITS = 5
 _MEASURE = "nDCG@10"
 # Columns that the table takes at most.
-_WIDE = 120
+_WIDE = 125
 
 
 def way_of(settings: Settings, method: str, name: str = "") -> Way:
@@ -48,22 +51,39 @@ def compare(
     as_json: bool,
 ) -> None:
     """Runs each method and the first stage alone; prints, and writes a report and TREC runs into a folder."""
-    from evaluation.judged.comparison import query_moves, run_way, summaries
+    from evaluation.judged.comparison import run_way
     from evaluation.judged.judgments import read_judged_queries
     from reranker.transport import check_method
 
     names = ["none", *(check_method(name) for name in methods if name != "none")]
     judged = read_judged_queries(queries, qrels)
-    talk = output.talk()
-    with resources.opened_searcher(settings) as searcher, output.progress_bars(talk) as progress:
+    with resources.opened_searcher(settings) as searcher, output.progress_bars() as progress:
         index = searcher.choose_index(settings.index)
         runs = [run_way(way_of(settings, name), searcher, index, judged, progress) for name in names]
+    present(index, runs, judged, folder, as_json)
+
+
+def present(
+    index: str,
+    runs: Sequence[Run],
+    judged: Sequence[JudgedQuery],
+    folder: Path | None,
+    as_json: bool,
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Prints runs, of which the first is what the others are compared with, and writes them into a folder.
+
+    Args:
+        more: added to the report in JSON.
+    """
+    from evaluation.judged.comparison import query_moves, summaries
+
     moves = list(query_moves(runs, judged, _MEASURE))
     summed = summaries(runs, _MEASURE)
-    report = _report(index, summed, moves)
+    report = _report(index, summed, moves) | dict(more)
     if folder is not None:
         _write(folder, report, runs)
-        talk.print(f"written: {folder}", markup=False)
+        output.talk().print(f"written: {folder}", markup=False)
     if as_json:
         output.print_json(report)
         return
@@ -108,6 +128,7 @@ def _table(summed: Sequence[Summary], width: int) -> Group:
         "better / worse": [
             f"{each.difference.n_better} / {each.difference.n_worse}" if each.difference else "" for each in summed
         ],
+        "worse by .1": [str(each.difference.n_much_worse) if each.difference else "" for each in summed],
     }
     methods = [each.run.way.name for each in summed]
     title = f"{len(first.ranking)} queries; p: paired randomisation test of {_MEASURE} against {first.way.name}, Holm"
@@ -140,11 +161,13 @@ def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
         shown = ordered if len(ordered) <= 2 * _SHOWN_MOVES else [*ordered[:_SHOWN_MOVES], *ordered[-_SHOWN_MOVES:]]
         for move in shown:
             change = move.values[run.way.name] - move.values[first.way.name]
-            hits = "; ".join(
+            relevant = [
                 f"{plain(doc).plain} {ranks[first.way.name] or '–'} → {ranks[run.way.name] or '–'}"
                 for doc, ranks in move.ranks.items()
                 if move.query.relevance[doc] > 0
-            )
+            ]
+            more = f" and {len(relevant) - _SHOWN_HITS} more" if len(relevant) > _SHOWN_HITS else ""
+            hits = "; ".join(relevant[:_SHOWN_HITS]) + more
             lines.append(f"  {change:+.3f}  {plain(move.query.text).plain}: {hits}")
     return lines
 
