@@ -69,13 +69,24 @@ def indexed(
             _check_holds(collection, language, store, index, n_found)
             yield Indexed(index, n_found)
             return
-        yield _fill(collection, language, store, index, embeddings, progress)
+        yield _filled_or_dropped(collection, language, store, index, embeddings, progress)
         return
     own = f"{_PREFIX}{secrets.token_hex(6)}"
     try:
         yield _fill(collection, language, store, own, embeddings, progress)
     finally:
         _drop(store, own)
+
+
+def _filled_or_dropped(
+    collection: Collection, language: str, store: Store, index: str, embeddings: Embeddings, progress: Progress
+) -> Indexed:
+    """Leaves no half of a collection under a name that is to be kept."""
+    try:
+        return _fill(collection, language, store, index, embeddings, progress)
+    except BaseException:
+        _drop(store, index)
+        raise
 
 
 def _n_documents(store: Store, index: str) -> int | None:

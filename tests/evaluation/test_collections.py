@@ -279,6 +279,20 @@ def test_a_named_index_is_kept_and_searched_again_as_it_is(
     assert store.count("kept") == 3
 
 
+def test_a_named_index_that_was_not_filled_is_not_kept(
+    tmp_path: Path, embeddings: Embeddings, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = read_beir(write_collection(tmp_path / "pets"))
+
+    def stopped(done: int, total: int | None, description: str) -> None:
+        if description.startswith("indexing"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), indexed(collection, "en", store, embeddings, "kept", stopped):
+        pass
+    assert store.indices() == []
+
+
 @pytest.mark.parametrize(
     ("documents", "why"),
     [
