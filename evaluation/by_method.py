@@ -8,7 +8,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evaluation.experiment import MethodResult, Plan, TaskResult
+from evaluation.identical_spellings import StrippedResult
 from evaluation.measures import MEASURES
+
+# Short, since a terminal of 80 columns shows the row; what is said under the table explains it.
+STRIPPED = "stripped"
 
 
 def columns(plan: Plan) -> list[str]:
@@ -17,14 +21,42 @@ def columns(plan: Plan) -> list[str]:
 
 
 def rows(tasks: Sequence[TaskResult]) -> list[list[str]]:
-    """One row a direction and method, of tasks of one kind of query; then the mean of the directions, if several."""
-    found = [
-        _row(str(task.direction), task.n_queries, task.recall, result) for task in tasks for result in task.methods
-    ]
+    """One row a direction and method, and one with identical spellings removed, of tasks of one kind of query; then the
+    mean of the directions, if several."""
+    found = []
+    for task in tasks:
+        found += [_row(str(task.direction), task.n_queries, task.recall, result) for result in task.methods]
+        if task.stripped is not None:
+            found.append(_stripped_row(str(task.direction), task.n_queries, task.stripped, task.methods))
     if len(tasks) > 1:
         n_queries, recall = sum(task.n_queries for task in tasks), float(np.mean([task.recall for task in tasks]))
         found += [_row("mean", n_queries, recall, result) for result in means(tasks)]
+        removed = [task.stripped for task in tasks if task.stripped is not None]
+        if len(removed) == len(tasks):
+            found.append(_stripped_row("mean", n_queries, _stripped_mean(removed), tasks[0].methods))
     return found
+
+
+def _stripped_mean(results: Sequence[StrippedResult]) -> StrippedResult:
+    return StrippedResult(
+        results[0].method,
+        _mean([each.measures for each in results]),
+        float(np.mean([each.recall for each in results])),
+        float(np.mean([each.removed_share for each in results])),
+        sum(each.n_empty for each in results),
+    )
+
+
+def _stripped_row(direction: str, n_queries: int, result: StrippedResult, methods: Sequence[MethodResult]) -> list[str]:
+    """As `_row`; all documents are not re-ranked."""
+    return [
+        direction,
+        f"{result.method}, {STRIPPED}",
+        str(n_queries),
+        *(f"{result.measures[name]:.3f}" for name in MEASURES),
+        *(["–"] if any(each.everything for each in methods) else []),
+        f"{result.recall:.3f}",
+    ]
 
 
 def means(tasks: Sequence[TaskResult]) -> list[MethodResult]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from evaluation.corpora.pages import Corpus
 from evaluation.corrected import sample_of
+from evaluation.identical_spellings import StrippedResult, measure_stripped
 from evaluation.measures import measure, recall
 from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, plain_run, unknown_shares
 from evaluation.stopwatch import Stopwatch
@@ -116,6 +117,7 @@ class TaskResult:
         unknown_shares: share (0 to 1) of the tokens that take no embedding, of the queries and of the documents.
         skipped_shares: what that is by the rule `skip`, by which no word takes another's embedding.
         systems: the methods and the plan's systems side by side; empty where no systems were asked for.
+        stripped: one method with identical spellings removed from the queries; None where it was not measured.
     """
 
     direction: Direction
@@ -130,6 +132,7 @@ class TaskResult:
     unknown_shares: tuple[float, float] = (0.0, 0.0)
     skipped_shares: tuple[float, float] = (0.0, 0.0)
     systems: tuple[SystemResult, ...] = ()
+    stripped: StrippedResult | None = None
 
 
 @dataclass(frozen=True)
@@ -255,6 +258,7 @@ def measure_task(
         unknown_shares=encoded.unknown_shares,
         skipped_shares=unknown_shares(task, encoded.embeddings.with_unknown_words("skip")),
         systems=tuple(beside),
+        stripped=measure_stripped(encoded, plan.methods, plan.parameters, plan.depth, n_threads),
     )
 
 

@@ -66,7 +66,17 @@ def remarks(tasks: Sequence[TaskResult], unknown_words: str) -> list[str]:
     found = [f"auto, MRR in the worst direction: {bar}." for bar in bars(tasks)]
     by = "" if unknown_words == "skip" else f" by rule {unknown_words} (and by skip)"
     shares = ", ".join(_unknown_shares(task, unknown_words) for task in tasks)
-    return [*found, f"Words without an embedding, queries and documents{by}: {shares}."]
+    found.append(f"Words without an embedding, queries and documents{by}: {shares}.")
+    if any(task.stripped for task in tasks):
+        removed = ", ".join(
+            f"{task.direction} {task.stripped.removed_share:.1%} ({task.stripped.n_empty})"
+            for task in tasks
+            if task.stripped
+        )
+        found.append(
+            f"Stripped: identical spellings removed, share of the queries' words (queries left without any): {removed}."
+        )
+    return found
 
 
 def _unknown_shares(task: TaskResult, unknown_words: str) -> str:

@@ -193,6 +193,8 @@ def markdown(report: Report) -> str:
         f"- Words without an embedding: rule `{plan.unknown_words}`",
         f"- R@{plan.depth} is that of the first stage: no re-ranking of its candidates can come above it. "
         "With one relevant document a query, P@10 is at most 0.1.",
+        f"- *{by_method.STRIPPED}*: identical spellings removed: each query without the words that any document "
+        "holds in the same spelling, over the first stage's candidates; a query of no other words counts as 0",
     ]
     lines += _about_systems(report.systems)
     for query_kind, tasks in _by_kind(report.tasks):

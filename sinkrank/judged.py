@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from reranker.settings import Settings
 
 _SHOWN_MOVES = 5
+_SHOWN_HITS = 5
 _MEASURE = "nDCG@10"
 # Columns that the table takes at most.
-_WIDE = 120
+_WIDE = 125
 
 
 def way_of(settings: Settings, method: str, name: str = "") -> Way:
@@ -136,6 +137,7 @@ def _table(summed: Sequence[Summary], width: int) -> Group:
         "better / worse": [
             f"{each.difference.n_better} / {each.difference.n_worse}" if each.difference else "" for each in summed
         ],
+        "worse by .1": [str(each.difference.n_much_worse) if each.difference else "" for each in summed],
     }
     methods = [each.run.way.name for each in summed]
     title = f"{len(first.ranking)} queries; p: paired randomisation test of {_MEASURE} against {first.way.name}, Holm"
@@ -168,11 +170,13 @@ def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
         shown = ordered if len(ordered) <= 2 * _SHOWN_MOVES else [*ordered[:_SHOWN_MOVES], *ordered[-_SHOWN_MOVES:]]
         for move in shown:
             change = move.values[run.way.name] - move.values[first.way.name]
-            hits = "; ".join(
+            relevant = [
                 f"{plain(doc).plain} {ranks[first.way.name] or '–'} → {ranks[run.way.name] or '–'}"
                 for doc, ranks in move.ranks.items()
                 if move.query.relevance[doc] > 0
-            )
+            ]
+            more = f" and {len(relevant) - _SHOWN_HITS} more" if len(relevant) > _SHOWN_HITS else ""
+            hits = "; ".join(relevant[:_SHOWN_HITS]) + more
             lines.append(f"  {change:+.3f}  {plain(move.query.text).plain}: {hits}")
     return lines
 

@@ -12,7 +12,7 @@ from ir_measures import RR, Judged, P, Qrel, R, ScoredDoc, nDCG
 from evaluation.judged.judgments import JudgedQuery
 from evaluation.statistics import Interval, bootstrap_interval, holm, randomisation_p
 from ingest.progress import Progress, no_progress
-from reranker.errors import UnknownWords
+from reranker.errors import EmptyQuery, UnknownWords
 from reranker.search import Searcher, SearchRequest
 from reranker.stores.protocol import Filters
 from reranker.transport import Parameters
@@ -22,6 +22,10 @@ MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
 )
 """By the name in a report. `judged@10` is the share of the first ten that somebody has judged: where it is low, a
 method that brings other documents looks worse than it is."""
+
+
+# A loss of more than this is one that people notice.
+MUCH_WORSE = 0.1
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Run:
     """What a way found.
 
     Attributes:
-        ranking: document ids in order, by query id; empty where no word of the query is known.
+        ranking: document ids in order, by query id; empty where no word of the query is known, or it has none.
         values: by measure, then by query id.
     """
 
@@ -62,12 +66,17 @@ class Run:
 
 @dataclass(frozen=True)
 class Difference:
-    """How a run differs from the baseline in one measure: the mean, and the p-value after Holm's correction."""
+    """How a run differs from the baseline in one measure: the mean, and the p-value after Holm's correction.
+
+    Attributes:
+        n_much_worse: queries that lose more than `MUCH_WORSE`.
+    """
 
     mean: float
     p_value: float
     n_better: int
     n_worse: int
+    n_much_worse: int
 
 
 def run_way(
@@ -100,7 +109,7 @@ def _search(way: Way, searcher: Searcher, index: str, query: JudgedQuery) -> tup
     )
     try:
         answer = searcher.search(request)
-    except UnknownWords:
+    except (EmptyQuery, UnknownWords):
         return ()
     return tuple(hit.document.doc_id for hit in answer.hits)
 
@@ -126,7 +135,11 @@ def differences(runs: Sequence[Run], baseline: Run, measure: str) -> dict[str, D
     p_values = holm([randomisation_p(change) for change in changes])
     return {
         run.way.name: Difference(
-            sum(change) / len(change), p, sum(each > 0 for each in change), sum(each < 0 for each in change)
+            sum(change) / len(change),
+            p,
+            sum(each > 0 for each in change),
+            sum(each < 0 for each in change),
+            sum(each < -MUCH_WORSE for each in change),
         )
         for run, change, p in zip(others, changes, p_values, strict=True)
     }

@@ -66,19 +66,32 @@ def read_judged_queries(queries: Path, qrels: Path) -> list[JudgedQuery]:
 
 
 def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """`query iteration document relevance` a line; a document's id may hold blanks."""
+    """TREC's `query iteration document relevance` a line, where a document's id may hold blanks; or BEIR's `query-id`,
+    `corpus-id`, `score` with tabs between, under a header or without."""
     judged: dict[str, dict[str, int]] = {}
-    for place, line in _lines(path):
-        parts = line.split(None, 2)
-        if len(parts) == 3 and (end := parts[2].rsplit(None, 1)) and len(end) == 2:
-            document, grade = end
-            try:
-                judged.setdefault(parts[0], {})[document] = int(grade)
-                continue
-            except ValueError:
-                pass
-        raise BadInput(f"{place}: {line[:80]!r} is no judgment; a line is QUERY 0 DOCUMENT RELEVANCE")
+    for number, (place, line) in enumerate(_lines(path)):
+        query, document, grade = _judgment(line)
+        try:
+            judged.setdefault(query, {})[document] = int(grade)
+        except ValueError as error:
+            if number == 0 and grade.lower() == "score":
+                continue  # BEIR's header
+            raise BadInput(
+                f"{place}: {line[:80]!r} is no judgment; a line is QUERY 0 DOCUMENT RELEVANCE, or QUERY, DOCUMENT and "
+                "RELEVANCE with tabs between"
+            ) from error
     return judged
+
+
+def _judgment(line: str) -> tuple[str, str, str]:
+    """(query, document, grade); the grade is no number where the line is no judgment."""
+    columns = line.split("\t")
+    if len(columns) == 3:
+        query, document, grade = (column.strip() for column in columns)
+        return query, document, grade
+    parts = line.split(None, 2)
+    end = parts[2].rsplit(None, 1) if len(parts) == 3 else []
+    return (parts[0], end[0], end[1]) if len(end) == 2 else ("", "", "")
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -106,7 +119,8 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
         raise NotFound(f"there is no file {str(path)!r}; check the path") from error
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read {path}: {error}; give a text file in UTF-8") from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Not splitlines: U+2028 and its like may stand in a JSON string.
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield f"{path}, line {number}", line.strip()
 

@@ -55,7 +55,7 @@ def test_a_narrow_terminal_cuts_no_measure(run: Run, files: list[str], monkeypat
     assert "…" not in shown
     assert [line.split()[1:] for line in shown.splitlines() if line.split()[:1] == ["method"]] == [
         ["nDCG@10", "MRR", "P@1", "P@10", "R@100", "judged@10"],
-        ["95", "%", "difference", "p", "better", "/", "worse"],
+        ["95", "%", "difference", "p", "better", "/", "worse", "worse", "by", ".1"],
     ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reranker.errors import BadInput
 from tests.engines import artifacts
 from tests.engines.artifacts import fetched_artifact
 from tests.engines.toolchain import Jdk
@@ -41,5 +42,5 @@ def test_a_jar_is_fetched_once(calls: Path) -> None:
 
 def test_another_jar_is_refused_each_time(calls: Path) -> None:
     for _ in range(2):
-        with pytest.raises(ValueError, match=r"has the sha256 .* expected 0000; remove it"):
+        with pytest.raises(BadInput, match=r"has the sha256 .* expected 0000; remove it"):
             fetched_artifact("org.example:thing:1.0", "0000")

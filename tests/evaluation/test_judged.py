@@ -62,12 +62,22 @@ def test_queries_of_other_collections_are_lines_with_a_tab(tmp_path: Path) -> No
     assert (read.text, read.relevance) == ("international organised crime", {"FBIS3-1": 2})
 
 
+@pytest.mark.parametrize("header", ["", "query-id\tcorpus-id\tscore\n"])
+def test_judgments_in_beirs_form_are_read_with_and_without_their_header(tmp_path: Path, header: str) -> None:
+    queries = write(tmp_path / "queries.jsonl", '{"_id": "301", "text": "crime and\u2028punishment"}\n')
+    qrels = write(tmp_path / "test.tsv", f"{header}301\ta name with blanks\t2\n301\tFBIS3-1\t0\n")
+    (read,) = read_judged_queries(queries, qrels)
+    assert (read.text, read.relevance) == ("crime and\u2028punishment", {"a name with blanks": 2, "FBIS3-1": 0})
+
+
 @pytest.mark.parametrize(
     ("queries", "qrels", "said"),
     [
         ("no tab here\n", "q 0 d 1\n", "line 1: 'no tab here' has no tab"),
         ("q\tchat\n", "q 0 d\n", "line 1: 'q 0 d' is no judgment"),
         ("q\tchat\n", "q 0 d one\n", "is no judgment"),
+        ("q\tchat\n", "q\td\tone\n", "line 1: .* is no judgment"),
+        ("q\tchat\n", "q\td\t1\nquery-id\tcorpus-id\tscore\n", "line 2: .* is no judgment"),
         ('{"query_id": "q"}\n', "q 0 d 1\n", "no query id or no text"),
         ("q\tchat\nq\tchien\n", "q 0 d 1\n", "'q' stands there twice"),
         ("q\tchat\n", "other 0 d 1\n", "no query of"),
@@ -95,6 +105,11 @@ def test_the_measures_are_those_of_the_ranking(searcher: Searcher) -> None:
     assert run.mean("judged@10") == pytest.approx(2 / 4)  # of the four that are there
 
 
+def test_a_query_without_a_letter_finds_nothing(searcher: Searcher) -> None:
+    run = run_way(Way("auto", "auto"), searcher, "pets", [query("q", "12 34", cat=1), query("r", "", cat=1)])
+    assert (run.ranking, run.mean("MRR")) == ({"q": (), "r": ()}, 0.0)
+
+
 def test_a_query_without_a_known_word_finds_nothing(searcher: Searcher) -> None:
     run = run_way(Way("auto", "auto"), searcher, "pets", [query("q", "zzz", cat=1), query("r", "chat", cat=1)])
     assert run.ranking["q"] == ()
@@ -113,6 +128,12 @@ def test_a_difference_is_tested_query_by_query_and_corrected() -> None:
     assert found["auto"].p_value == pytest.approx(2 * 2 / 64)
     assert (found["auto"].mean, found["auto"].n_better, found["auto"].n_worse) == (1.0, 6, 0)
     assert found["nbow"].p_value == 1.0
+
+
+def test_queries_that_lose_more_than_a_tenth_are_counted() -> None:
+    first = made("none", [0.5, 0.5, 0.5, 0.5])
+    worse = made("auto", [0.39, 0.41, 0.0, 0.9])  # by 0.11, 0.09 and 0.5
+    assert differences([first, worse], first, "nDCG@10")["auto"].n_much_worse == 2
 
 
 def test_moves_name_the_rank_of_each_judged_document(searcher: Searcher) -> None:

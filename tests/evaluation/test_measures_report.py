@@ -8,6 +8,7 @@ from rich.console import Console
 
 from evaluation.corpora.pages import Corpus, Page, Paragraph
 from evaluation.experiment import MethodResult, Plan, TaskResult
+from evaluation.identical_spellings import StrippedResult
 from evaluation.report import Report, markdown, tables, write
 from evaluation.tasks import Direction
 from tests.tiny import tiny_embeddings
@@ -98,6 +99,21 @@ def test_candidates_alone_have_a_mean_without_a_column_for_everything(report):
     candidates = replace(report, plan=replace(report.plan, everything=False), tasks=(task, task))
 
     assert "| mean | relaxed | 16 | 0.500 | 0.250 | 0.075 | 0.625 | 0.875 |" in markdown(candidates)
+
+
+def test_identical_spellings_removed_have_a_row_of_their_own(report):
+    first = replace(report.tasks[0], stripped=StrippedResult("auto", HALF, 0.75, 0.125, 2))
+    second = replace(first, direction=Direction("en", "fr"), stripped=StrippedResult("auto", FULL, 0.25, 0.0, 0))
+    text = markdown(replace(report, tasks=(first, second)))
+
+    name = "auto, stripped"
+    assert f"| fr-en | {name} | 8 | 0.500 | 0.250 | 0.075 | 0.625 | – | 0.750 |" in text
+    # 0.5 and 0.75, 0.25 and 0.5, 0.075 and 0.1, 0.625 and 0.875; 0.75 and 0.25.
+    assert f"| mean | {name} | 16 | 0.625 | 0.375 | 0.087 | 0.750 | – | 0.500 |" in text
+    assert (
+        "Stripped: identical spellings removed, share of the queries' words (queries left without any): fr-en 12.5% (2)"
+        in text
+    )
 
 
 KEPT = "+0.250 against nbow (fr-en; kept: 0.005 may be lost)"

@@ -9,9 +9,11 @@ from ir_measures import Qrel
 
 from evaluation.corpora.pages import Corpus, Page, Paragraph
 from evaluation.experiment import Plan, measure_task, parse_methods, run_plan
+from evaluation.identical_spellings import measure_stripped, stripped
 from evaluation.runs import encode, first_stage_run, make_run, method_distances, strictly_falling
 from evaluation.tasks import Direction, make_task
 from reranker.errors import BadInput
+from reranker.transport import Parameters
 from tests.tiny import tiny_embeddings
 
 TRANSLATIONS = {"cat": "chat", "dog": "chien", "water": "eau", "bread": "pain", "car": "voiture"}
@@ -223,3 +225,41 @@ def test_all_stands_for_every_method():
     assert parse_methods(["all"]) == ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
     with pytest.raises(BadInput, match="relaxed"):
         parse_methods(["relaxt"])
+
+
+# Identical spellings
+
+
+def test_query_words_that_a_document_holds_in_the_same_spelling_are_removed(embeddings):
+    french = Page("same", "fr", "", (Paragraph("par_1", "chat cat cat cat cat cat chien"),))
+    english = Page("same", "en", "", (Paragraph("par_1", "cat dog dog dog dog dog bread"),))
+    task = make_task(corpus(french, english), FR_EN, "pages")
+
+    left = stripped(task)
+
+    # cat stands in English documents, and chat in none.
+    assert left.queries["fr/same"] == ("chat", "chien")
+    assert left.queries["fr/pets"] == task.queries["fr/pets"]
+    assert (left.documents, left.query_side, left.qrels) == (task.documents, task.query_side, task.qrels)
+
+
+def test_a_query_of_identical_spellings_alone_counts_as_0(embeddings):
+    french = Page("same", "fr", "", (Paragraph("par_1", "cat cat dog dog water bread"),))
+    english = Page("same", "en", "", (Paragraph("par_1", "cat cat dog dog water bread"),))
+    encoded = encode(make_task(corpus(french, english), FR_EN, "pages"), embeddings)
+
+    found = measure_stripped(encoded, ("nbow", "auto"), Parameters(), depth=6)
+
+    whole = measure_task(encoded, Plan((FR_EN,), ("pages",), ("auto",)))
+    assert (found.method, found.n_empty) == ("auto", 1)
+    # 6 words of the 7, 7, 7, 7, 9 and 6.
+    assert found.removed_share == pytest.approx(6 / 43)
+    assert found.recall == pytest.approx(5 / 6)
+    assert whole.recall == 1.0
+    assert whole.stripped == measure_stripped(encoded, ("auto",), Parameters(), depth=100)
+
+
+def test_in_one_language_nothing_is_removed(embeddings):
+    encoded = encode(make_task(corpus(), FR_EN, "pages"), embeddings)
+    task = replace(encoded.task, direction=Direction("en", "en"))
+    assert measure_stripped(replace(encoded, task=task), ("auto",), Parameters(), depth=5) is None

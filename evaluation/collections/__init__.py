@@ -1,0 +1,1 @@
+"""Judged collections as users have them: read, indexed, measured beside other systems."""

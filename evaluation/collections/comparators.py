@@ -1,0 +1,159 @@
+"""Measures other systems on the first stage's candidates: BM25 and sentence encoders, alone and mixed with BM25."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evaluation.collections.encoders import ENCODERS, Encoder
+from evaluation.judged.comparison import Run, Way, measures_of
+from evaluation.judged.judgments import JudgedQuery
+from evaluation.stopwatch import Stopwatch
+from evaluation.systems.vectors import VectorCache
+from ingest.progress import Progress, no_progress
+from reranker.errors import EmptyQuery, WrongParameter
+from reranker.search import MAX_DEPTH
+from reranker.stores.protocol import Filters, Store
+
+BM25 = "bm25"
+COMPARATORS = (BM25, *ENCODERS)
+"""Those that `sinkrank evaluate --collection --systems` takes."""
+
+Scores = Mapping[str, Mapping[str, float]]
+"""By query id, then by document id."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPU time in ms, all threads; None where it was not measured.
+
+    Attributes:
+        query_ms: of a query, the first stage's search not counted for a comparator.
+        document_ms: of a document, once.
+    """
+
+    query_ms: float | None
+    document_ms: float | None
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What a comparator orders.
+
+    Attributes:
+        ranking: document ids of the first stage, in its order, by query id.
+        texts: title and text, by document id.
+        bm25: of the candidates; one that is missing counts as 0.
+    """
+
+    queries: Sequence[JudgedQuery]
+    ranking: Mapping[str, Sequence[str]]
+    texts: Mapping[str, str]
+    bm25: Scores
+
+
+def parse_comparators(names: Sequence[str]) -> tuple[str, ...]:
+    """Comparators by name, each once; `all` is every one.
+
+    Raises:
+        WrongParameter: an unknown one; the nearest known one is named.
+    """
+    if list(names) == ["all"]:
+        return COMPARATORS
+    for name in names:
+        if name not in COMPARATORS:
+            near = get_close_matches(name, COMPARATORS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"give some of {', '.join(COMPARATORS)}"
+            raise WrongParameter(f"{name!r} is not a system to compare with on a collection; {hint}")
+    return tuple(dict.fromkeys(names))
+
+
+def bm25_scores(
+    store: Store, index: str, queries: Sequence[JudgedQuery], depth: int = MAX_DEPTH, progress: Progress = no_progress
+) -> tuple[Scores, float]:
+    """The store's own BM25 of each query's best `depth` documents, and its CPU time (ms) a query in this process."""
+    watch = Stopwatch()
+    scores: dict[str, dict[str, float]] = {}
+    for done, query in enumerate(queries, start=1):
+        with watch.running():
+            try:
+                found = store.bm25(index, query.text, depth, Filters.parse(query.languages or None))
+            except EmptyQuery:
+                found = []
+        scores[query.query_id] = {one.document.doc_id: one.first_stage_score for one in found}
+        progress(done, len(queries), "searching by BM25")
+    return scores, 1000 * watch.seconds / len(queries)
+
+
+def rank_by_bm25(candidates: Candidates) -> Run:
+    """The candidates in the order of BM25."""
+    return _run(BM25, candidates, lambda query_id, docs: _bm25_of(candidates, query_id, docs))
+
+
+def rank_by_encoder(
+    name: str, encoder: Encoder, candidates: Candidates, folder: Path, progress: Progress = no_progress
+) -> tuple[list[Run], Cost]:
+    """The candidates by the cosine of an encoder's vectors, alone and mixed with BM25 half and half, and what it cost.
+
+    Args:
+        folder: where vectors are kept; the cost is that of the first encoding.
+    """
+    doc_ids = list(dict.fromkeys(doc_id for docs in candidates.ranking.values() for doc_id in docs))
+    n_texts = len(doc_ids) + len(candidates.queries)
+    documents: dict[str, NDArray[np.float32]] = {}
+    cosines: dict[str, NDArray[np.float64]] = {}
+    document_s = query_s = 0.0
+    watch = Stopwatch()
+    with VectorCache(folder / encoder.file, encoder.version) as cache:
+        for done, doc_id in enumerate(doc_ids):
+            progress(done, n_texts, f"encoding by {name}")
+            found = cache.get("passage", candidates.texts[doc_id], encoder.document)
+            documents[doc_id] = found.vector
+            document_s += found.seconds
+        for done, query in enumerate(candidates.queries, start=len(doc_ids)):
+            progress(done, n_texts, f"encoding by {name}")
+            found = cache.get("query", query.text, encoder.query)
+            query_s += found.seconds
+            vectors = [documents[doc_id] for doc_id in candidates.ranking[query.query_id]]
+            with watch.running():
+                cosines[query.query_id] = np.array([vector @ found.vector for vector in vectors], dtype=np.float64)
+    progress(n_texts, n_texts, f"encoding by {name}")
+
+    def mixed(query_id: str, docs: Sequence[str]) -> NDArray[np.float64]:
+        return 0.5 * scaled(_bm25_of(candidates, query_id, docs)) + 0.5 * scaled(cosines[query_id])
+
+    runs = [_run(name, candidates, lambda query_id, _: cosines[query_id]), _run(f"{name}+{BM25}", candidates, mixed)]
+    n_queries = len(candidates.queries)
+    return runs, Cost(1000 * (query_s + watch.seconds) / n_queries, 1000 * document_s / max(1, len(doc_ids)))
+
+
+def scaled(scores: ArrayLike) -> NDArray[np.float64]:
+    """Scores brought to 0 to 1 by their least and their greatest; all 0 where these are the same.
+
+    >>> scaled([2, 4, 3]).tolist()
+    [0.0, 1.0, 0.5]
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if not values.size:
+        return values
+    least, spread = values.min(), np.ptp(values)
+    return (values - least) / spread if spread else np.zeros_like(values)
+
+
+def _bm25_of(candidates: Candidates, query_id: str, docs: Sequence[str]) -> NDArray[np.float64]:
+    scores = candidates.bm25.get(query_id, {})
+    return np.array([scores.get(doc_id, 0.0) for doc_id in docs], dtype=np.float64)
+
+
+def _run(name: str, candidates: Candidates, scores: Callable[[str, Sequence[str]], NDArray[np.float64]]) -> Run:
+    """The candidates by falling score, ties in the first stage's order."""
+    ranking = {}
+    for query_id, docs in candidates.ranking.items():
+        order = np.argsort(-scores(query_id, docs), kind="stable")
+        ranking[query_id] = tuple(docs[place] for place in order)
+    return Run(Way(name, name), ranking, measures_of(candidates.queries, ranking))

@@ -1,0 +1,150 @@
+"""Brings a collection into an index of its own, which is dropped afterwards unless the user named it."""
+
+from __future__ import annotations
+
+import resource
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from time import process_time
+
+from evaluation.collections.beir import Collection
+from ingest.documents import Layout
+from ingest.pipeline import Options, ingest
+from ingest.progress import Progress, no_progress
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
+from reranker.stores.names import check_index_name
+from reranker.stores.protocol import Store
+
+_PREFIX = "sinkrank-evaluate-"
+# Documents that are looked up in an index that is there, to see whether it holds the collection.
+_LOOKED_UP = 50
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """An index that holds a collection.
+
+    Attributes:
+        n_left_out: rows of the corpus that are no document, or have the id of one before.
+        document_ms: CPU time (ms, of all processes but the engine's) that a document took; None where the index was
+            there already.
+    """
+
+    index: str
+    n_documents: int
+    n_left_out: int = 0
+    document_ms: float | None = None
+
+
+@contextmanager
+def indexed(
+    collection: Collection,
+    language: str,
+    store: Store,
+    embeddings: Embeddings,
+    index: str | None = None,
+    progress: Progress = no_progress,
+) -> Iterator[Indexed]:
+    """Indexes a collection.
+
+    Args:
+        language: of documents that name none.
+        index: made if it is missing, and kept; one that holds this collection already is searched as it is. None makes
+            one of a random name, which is dropped at the end.
+
+    Raises:
+        BadInput: the corpus has no document, or there is an index of this name that holds something else.
+        StoreUnavailable: the store failed.
+    """
+    if index is not None:
+        check_index_name(index)
+        n_found = _n_documents(store, index)
+        if n_found is not None:
+            _check_holds(collection, language, store, index, n_found)
+            yield Indexed(index, n_found)
+            return
+        yield _filled_or_dropped(collection, language, store, index, embeddings, progress)
+        return
+    own = f"{_PREFIX}{secrets.token_hex(6)}"
+    try:
+        yield _fill(collection, language, store, own, embeddings, progress)
+    finally:
+        _drop(store, own)
+
+
+def _filled_or_dropped(
+    collection: Collection, language: str, store: Store, index: str, embeddings: Embeddings, progress: Progress
+) -> Indexed:
+    """Leaves no half of a collection under a name that is to be kept."""
+    try:
+        return _fill(collection, language, store, index, embeddings, progress)
+    except BaseException:
+        _drop(store, index)
+        raise
+
+
+def _n_documents(store: Store, index: str) -> int | None:
+    try:
+        return store.count(index)
+    except NotFound:
+        return None
+
+
+def _check_holds(collection: Collection, language: str, store: Store, index: str, n_found: int) -> None:
+    """Raises BadInput unless the index holds as many documents as the collection, and the first of them."""
+    doc_ids = dict.fromkeys(document.doc_id for document in collection.documents(language))
+    missing = None
+    for document in islice(collection.documents(language), _LOOKED_UP):
+        try:
+            found = store.fetch(index, document.doc_id).document
+        except NotFound:
+            found = None
+        if found is None or found.language != document.language or found.full_text != document.full_text:
+            missing = document.doc_id
+            break
+    if missing is not None or len(doc_ids) != n_found:
+        why = f"document {missing!r} is not in it as here" if missing is not None else f"it holds {n_found}"
+        raise BadInput(
+            f"index {index!r} is there and is not the collection {collection.name} of {len(doc_ids)} documents "
+            f"({why}); name another with --index, or leave --index out"
+        )
+
+
+def _fill(
+    collection: Collection, language: str, store: Store, index: str, embeddings: Embeddings, progress: Progress
+) -> Indexed:
+    started = _cpu_seconds()
+    with tempfile.TemporaryDirectory(prefix="sinkrank-") as folder:
+        options = Options(Layout(default_language=language), rejects=Path(folder) / "rejects.jsonl")
+        summary = ingest([collection.source], store, index, embeddings, options, progress=progress)
+    if summary.failure is not None:
+        raise StoreUnavailable(f"the collection {collection.name} could not be indexed: {summary.failure}")
+    if not summary.indexed:
+        raise BadInput(
+            f"{collection.corpus} holds no document; a line is "
+            '{"_id": "1", "title": "a title, or empty", "text": "its text"}'
+        )
+    spent_ms = 1000 * (_cpu_seconds() - started)
+    return Indexed(index, summary.indexed, summary.rejected, spent_ms / summary.indexed)
+
+
+def _drop(store: Store, index: str) -> None:
+    """What cannot be dropped is named; an index that never came to be is no matter."""
+    try:
+        store.drop(index)
+    except NotFound:
+        pass
+    except SinkrankError as error:
+        raise StoreUnavailable(f"the index {index!r} of this evaluation could not be dropped: {error}") from error
+
+
+def _cpu_seconds() -> float:
+    """CPU time of this process and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return process_time() + children.ru_utime + children.ru_stime

@@ -1,0 +1,75 @@
+"""Guesses the language of a collection's queries and documents from many texts at once, never from a short one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from evaluation.collections.beir import Collection
+from evaluation.tasks import Direction
+from ingest.language import UNKNOWN_LANGUAGE, detect_language
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput, UnknownLanguage
+from reranker.languages import language_code
+
+# A guess is made for each chunk of this many letters, and the most frequent one counts.
+_CHUNK_LETTERS = 2_000
+_MAX_CHUNKS = 20
+# Of each text, so that one long text does not fill a chunk.
+_TEXT_LETTERS = 200
+_MIN_CONFIDENCE = 0.5
+
+
+def languages_of(collection: Collection, given: str | None, embeddings: Embeddings) -> tuple[str, str]:
+    """The languages of the queries and of the documents.
+
+    Args:
+        given: `en` for both, `en-de` for queries in English and documents in German; None to guess.
+
+    Raises:
+        UnknownLanguage, WrongParameter: `given` is neither a language nor two.
+        BadInput: a language cannot be guessed, or the embeddings have no words in it.
+    """
+    if given is None:
+        found = (
+            _guess((query.text for query in collection.queries), "queries"),
+            _guess((document.full_text for document in collection.documents("en")), "documents"),
+        )
+    elif "-" in given:
+        direction = Direction.parse(given)
+        found = (direction.query_language, direction.document_language)
+    else:
+        found = (language_code(given), language_code(given))
+    for language, what in zip(found, ("queries", "documents"), strict=True):
+        if language not in embeddings.languages:
+            raise UnknownLanguage(
+                f"the {what} of {collection.name} are in {language!r}{'' if given else ' by a guess'}, and the "
+                f"embeddings have only {', '.join(embeddings.languages)}; give other embeddings with --embeddings, or "
+                "the right languages with --lang (en, or en-de for English queries and German documents)"
+            )
+    return found
+
+
+def _guess(texts: Iterable[str], what: str) -> str:
+    votes = Counter(detect_language(chunk, _MIN_CONFIDENCE) for chunk in islice(_chunks(texts), _MAX_CHUNKS))
+    votes.pop(UNKNOWN_LANGUAGE, None)
+    if not votes:
+        raise BadInput(
+            f"the language of the {what} cannot be guessed; give it with --lang (en, or en-de for English queries and "
+            "German documents)"
+        )
+    return votes.most_common(1)[0][0]
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[str]:
+    chunk: list[str] = []
+    n_letters = 0
+    for text in texts:
+        chunk.append(text[:_TEXT_LETTERS])
+        n_letters += len(chunk[-1])
+        if n_letters >= _CHUNK_LETTERS:
+            yield "\n".join(chunk)
+            chunk, n_letters = [], 0
+    if chunk:
+        yield "\n".join(chunk)

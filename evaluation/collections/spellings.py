@@ -1,0 +1,75 @@
+"""Removes from queries what a document in another language holds in the same spelling: names, loan words, numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import regex
+
+from evaluation.judged.judgments import JudgedQuery
+from reranker.documents import Document
+from reranker.tokens import is_stop_word, normalize_term
+
+# A token of transport (letters) or a number, which BM25 finds too.
+_TOKEN = regex.compile(r"\p{L}[\p{L}\p{M}]*|\p{N}+")
+
+
+@dataclass(frozen=True)
+class Stripped:
+    """Queries without the tokens that occur in the same spelling in the documents.
+
+    Attributes:
+        queries: all of them, in their order; one that has no token left has an empty text.
+        n_tokens, n_removed: tokens of all queries, stop words not counted, and how many of these are gone.
+    """
+
+    queries: tuple[JudgedQuery, ...]
+    n_tokens: int
+    n_removed: int
+
+    @property
+    def n_empty(self) -> int:
+        return sum(not query.text for query in self.queries)
+
+
+def without_identical_spellings(
+    queries: Sequence[JudgedQuery], language: str, documents: Iterable[Document]
+) -> Stripped:
+    """The queries without each token that a document holds in the same spelling.
+
+    A token is a run of letters that is no stop word of its language, or a number; spellings are compared in lower case
+    (`normalize_term`).
+
+    Args:
+        language: of queries that name none.
+    """
+    sought = {spelling for query in queries for _, spelling in _tokens(query.text, query.language or language)}
+    shared: set[str] = set()
+    for document in documents:
+        if len(shared) == len(sought):
+            break
+        shared.update(spelling for _, spelling in _tokens(document.full_text, document.language) if spelling in sought)
+    stripped, n_tokens, n_removed = [], 0, 0
+    for query in queries:
+        tokens = _tokens(query.text, query.language or language)
+        removed = [span for span, spelling in tokens if spelling in shared]
+        n_tokens += len(tokens)
+        n_removed += len(removed)
+        text = _without(query.text, removed) if len(removed) < len(tokens) else ""
+        stripped.append(replace(query, text=text))
+    return Stripped(tuple(stripped), n_tokens, n_removed)
+
+
+def _tokens(text: str, language: str) -> list[tuple[tuple[int, int], str]]:
+    """The place (start, end) and the normalised spelling of each token."""
+    found = [(match.span(), normalize_term(match.group())) for match in _TOKEN.finditer(text)]
+    return [(span, spelling) for span, spelling in found if not is_stop_word(spelling, language)]
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    kept, end = [], 0
+    for start, stop in spans:
+        kept.append(text[end:start])
+        end = stop
+    return "".join([*kept, text[end:]]).strip()

@@ -1,0 +1,63 @@
+"""Measures a method on a task's queries without the tokens that a document holds in the same spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from evaluation.measures import measure, recall
+from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, method_distances
+from evaluation.tasks import Task
+from reranker.corrections import CORRECTED_METHOD
+from reranker.transport import Parameters
+
+
+@dataclass(frozen=True)
+class StrippedResult:
+    """One method's measures over the candidates of the first stage, both by what is left of the queries.
+
+    Attributes:
+        n_empty: queries that have no token left; they count as 0.
+        removed_share: share (0 to 1) of the queries' tokens that are removed.
+        recall: of the first stage.
+    """
+
+    method: str
+    measures: Mapping[str, float]
+    recall: float
+    removed_share: float
+    n_empty: int
+
+
+def stripped(task: Task) -> Task:
+    """The task without the query tokens that any document holds in the same spelling, and without the queries that have
+    none left; the judgments stay, so that these count as 0."""
+    shared = {token for tokens in task.documents.values() for token in tokens}
+    left = {
+        query_id: tuple(token for token in tokens if token not in shared) for query_id, tokens in task.queries.items()
+    }
+    return replace(task, queries={query_id: tokens for query_id, tokens in left.items() if tokens})
+
+
+def measure_stripped(
+    encoded: EncodedTask, methods: tuple[str, ...], parameters: Parameters, depth: int, n_threads: int = 1
+) -> StrippedResult | None:
+    """`auto`, or the last of other methods, on what is left of the queries; None in one language.
+
+    The documents, their idf and their hubness are those of the whole queries.
+    """
+    task, direction = encoded.task, encoded.task.direction
+    if direction.query_language == direction.document_language:
+        return None
+    method = CORRECTED_METHOD if CORRECTED_METHOD in methods else methods[-1]
+    rest = replace(encode(stripped(task), encoded.embeddings), hubness=encoded.hubness)
+    found = method_distances(rest, method, parameters, depth, n_threads)
+    n_tokens = sum(map(len, task.queries.values()))
+    n_left = sum(map(len, rest.task.queries.values()))
+    return StrippedResult(
+        method,
+        measure(task.qrels, make_run(rest, found, depth)),
+        recall(task.qrels, first_stage_run(rest, depth), depth),
+        (n_tokens - n_left) / n_tokens,
+        len(task.queries) - len(rest.task.queries),
+    )

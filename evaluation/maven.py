@@ -1,0 +1,81 @@
+"""Fetches a single jar of Maven Central with Maven, once, and keeps it."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reranker.errors import BadInput, NotFound
+
+COPY_ONE_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+_LIMIT_S = 900
+_MAX_SHOWN = 400
+
+Fetch = Callable[[str, Path], None]
+"""Brings the jar of `group:artifact:version` into a folder."""
+
+
+def fetched_jar(coordinates: str, sha256: str, folder: Path, fetch: Fetch | None = None) -> Path:
+    """The jar of `group:artifact:version` in a folder, fetched if it is not there; it appears whole or not at all.
+
+    Args:
+        fetch: `fetch_with_mvn` where it is None.
+
+    Raises:
+        NotFound: Maven is not installed, or could not fetch it.
+        BadInput: the jar is not the expected one.
+    """
+    jar = folder / f"{coordinates.replace(':', '-')}.jar"
+    if not jar.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with _only_one(folder), tempfile.TemporaryDirectory(prefix="fetching-", dir=folder) as work:
+            if not jar.exists():
+                (fetch or fetch_with_mvn)(coordinates, Path(work))
+                (found,) = Path(work).glob("*.jar")
+                found.rename(jar)
+    with jar.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != sha256:
+        raise BadInput(f"{jar} has the sha256 {digest}, expected {sha256}; remove it")
+    return jar
+
+
+def fetch_with_mvn(coordinates: str, folder: Path) -> None:
+    """Fetches with the `mvn` on PATH, whose settings may name a mirror.
+
+    Raises:
+        NotFound: there is no Maven, or it failed or took longer than a quarter of an hour.
+    """
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise NotFound(
+            f"{coordinates} is fetched with Maven, and mvn is not on PATH; install it (on Debian: "
+            "apt-get install maven)"
+        )
+    command = [maven, "-B", "-q", COPY_ONE_GOAL, f"-Dartifact={coordinates}", f"-DoutputDirectory={folder}"]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise NotFound(f"Maven did not fetch {coordinates} within {_LIMIT_S} s; try again") from error
+    if done.returncode:
+        told = " ".join((done.stdout + done.stderr).split())[:_MAX_SHOWN]
+        raise NotFound(
+            f"Maven could not fetch {coordinates}: {told}; check that Maven Central, or the mirror in "
+            "~/.m2/settings.xml, answers"
+        )
+
+
+@contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    """Held by one process at a time: two Mavens that write one local repository can spoil it."""
+    with (folder / "fetching.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

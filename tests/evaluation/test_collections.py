@@ -1,0 +1,348 @@
+"""Judged collections: their files, their languages, and the index that they are searched in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+from evaluation.collections.beir import read_beir
+from evaluation.collections.indexing import indexed
+from evaluation.collections.languages import languages_of
+from evaluation.collections.sources import opened_collection
+from evaluation.collections.spellings import without_identical_spellings
+from evaluation.corpora.shipped import load_parallel_texts
+from evaluation.judged.judgments import JudgedQuery
+from reranker.documents import Document
+from reranker.embeddings import Embeddings
+from reranker.errors import BadInput, NotFound, UnknownLanguage, WrongParameter
+from reranker.stores import open_store
+from reranker.stores.protocol import Store
+from tests.evaluation.judged_collections import write_collection
+from tests.tiny import tiny_embeddings
+
+
+@pytest.fixture
+def embeddings(tmp_path: Path) -> Embeddings:
+    return tiny_embeddings(tmp_path / "embeddings")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(open_store(str(tmp_path / "store"))) as opened:
+        yield opened
+
+
+# Files
+
+
+def test_beirs_layout_is_read(tmp_path: Path) -> None:
+    collection = read_beir(write_collection(tmp_path / "pets"))
+    assert collection.name == "pets"
+    # q3 has no relevant document.
+    assert [(query.query_id, query.text, query.relevance) for query in collection.queries] == [
+        ("q1", "chat", {"cat": 1}),
+        ("q2", "pain car", {"bread": 2, "car": 0}),
+    ]
+    assert [(one.doc_id, one.title, one.text, one.language) for one in collection.documents("en")] == [
+        ("cat", "Cat", "cat dog", "en"),
+        ("bread", "", "bread water", "en"),
+        ("car", "", "car car bread", "en"),
+    ]
+    assert collection.texts({"cat", "car"}, "en") == {"cat": "Cat\ncat dog", "car": "car car bread"}
+
+
+def test_a_row_that_names_its_language_keeps_it(tmp_path: Path) -> None:
+    rows = [{"_id": "1", "text": "chat", "language": "fr"}, {"_id": "2", "text": "cat"}, {"_id": "3", "text": ""}]
+    collection = read_beir(write_collection(tmp_path / "pets", rows))
+    assert [(one.doc_id, one.language) for one in collection.documents("en")] == [("1", "fr"), ("2", "en")]
+
+
+def test_a_file_that_is_missing_is_named_with_the_layout(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path / "pets")
+    (folder / "queries.jsonl").unlink()
+    with pytest.raises(NotFound, match=r"has no queries\.jsonl; a collection is a folder with corpus\.jsonl"):
+        read_beir(folder)
+
+
+def test_other_judgments_are_named_where_those_of_the_test_are_missing(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path / "pets")
+    (folder / "qrels" / "test.tsv").rename(folder / "qrels" / "dev.tsv")
+    with pytest.raises(NotFound, match=r"name one of .*dev\.tsv with --qrels"):
+        read_beir(folder)
+    assert len(read_beir(folder, folder / "qrels" / "dev.tsv").queries) == 2
+
+
+# ir_datasets
+
+
+class Doc(NamedTuple):
+    doc_id: str
+    title: str
+    text: str
+
+    def default_text(self) -> str:
+        return f"{self.title} {self.text}"
+
+
+class Page(NamedTuple):
+    doc_id: str
+    body: str
+
+    def default_text(self) -> str:
+        return self.body
+
+
+class Asked(NamedTuple):
+    query_id: str
+    text: str
+
+    def default_text(self) -> str:
+        return self.text
+
+
+class Judged(NamedTuple):
+    query_id: str
+    doc_id: str
+    relevance: int
+
+
+class Dataset:
+    """What a data set of ir_datasets offers, as its documentation says."""
+
+    def __init__(self, without: str = "", n_documents: int | None = None) -> None:
+        self._without, self._n_documents = without, n_documents
+
+    def has_docs(self) -> bool:
+        return True
+
+    def has_queries(self) -> bool:
+        return True
+
+    def has_qrels(self) -> bool:
+        return self._without != "qrels"
+
+    def docs_count(self) -> int | None:
+        return self._n_documents
+
+    def docs_lang(self) -> str | None:
+        return "fr"
+
+    def queries_lang(self) -> str | None:
+        return None
+
+    def docs_iter(self) -> Iterator[Any]:
+        yield Doc("a", "Chat", "noir")
+        yield Page("b", "pain\u2028eau")
+
+    def queries_iter(self) -> Iterator[Any]:
+        yield Asked("1", "cat")
+
+    def qrels_iter(self) -> Iterator[Any]:
+        yield Judged("1", "a", 1)
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, **datasets: Dataset) -> None:
+    """Puts a package ir_datasets in place that knows these."""
+    monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=lambda name: datasets[name]))  # type: ignore[arg-type]
+
+
+def test_a_name_of_ir_datasets_is_read_as_a_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, pets=Dataset())
+    with opened_collection("pets") as collection:
+        assert collection.name == "pets"
+        assert [(one.doc_id, one.title, one.text, one.language) for one in collection.documents("en")] == [
+            ("a", "Chat", "noir", "fr"),
+            ("b", "", "pain\u2028eau", "fr"),
+        ]
+        (query,) = collection.queries
+        assert (query.text, query.language, query.relevance) == ("cat", None, {"a": 1})
+    assert not collection.corpus.exists()
+
+
+def test_what_is_no_name_of_ir_datasets_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch)
+    with (
+        pytest.raises(NotFound, match="'pets' is neither a folder nor a name of ir_datasets"),
+        opened_collection("pets"),
+    ):
+        pass
+
+
+def test_a_data_set_without_judgments_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, pets=Dataset(without="qrels"))
+    with (
+        pytest.raises(BadInput, match="has no qrels; name a part that has, such as pets/test"),
+        opened_collection("pets"),
+    ):
+        pass
+
+
+def test_a_data_set_that_is_too_large_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, pets=Dataset(n_documents=8_841_823))
+    with pytest.raises(BadInput, match="8,841,823 documents, and at most 1,000,000"), opened_collection("pets"):
+        pass
+
+
+def test_without_ir_datasets_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(NotFound, match=r"pip install 'sinkrank\[collections\]'"), opened_collection("vaswani"):
+        pass
+
+
+def test_a_path_is_never_taken_for_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(NotFound, match=r"there is no folder '\./gone'"), opened_collection("./gone"):
+        pass
+
+
+def test_the_real_ir_datasets_gives_a_local_data_set(tmp_path: Path) -> None:
+    ir_datasets = pytest.importorskip("ir_datasets")
+    (tmp_path / "docs.tsv").write_text("d1\tchat noir\nd2\tpain\n", encoding="utf-8")
+    (tmp_path / "queries.tsv").write_text("7\tcat\n", encoding="utf-8")
+    (tmp_path / "qrels").write_text("7 0 d1 2\n", encoding="utf-8")
+    dataset = ir_datasets.create_dataset(
+        docs_tsv=str(tmp_path / "docs.tsv"),
+        queries_tsv=str(tmp_path / "queries.tsv"),
+        qrels_trec=str(tmp_path / "qrels"),
+    )
+    ir_datasets.registry.register("sinkrank-pets", dataset)
+    with opened_collection("sinkrank-pets") as collection:
+        assert collection.texts({"d1"}, "fr") == {"d1": "chat noir"}
+        assert [(query.text, query.relevance) for query in collection.queries] == [("cat", {"d1": 2})]
+
+
+# Languages
+
+
+def test_the_languages_are_guessed_from_all_texts_together(tmp_path: Path, embeddings: Embeddings) -> None:
+    pages = load_parallel_texts().train_pages
+    asking = [{"_id": page.page_id, "text": " ".join(page.text.split()[:4])} for page in pages if page.language == "fr"]
+    searched = [{"_id": page.page_id, "text": page.text} for page in pages if page.language == "en"]
+    qrels = [(str(row["_id"]), str(row["_id"]), 1) for row in asking]
+    collection = read_beir(write_collection(tmp_path / "texts", searched, asking, qrels))
+    assert languages_of(collection, None, embeddings) == ("fr", "en")
+
+
+def test_languages_that_are_given_are_not_guessed(tmp_path: Path, embeddings: Embeddings) -> None:
+    collection = read_beir(write_collection(tmp_path / "pets"))
+    assert languages_of(collection, "fr-en", embeddings) == ("fr", "en")
+    assert languages_of(collection, "en", embeddings) == ("en", "en")
+    with pytest.raises(WrongParameter, match="xx"):
+        languages_of(collection, "xx", embeddings)
+
+
+def test_a_language_that_the_embeddings_lack_is_refused(tmp_path: Path, embeddings: Embeddings) -> None:
+    collection = read_beir(write_collection(tmp_path / "pets"))
+    with pytest.raises(UnknownLanguage, match="the documents of pets are in 'de', and the embeddings have only en, fr"):
+        languages_of(collection, "en-de", embeddings)
+
+
+def test_a_language_that_cannot_be_told_is_asked_for(tmp_path: Path, embeddings: Embeddings) -> None:
+    queries = [{"_id": "q1", "text": "12 34"}]
+    collection = read_beir(write_collection(tmp_path / "pets", queries=queries))
+    with pytest.raises(BadInput, match="the language of the queries cannot be guessed; give it with --lang"):
+        languages_of(collection, None, embeddings)
+
+
+# The index
+
+
+def test_an_index_of_its_own_is_dropped_afterwards(tmp_path: Path, embeddings: Embeddings, store: Store) -> None:
+    collection = read_beir(write_collection(tmp_path / "pets"))
+    with indexed(collection, "en", store, embeddings) as made:
+        assert (store.count(made.index), made.n_documents, made.n_left_out) == (3, 3, 0)
+        assert store.fetch(made.index, "cat").document.language == "en"
+    assert store.indices() == []
+
+
+def test_it_is_dropped_when_the_evaluation_fails_too(tmp_path: Path, embeddings: Embeddings, store: Store) -> None:
+    collection = read_beir(write_collection(tmp_path / "pets"))
+    with pytest.raises(KeyboardInterrupt), indexed(collection, "en", store, embeddings):
+        raise KeyboardInterrupt
+    assert store.indices() == []
+
+
+def test_a_named_index_is_kept_and_searched_again_as_it_is(
+    tmp_path: Path, embeddings: Embeddings, store: Store
+) -> None:
+    collection = read_beir(write_collection(tmp_path / "pets"))
+    with indexed(collection, "en", store, embeddings, "kept") as first:
+        assert first.document_ms is not None
+    with indexed(collection, "en", store, embeddings, "kept") as again:
+        assert (again.n_documents, again.document_ms) == (3, None)
+    assert store.count("kept") == 3
+
+
+def test_a_named_index_that_was_not_filled_is_not_kept(
+    tmp_path: Path, embeddings: Embeddings, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = read_beir(write_collection(tmp_path / "pets"))
+
+    def stopped(done: int, total: int | None, description: str) -> None:
+        if description.startswith("indexing"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), indexed(collection, "en", store, embeddings, "kept", stopped):
+        pass
+    assert store.indices() == []
+
+
+@pytest.mark.parametrize(
+    ("documents", "why"),
+    [
+        ([{"_id": "cat", "text": "something else"}], "document 'cat' is not in it as here"),
+        ([{"_id": "cat", "title": "Cat", "text": "cat dog"}], "it holds 3"),
+    ],
+)
+def test_an_index_of_other_documents_is_never_written_to(
+    tmp_path: Path, embeddings: Embeddings, store: Store, documents: list[dict[str, object]], why: str
+) -> None:
+    collection = read_beir(write_collection(tmp_path / "pets"))
+    with indexed(collection, "en", store, embeddings, "pages"):
+        pass
+    other = read_beir(write_collection(tmp_path / "other", documents))
+    with pytest.raises(BadInput, match=why), indexed(other, "en", store, embeddings, "pages"):
+        pass
+    assert store.fetch("pages", "cat").document.text == "cat dog"
+
+
+def test_rows_that_are_no_document_are_counted(tmp_path: Path, embeddings: Embeddings, store: Store) -> None:
+    rows = [{"_id": "1", "text": "cat"}, {"_id": "1", "text": "dog"}, {"_id": "2", "title": "", "text": ""}]
+    collection = read_beir(write_collection(tmp_path / "pets", rows))
+    with indexed(collection, "en", store, embeddings) as made:
+        assert (made.n_documents, made.n_left_out) == (1, 2)
+    assert sorted(path.name for path in collection.corpus.parent.iterdir()) == [
+        "corpus.jsonl",
+        "qrels",
+        "queries.jsonl",
+    ]
+
+
+# Identical spellings
+
+
+def asked(query_id: str, text: str) -> JudgedQuery:
+    return JudgedQuery(query_id, text, "en", (), None, {"d": 1})
+
+
+def test_tokens_that_a_document_holds_in_the_same_spelling_are_removed() -> None:
+    documents = [Document("d", "Die NATO und der Computer, 2019.", "de"), Document("e", "Hand", "de")]
+    queries = [asked("1", "The NATO's computers in 2019"), asked("2", "Nato 2019"), asked("3", "die by hand?")]
+
+    stripped = without_identical_spellings(queries, "en", documents)
+
+    # "computers" is another spelling, and "Die" a stop word of German.
+    assert [query.text for query in stripped.queries] == ["The 's computers in", "", "die by ?"]
+    # nato, computers, 2019 ("the", "s" and "in" are stop words); nato, 2019; die, hand ("by" is one).
+    assert (stripped.n_tokens, stripped.n_removed, stripped.n_empty) == (7, 5, 1)
+
+
+def test_queries_that_share_no_spelling_stay_as_they_are() -> None:
+    stripped = without_identical_spellings([asked("1", "black cats")], "en", [Document("d", "schwarze Katzen", "de")])
+    assert (stripped.queries[0].text, stripped.n_removed) == ("black cats", 0)
