@@ -116,7 +116,7 @@ def evaluate(
     ] = None,
     first_stage: Annotated[
         str | None,
-        typer.Option("--first-stage", help="With --qrels or --collection: knn, bm25 or hybrid (default: knn)."),
+        typer.Option("--first-stage", help="With --qrels or --collection: auto, knn, bm25 or hybrid (default: auto)."),
     ] = None,
     store: options.StoreAddress = None,
     index: options.IndexName = None,
@@ -135,8 +135,8 @@ def evaluate(
     default (ten directions, three kinds of query, 400 pages each) takes some ten minutes on two cores, the example one.
 
     With --qrels it compares methods on an index of yours by people's judgments, with significance. An index that
-    Sinkrank did not make is searched through the proxy.
-    With --collection it indexes a judged collection and compares methods there.
+    Sinkrank did not make is searched through the proxy. With --collection it indexes a judged collection and compares
+    methods there.
 
     Example: [bold]sinkrank evaluate --directions fi-en --queries first20[/bold]
     """

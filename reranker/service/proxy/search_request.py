@@ -54,6 +54,7 @@ class _RerankExt(BaseModel):
     epsilon: float | None = None
     tau: float | None = None
     n_iterations: int | None = None
+    feedback: bool | None = None
     race: bool | None = None
     text_fields: list[Name] | None = Field(default=None, max_length=_MAX_TEXT_FIELDS)
     details: bool = False
@@ -92,6 +93,7 @@ class ProxySearch:
     language: str | None
     method: str
     parameters: Parameters
+    feedback: bool
     race: bool
     page: PagePlan
     source_filter: SourceFilter
@@ -176,6 +178,7 @@ def _read(
         language=language,
         method=method,
         parameters=service.parameters(ext.epsilon, ext.n_iterations, ext.tau),
+        feedback=service.settings.feedback if ext.feedback is None else ext.feedback,
         race=service.settings.race if ext.race is None else ext.race,
         page=page,
         source_filter=source_filter,
@@ -226,7 +229,7 @@ def _window_body(
 ) -> bytes:
     """The caller's body, with what has to be asked for instead at its end."""
     # By its sequence number a document whose text is not in the answer is known again.
-    changed: dict[str, Any] = {"from": 0, "size": page.n_fetch, "seq_no_primary_term": True}
+    changed: dict[str, Any] = {"from": page.fetched_from, "size": page.n_fetch, "seq_no_primary_term": True}
     if source_filter.widened is not None:
         changed["_source"] = source_filter.widened
     if other_ext is not None:
@@ -260,7 +263,7 @@ def _page(
     window = min([window_size or service.settings.proxy_window_size, *_fusion_windows(body)])
     page = plan_page(_number(body, parameters, "from", 0), _number(body, parameters, "size", _DEFAULT_SIZE), window)
     if page is None:
-        raise Skip("beyond_window")
+        raise Skip("no_hits_wanted")
     return page
 
 
