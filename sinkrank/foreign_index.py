@@ -76,10 +76,9 @@ def _fields_read(letters: Counter[str], fields: Sequence[str], texts: set[str]) 
         if n >= _LEAST_SHARE * total
     ]
     more = f" and {len(letters) - len(shown)} more" if len(letters) > len(shown) else ""
-    if fields:
-        yield f"read: {', '.join(fields)} (proxy_text_fields)"
+    yield f"read: {', '.join(fields)} (proxy_text_fields)" if fields else "proxy_text_fields is not set"
     if shown:
-        yield f"{'letters' if fields else 'read: every string; letters'} by field: {', '.join(shown)}{more}"
+        yield f"letters by field: {', '.join(shown)}{more}"
 
 
 def _words(figures: SampleFigures) -> Iterator[str]:
