@@ -172,10 +172,11 @@ class Embeddings:
 
     def _take(self, language: str, token: str, taken: dict[str, int]) -> int:
         """What `stand_in` finds for a token, kept for its next occurrence in a text."""
+        if has_digit(token):  # not kept: there is no end of numbers, and they would drive out the words
+            return _NO_TERM
         term_id = self.stand_in(language, token)
         found = _NO_TERM if term_id is None else term_id
-        # There is no end of numbers: they would drive out the words.
-        if len(token) <= LONGEST_CACHED_TOKEN and language in self._known and not has_digit(token):
+        if len(token) <= LONGEST_CACHED_TOKEN and language in self._known:
             if len(taken) >= _MAX_CACHED_TERMS:
                 taken.clear()  # a thread that reads meanwhile only looks the term up again
             taken[token] = found
