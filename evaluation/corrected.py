@@ -14,6 +14,7 @@ from reranker.corrections import Correction, order_distance
 from reranker.embeddings import Embeddings
 from reranker.hubness import SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
 from reranker.tokens import tokenize
+from reranker.unknown_terms import unknown_share
 
 Matrix = NDArray[np.float64]
 
@@ -41,7 +42,7 @@ def order_distances(task: Task, embeddings: Embeddings, hubness: NDArray[np.floa
     corrected = np.empty_like(found)
     for row, tokens in enumerate(task.queries.values()):
         unknown = [token for token in tokens if embeddings.stand_in(language, token) is None]
-        share = len(unknown) / len(tokens)
+        share = unknown_share(tokens, unknown)
         if share == 1.0:
             corrected[row] = found[row]  # it has no known word, and finds nothing
             continue

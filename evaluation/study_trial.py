@@ -24,6 +24,7 @@ from reranker.hubness import N_NEAREST, SAMPLE_QUERIES, SAMPLE_TOKENS
 from reranker.idf import DocumentFrequencies
 from reranker.tokens import letter_tokens
 from reranker.transport import Parameters, distances
+from reranker.unknown_terms import unknown_share
 
 Matrix = NDArray[np.float64]
 
@@ -132,7 +133,7 @@ class Trial:
         shares, lacking = np.zeros((len(task.queries), 1)), np.zeros((len(task.queries), len(task.documents)))
         for row, tokens in enumerate(task.queries.values()):
             unknown = [token for token in tokens if embeddings.stand_in(task.direction.query_language, token) is None]
-            shares[row] = len(unknown) / len(tokens)
+            shares[row] = unknown_share(tokens, unknown)
             distinct = set(unknown)
             for token in distinct:
                 lacking[row] += 1 / len(distinct)

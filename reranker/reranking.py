@@ -23,10 +23,13 @@ from reranker.off_loop import run_off_loop
 from reranker.ranking.feedback import is_worth_it
 from reranker.ranking.ordering import Ordering
 from reranker.ranking.ranked import Reranking
-from reranker.tokens import tokenize
+from reranker.tokens import letter_tokens, tokenize
 from reranker.transport import Parameters, mean_embeddings
 from reranker.transport.cost_cache import CostCache
-from reranker.unknown_terms import lacking_terms
+from reranker.unknown_terms import lacking_terms, unknown_share
+
+# Of a word within a number: `utf8` is about utf, and no `h` is meant by h264.
+_LEAST_LETTERS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +39,7 @@ class Query:
     Attributes:
         weighted: the known words.
         unknown_words: the tokens that take no embedding, numbers among them, in reading order.
-        unknown_share: of all tokens, 0 to 1.
+        unknown_share: of all tokens, 0 to 1 (`unknown_terms.unknown_share`).
     """
 
     text: str
@@ -131,8 +134,14 @@ class Reranker:
         if not tokens:
             raise EmptyQuery("the query has no word or number; give it at least one")
         unknown = tuple(token for token in tokens if self.embeddings.stand_in(language, token) is None)
+        if len(unknown) == len(tokens):
+            # Rather than find nothing: the words within its numbers (`internet2`).
+            tokens += [word for word in letter_tokens(text, language) if self._is_known_part(language, word)]
         bag = self.embeddings.bag_of_tokens(tokens, language)
-        return Query(text, language, self.idf.weigh(bag, language), unknown, len(unknown) / len(tokens))
+        return Query(text, language, self.idf.weigh(bag, language), unknown, unknown_share(tokens, unknown))
+
+    def _is_known_part(self, language: str, word: str) -> bool:
+        return len(word) >= _LEAST_LETTERS and self.embeddings.term_id(language, word) is not None
 
     def rerank_bags(
         self,

@@ -132,8 +132,16 @@ def test_the_document_with_the_querys_number_comes_first(reranker):
     ranking = reranker.rerank("chat 8601", texts, language="fr", document_languages="en")
     assert ranking.documents[0].index == 2
     assert [document.correction.lacking_words for document in ranking.documents] == [(), *[("8601",)] * 3]
-    # Of "chat" and "8601" half has no embedding: a document without it loses that half, at a distance that all share.
-    assert ranking.documents[1].order_distance - ranking.documents[0].order_distance == pytest.approx(0.5)
+    # A number counts half as much as a word: of "chat" and "8601" a third, which a document without it loses.
+    assert ranking.documents[1].order_distance - ranking.documents[0].order_distance == pytest.approx(1 / 3)
+
+
+def test_a_query_of_one_number_is_about_the_word_within_it_too(reranker):
+    query = reranker.query("chat2", "fr")
+    assert query.unknown_words == ("chat2",)
+    assert query.weighted.term_ids.tolist() == [5]
+    assert query.unknown_share == pytest.approx(1 / 3)
+    assert len(reranker.query("chien chat2", "fr").weighted) == 1  # where other words are known they say enough
 
 
 def test_what_is_no_text_is_refused(reranker):

@@ -26,6 +26,7 @@ from reranker.tokens import LONGEST_CACHED_TOKEN, has_digit, normalize_term, tok
 
 # Some 100 bytes an entry: at most 20 MB a language, and running text has fewer common terms.
 _MAX_CACHED_TERMS = 200_000
+_LONGEST_CACHED_NUMBER = 4  # years, and what tables are full of
 _CHUNK_ROWS = 16_384  # 20 MB of vectors at 300 dimensions
 # Rounding leaves about 1e-8 of a mean of unit vectors that cancel out in float32.
 _VANISHING_NORM = 1e-6
@@ -157,8 +158,8 @@ class Embeddings:
         taken = self._taken.setdefault(language, {})
         found = list(map(taken.get, tokens))
         if None in found:
-            looked_up = zip(tokens, found, strict=True)
-            found = [self._take(language, token, taken) if one is None else one for token, one in looked_up]
+            for place in [place for place, one in enumerate(found) if one is None]:
+                found[place] = self._take(language, tokens[place], taken)
         counts = Counter(cast(list[int], found))
         n_unknown = counts.pop(_NO_TERM, 0)
         unknown = (token for token, one in zip(tokens, found, strict=True) if one == _NO_TERM) if n_unknown else ()
@@ -172,10 +173,11 @@ class Embeddings:
 
     def _take(self, language: str, token: str, taken: dict[str, int]) -> int:
         """What `stand_in` finds for a token, kept for its next occurrence in a text."""
+        if len(token) > _LONGEST_CACHED_NUMBER and has_digit(token):
+            return _NO_TERM  # there is no end of them, and they would drive out the words
         term_id = self.stand_in(language, token)
         found = _NO_TERM if term_id is None else term_id
-        # There is no end of numbers: they would drive out the words.
-        if len(token) <= LONGEST_CACHED_TOKEN and language in self._known and not has_digit(token):
+        if len(token) <= LONGEST_CACHED_TOKEN and language in self._known:
             if len(taken) >= _MAX_CACHED_TERMS:
                 taken.clear()  # a thread that reads meanwhile only looks the term up again
             taken[token] = found

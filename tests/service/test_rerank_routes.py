@@ -9,8 +9,10 @@ import regex
 from flask import Flask
 from flask.testing import FlaskClient
 
+from reranker.errors import WrongParameter
 from reranker.service.rerank_routes import MODEL
-from reranker.settings import Settings
+from reranker.service.service import EXTENSION
+from reranker.settings import Settings, load_settings
 from reranker.stores.protocol import Store
 from tests.service.conftest import serving
 from tests.tiny import TRANSLATION_DISTANCE
@@ -262,6 +264,25 @@ def test_no_request_may_ask_for_hours_of_work(client: FlaskClient, key: str, val
     response = client.post("/v1/rerank", json={"query": "cat", "documents": ["chat"], key: value})
     assert response.status_code == 400
     assert key in response.get_json()["message"]
+
+
+def test_the_setting_decides_where_the_words_of_a_query_do_not_tell_its_language(
+    make_app: Callable[[Settings, Store | None], Flask],
+) -> None:
+    for code in ("en", "fr-FR"):
+        service = make_app(Settings(query_language=code), None).extensions[EXTENSION]
+        assert service.reranker.query("cat chat").language == code[:2]
+        assert service.reranker.query("cat chat", "fr").language == "fr"  # the request comes first
+        assert service.reranker.query("cat chat", preferred_languages=["en"]).language == "en"
+    with pytest.raises(WrongParameter, match=r"query_language is 'de', and the embeddings hold en, fr"):
+        make_app(Settings(query_language="de"), None)
+
+
+def test_a_query_language_that_is_no_code_is_refused() -> None:
+    with pytest.raises(
+        WrongParameter, match=r"setting query_language \(from environment\): .*'english' is not a language"
+    ):
+        load_settings(environ={"SINKRANK_QUERY_LANGUAGE": "english"})
 
 
 def test_what_the_settings_allow_a_request_may_ask_for(
