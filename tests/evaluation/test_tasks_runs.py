@@ -263,3 +263,15 @@ def test_in_one_language_nothing_is_removed(embeddings):
     encoded = encode(make_task(corpus(), FR_EN, "pages"), embeddings)
     task = replace(encoded.task, direction=Direction("en", "en"))
     assert measure_stripped(replace(encoded, task=task), ("auto",), Parameters(), depth=5) is None
+
+
+def test_queries_that_share_no_spelling_are_measured_as_they_are_with_their_hubness(embeddings):
+    encoded = encode(make_task(corpus(), FR_EN, "pages"), embeddings)
+    # So much that the order of the documents is that of their hubness.
+    encoded = replace(encoded, hubness=np.array([40.0, 80.0, 0.0, 120.0, 160.0]))
+
+    found = measure_stripped(encoded, ("auto",), Parameters(), depth=5)
+
+    assert (found.removed_share, found.n_empty) == (0.0, 0)
+    # Each of the five queries has the same five documents in the same order, and another one to find.
+    assert found.measures["MRR"] == pytest.approx(np.mean([1 / rank for rank in range(1, 6)]))
