@@ -105,7 +105,8 @@ class Settings(BaseModel):
     )
     proxy_window_size: int = Field(100, ge=1, le=1000, description="hits that the proxy re-ranks")
     proxy_text_fields: tuple[str, ...] = Field(
-        (), description="_source fields to read where the index is not ours; every string where it is not set"
+        (),
+        description="_source fields to read where the index is not ours; else those of the query, else every string",
     )
     proxy_learn_weights: bool = Field(
         True,

@@ -80,7 +80,7 @@ def read_query(
     QueryReading(text='wool', fields=(Field(name='text', boost=1.0),), reason='')
     """
     node = read_scoring(body, parameters)
-    reasons = {one.reason for one in _walk(node)} - {""}
+    reasons = {one.reason for one in _walk(node) if not _is_begun(one)} - {""}
     if reasons and not is_asked:
         return QueryReading("", (), _first(reasons))
     names = {name for one in _walk(node) if isinstance(one, Leaf) for name in _to_ask(one)}
@@ -99,6 +99,11 @@ def _walk(node: Node) -> Iterator[Node]:
     if isinstance(node, Group):
         for inner in (*node.must, *node.should):
             yield from _walk(inner)
+
+
+def _is_begun(node: Node) -> bool:
+    """Whether it is for a text with a last word that may be half typed (`match_bool_prefix`)."""
+    return isinstance(node, Leaf) and node.kind is Kind.TEXT and node.reason == AUTOCOMPLETE
 
 
 def _to_ask(leaf: Leaf) -> Iterator[str]:
@@ -134,6 +139,8 @@ class _Decision:
     _fields: dict[str, float] = field(default_factory=dict)
     # Matches on keywords that a hit need not fit: one with the query's own text is a boost of a field.
     _exact: list[tuple[str, list[Field]]] = field(default_factory=list)
+    # Texts with a half-typed last word, and whether hits need not fit them.
+    _begun: list[tuple[str, float, bool]] = field(default_factory=list)
 
     def read(self, node: Node, boost: float = 1.0, is_optional: bool = False) -> _What:
         """What a node scores by.
@@ -150,7 +157,14 @@ class _Decision:
         return tuple(Field(name, boost) for name, boost in self._fields.items())
 
     def check_boosts(self) -> None:
-        """A query may weigh fields. If it weighs texts, or exact values among them, its score is the caller's own."""
+        """A query may weigh fields. If it weighs texts, or exact values among them, its score is the caller's own.
+
+        A clause for the beginning of a word beside one for the same text as whole words only finds more.
+        """
+        if any(not is_optional or text not in self.texts for text, _, is_optional in self._begun):
+            self.reasons.add(AUTOCOMPLETE)
+        for text, boost, _ in self._begun:
+            self._add_text(text, self.texts.get(text, boost))
         for text, fields in self._exact:
             if text not in self.texts:
                 self.reasons.add(CALLER_SCORING)
@@ -198,7 +212,10 @@ class _Decision:
         if leaf.kind is Kind.PREFIX:
             self.reasons.add(AUTOCOMPLETE)
             return _What.NOTHING
-        self._add_text(leaf.text, boost)
+        if _is_begun(leaf):
+            self._begun.append((leaf.text.strip(), boost, is_optional))
+        else:
+            self._add_text(leaf.text, boost)
         for one, kind in texts or [(Field(ALL_FIELDS), None)]:
             self._add_field(kind.source if kind else one.name, one.boost * boost)
         return _What.TEXT
@@ -207,7 +224,7 @@ class _Decision:
         """A clause that gives the same score to each hit that fits it; a boost shows that the caller counts on it."""
         if leaf.boost not in (0.0, 1.0) and not is_optional:
             self.reasons.add(CALLER_SCORING)
-        return _What.NOTHING if leaf.reason else _What.FILTER
+        return _What.NOTHING if leaf.kind is Kind.FILTER and leaf.reason else _What.FILTER
 
     def _type(self, one: Field) -> FieldType | None:
         name = one.name

@@ -79,11 +79,10 @@ def test_a_filter_and_diverse_hits_pass_too(stores: Stores) -> None:
     assert len(proxied) == 3
 
 
-def test_a_search_by_vectors_among_those_that_hold_a_text_is_re_ranked(stores: Stores) -> None:
+def test_scores_of_a_script_are_kept(stores: Stores) -> None:
     options = {"search_type": "script_scoring", "space_type": "cosinesimil", "pre_filter": {"match": {"text": QUERY}}}
     direct, proxied = (store.similarity_search(QUERY, k=5, **options) for store in stores)
-    assert texts(direct) == BY_VECTORS
-    assert texts(proxied) == BY_WORDS
+    assert texts(direct) == texts(proxied) == BY_VECTORS
 
 
 def test_the_client_of_the_store_gets_a_text_search_re_ranked(stores: Stores) -> None:

@@ -103,7 +103,7 @@ def test_a_failure_gives_the_engines_page_without_asking_it_again(
     assert "\n" not in record.getMessage()
 
 
-@pytest.mark.parametrize("part", ["search_request.find_query_text", "search.written", "searches.SearchRunner"])
+@pytest.mark.parametrize("part", ["search_request.read_query", "search.written", "searches.SearchRunner"])
 def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
     make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:

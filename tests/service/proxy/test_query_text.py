@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reranker.service.proxy.query_nodes import REASONS
 from reranker.service.proxy.query_text import FieldType, NoFieldTypes, QueryReading, read_query
 
 MATCH = {"match": {"text": "wool cap"}}
@@ -85,6 +87,18 @@ BY_TEXT: dict[str, Any] = {
     "span_within": {"span_within": {"big": {}, "little": {"span_term": {"text": "wool cap"}}}},
     "span_field_masking": {"span_field_masking": {"query": {"span_term": {"text.stems": "wool cap"}}, "field": "text"}},
 }
+# What Searchkit sends: the same text as words, as a phrase, and with a last word that may be half typed.
+BY_TEXT["a match that finds more by a prefix"] = bool_(
+    should=[
+        bool_(
+            should=[
+                {"multi_match": {"query": "wool cap", "fields": ["title^3", "text"], "fuzziness": "AUTO:4,8"}},
+                {"multi_match": {"query": "wool cap", "fields": ["title^1.5", "text"], "type": "bool_prefix"}},
+            ]
+        ),
+        {"multi_match": {"query": "wool cap", "fields": ["title^6", "text"], "type": "phrase"}},
+    ]
+)
 FILTERS: dict[str, Any] = {
     "term": TERM,
     "terms": {"terms": {"lang": ["en", "fr"]}},
@@ -154,6 +168,9 @@ AUTOCOMPLETE: dict[str, Any] = {
     "multi_match of phrases": {"multi_match": {"query": "wool ca", "type": "phrase_prefix", "fields": ["text"]}},
     "query_string": {"query_string": {"query": "wool ca*"}},
     "simple_query_string": {"simple_query_string": {"query": "wool ca*", "fields": ["text"]}},
+    "query_string of a type": {"query_string": {"query": "wool ca", "type": "bool_prefix", "fields": ["text"]}},
+    "a required prefix": bool_(must={"match_bool_prefix": {"text": "wool ca"}}, should={"match": {"text": "wool ca"}}),
+    "another text with a prefix": bool_(should=[MATCH, {"match_bool_prefix": {"text": "red ca"}}]),
     "a match with a prefix": bool_(should=[MATCH, {"prefix": {"text": "wool cap"}}]),
     "intervals": {"intervals": {"text": {"prefix": {"prefix": "ca"}}}},
 }
@@ -196,19 +213,25 @@ def test_other_queries_keep_the_engines_order_for_a_reason(queries: Mapping[str,
     assert {kind: read(query).reason for kind, query in queries.items()} == dict.fromkeys(queries, reason)
 
 
-def test_every_kind_of_query_that_the_engines_have_is_read() -> None:
-    """By their own registers (the names of their query builders), in the light nodes of the tests."""
-    registered = """bool boosting combined_fields common constant_score dis_max distance_feature exact_knn exists
-        function_score fuzzy geo_bounding_box geo_distance geo_polygon geo_shape ids intervals knn knn_score_doc match
-        match_all match_bool_prefix match_none match_phrase match_phrase_prefix more_like_this multi_match nested
-        prefix query_string range rank_feature regexp script script_score span_containing span_field_masking span_first
-        span_near span_not span_or span_term span_within term terms terms_set wildcard"""
-    covered = {
-        name for table in (BY_TEXT, FILTERS, CALLERS, AUTOCOMPLETE, WITHOUT_TEXT) for name in [str(k) for k in table]
-    }
-    assert not set(registered.split()) - covered
-    for kind in (*registered.split(), "span_gap", "span_multi"):
-        assert read({kind: {}}).reason != "unknown_query", kind
+# By the engines' own registers: the names of the query builders of the nodes that the tests start.
+REGISTERED = """bool boosting combined_fields common constant_score dis_max distance_feature exact_knn exists
+    function_score fuzzy geo_bounding_box geo_distance geo_polygon geo_shape ids intervals knn knn_score_doc match
+    match_all match_bool_prefix match_none match_phrase match_phrase_prefix more_like_this multi_match nested prefix
+    query_string range rank_feature regexp script script_score span_containing span_field_masking span_first span_gap
+    span_multi span_near span_not span_or span_term span_within term terms terms_set wildcard"""
+
+
+@pytest.mark.parametrize("kind", REGISTERED.split())
+def test_every_kind_of_query_that_the_engines_have_is_read(kind: str) -> None:
+    tables: list[dict[str, Any]] = [BY_TEXT, FILTERS, CALLERS, AUTOCOMPLETE, WITHOUT_TEXT]
+    assert any(kind in table for table in tables) or kind in ("span_gap", "span_multi")
+    assert read({kind: {}}).reason != "unknown_query"
+
+
+@pytest.mark.parametrize("reason", [*REASONS, "filter_only", "no_query_text"])
+def test_each_reason_is_documented(reason: str) -> None:
+    page = Path(__file__).parents[3] / "docs" / "http.md"
+    assert f"`{reason}` |" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -336,7 +359,6 @@ def test_without_a_mapping_a_match_is_for_text_and_a_term_is_not() -> None:
         ({"multi_match": {"query": "wool"}}, []),
         (bool_(filter=[{"match": {"status": "open"}}], must=[{"range": {"n": {}}}]), []),
         (CALLERS["script_score"], []),
-        (AUTOCOMPLETE["match_bool_prefix"], []),
         ({"neural": {"v": {"query_text": "wool"}}}, []),
     ],
 )
@@ -346,60 +368,59 @@ def test_the_mapping_is_asked_only_for_what_it_can_decide(query: Any, asked: lis
     assert types.asked == asked
 
 
+NAMES = [
+    "query",
+    "bool",
+    "must",
+    "should",
+    "filter",
+    "match",
+    "term",
+    "prefix",
+    "text",
+    "knn",
+    "retriever",
+    "retrievers",
+    "hybrid",
+    "queries",
+    "rrf",
+    "linear",
+    "standard",
+    "fields",
+    "boost",
+    "function_score",
+    "functions",
+    "query_string",
+    "simple_query_string",
+    "flags",
+    "nested",
+    "intervals",
+    "all_of",
+    "more_like_this",
+    "like",
+    "span_near",
+    "clauses",
+    "multi_match",
+    "constant_score",
+    "dis_max",
+    "value",
+    "suggest",
+    "neural",
+    "query_text",
+    "has_child",
+    "script_score",
+    "boosting",
+    "positive",
+    "rescore",
+    "default_field",
+    "type",
+]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                [
-                    "query",
-                    "bool",
-                    "must",
-                    "should",
-                    "filter",
-                    "match",
-                    "term",
-                    "prefix",
-                    "text",
-                    "knn",
-                    "retriever",
-                    "retrievers",
-                    "hybrid",
-                    "queries",
-                    "rrf",
-                    "linear",
-                    "standard",
-                    "fields",
-                    "boost",
-                    "function_score",
-                    "functions",
-                    "query_string",
-                    "simple_query_string",
-                    "flags",
-                    "nested",
-                    "intervals",
-                    "all_of",
-                    "more_like_this",
-                    "like",
-                    "span_near",
-                    "clauses",
-                    "multi_match",
-                    "constant_score",
-                    "dis_max",
-                    "value",
-                    "suggest",
-                    "neural",
-                    "query_text",
-                    "has_child",
-                    "script_score",
-                    "boosting",
-                    "positive",
-                    "rescore",
-                    "default_field",
-                    "type",
-                ]
-            ),
+            st.sampled_from(NAMES),
             inner,
             max_size=4,
         )

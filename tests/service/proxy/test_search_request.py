@@ -15,6 +15,7 @@ from reranker.service.service import Service
 from reranker.settings import Settings
 
 QUERY = {"match": {"text": "cat"}}
+BOOSTED = {"function_score": {"query": QUERY, "field_value_factor": {"field": "n"}}}
 
 
 @pytest.fixture
@@ -117,6 +118,12 @@ def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: 
         ({"query": QUERY}, "format=yaml", "not_json"),
         ({"query": QUERY, "stored_fields": "_none_"}, "", "no_ids"),
         ({"query": QUERY}, f"filter_path={'a,' * 100}b", "long_filter_path"),
+        ({"query": BOOSTED}, "", "caller_scoring"),
+        ({"query": {"match_bool_prefix": {"text": "cat"}}}, "", "autocomplete"),
+        ({"query": {"term": {"lang": "en"}}}, "", "filter_only"),
+        ({"query": {"template": {"match": {"text": "cat"}}}}, "", "unknown_query"),
+        ({"query": QUERY, "rescore": {"query": {"rescore_query": QUERY}}}, "", "caller_scoring"),
+        ({"query": QUERY}, "q=lang:en^2+cat", "caller_scoring"),
         ({"query": {"match": {"text": "zzz"}}}, "", "unknown_words"),
         ({"query": {"match": {"text": "42"}}}, "", "unknown_words"),
         ({"query": QUERY, "ext": {"rerank": {"query_context": {"query_text_path": "a"}}}}, "", "query_text_path"),
@@ -132,6 +139,49 @@ def test_our_section_is_taken_out_of_what_is_skipped_too(service: Service) -> No
     with pytest.raises(Skip) as skip:
         read(service, {"query": QUERY, "sort": "year", "ext": {"rerank": {"window_size": 5}}})
     assert json.loads(skip.value.body or b"") == {"query": QUERY, "sort": "year"}
+
+
+@pytest.mark.parametrize(
+    ("more", "query_string"),
+    [
+        ({}, "rerank=true"),
+        ({"ext": {"rerank": {}}}, ""),
+        ({"ext": {"rerank": {"query_context": {"query_text": "cat"}}}}, ""),
+    ],
+)
+def test_who_asks_for_re_ranking_gets_it_whatever_the_query_scores_by(
+    service: Service, more: dict[str, Any], query_string: str
+) -> None:
+    search = read(service, {"query": BOOSTED, **more}, query_string)
+    assert (search.text, search.has_caller_scoring) == ("cat", True)
+    assert not read(service, {"query": QUERY, **more}, query_string).has_caller_scoring
+
+
+def test_who_asks_for_re_ranking_needs_a_text(service: Service) -> None:
+    with pytest.raises(Skip, match="filter_only"):
+        read(service, {"query": {"term": {"lang": "en"}}, "ext": {"rerank": {}}})
+
+
+@pytest.mark.parametrize(
+    ("query", "ext", "fields"),
+    [
+        (QUERY, {}, ("text",)),
+        ({"multi_match": {"query": "cat", "fields": ["title^5", "body.*"]}}, {}, ("title", "body.*")),
+        ({"multi_match": {"query": "cat", "fields": ["title", "*"]}}, {}, ()),
+        ({"multi_match": {"query": "cat"}}, {}, ()),
+        ({"multi_match": {"query": "cat", "fields": [f"f{n}" for n in range(30)]}}, {}, ()),
+        (QUERY, {"rerank": {"text_fields": ["body"]}}, ("body",)),
+    ],
+)
+def test_the_fields_of_the_query_are_read_unless_others_are_named(
+    service: Service, query: Any, ext: Any, fields: tuple[str, ...]
+) -> None:
+    assert read(service, {"query": query, "ext": ext}).read_fields == fields
+
+
+def test_the_boosts_of_fields_are_kept(service: Service) -> None:
+    search = read(service, {"query": {"multi_match": {"query": "cat", "fields": ["title^5", "text"]}}})
+    assert [tuple(field) for field in search.query_fields] == [("title", 5.0), ("text", 1.0)]
 
 
 def test_the_method_none_keeps_the_engines_order(service: Service) -> None:
