@@ -180,6 +180,8 @@ class Searcher:
         reranker = self.reranker(request.index)
         request, query = self._resolved(reranker, request)
         window = self._candidates(query, request, request.depth)
+        if not window.candidates and not len(query.weighted):
+            reranker.query(request.text, query.language)  # says that none of its words has an embedding
         rest = self._beyond(window.candidates, query, request)
         found = self._clock()
         reranking = self._rerank(reranker, query, window, request)
@@ -311,8 +313,8 @@ class Searcher:
         if request.first_stage == "hybrid":
             # Where the query has no vector, BM25 is all there is. Both count 1 by default.
             weights = [2 * request.knn_weight, 2 * (1 - request.knn_weight)] if len(runs) == 2 else None
-            return _Window(reciprocal_rank_fusion(runs, depth, weights), bm25)
-        return _Window(runs[0] if runs else [], bm25)
+            return _Window(reciprocal_rank_fusion(runs, depth, weights), bm25, depth)
+        return _Window(runs[0] if runs else [], bm25, depth)
 
     def _beyond(self, window: list[Candidate], query: Query, request: SearchRequest) -> list[Candidate]:
         """What a page behind the window goes on with: the first stage's next candidates, ranked on from the window."""
@@ -349,20 +351,27 @@ class Searcher:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Window:
-    """The candidates of a first stage, and what BM25 says of those that it found."""
+    """The candidates of a first stage, and what BM25 says of those that it found.
+
+    Attributes:
+        bm25: scores by document id.
+        depth: hits that BM25 was asked for.
+    """
 
     candidates: list[Candidate]
     bm25: Mapping[str, float]
+    depth: int
 
     def lexical_scores(self, language: str) -> NDArray[np.float64] | None:
-        """BM25 of each candidate (n,). One that BM25 did not find has the lowest score of those that it did; one in
-        another language than the query's has NaN: BM25 says nothing of it. None where it says nothing of any.
+        """BM25 of each candidate (n,). One that BM25 did not find has the lowest score of those that it did, or 0 where
+        it found all that share a word with the query. One in another language than the query's has NaN: BM25 says
+        nothing of it. None where it says nothing of any.
 
         The cosine of kNN is no evidence of its own: it is the `nbow` part of `auto`.
         """
         if not self.bm25:
             return None
-        lowest = min(self.bm25.values())
+        lowest = min(self.bm25.values()) if len(self.bm25) >= self.depth else 0.0
         scores = np.array(
             [
                 self.bm25.get(candidate.document.doc_id, lowest) if candidate.document.language == language else np.nan
@@ -377,7 +386,7 @@ class _Window:
         if any(candidate.document.doc_id == doc_id for candidate in self.candidates):
             return self
         added = Candidate(encoded.document, encoded.bag, 0.0, len(self.candidates) + 1)
-        return _Window([*self.candidates, added], self.bm25)
+        return _Window([*self.candidates, added], self.bm25, self.depth)
 
 
 def _hit(candidate: Candidate, ranked: RankedDocument) -> SearchHit:

@@ -86,7 +86,46 @@ def test_hybrid_joins_what_either_finds(searcher):
     hits = found(searcher, "cat zzz", language="en", first_stage="hybrid")
     assert {"e1", "e4", "e5"} <= set(hits)
     assert hits[0] == "e1"
-    assert hits[-1] == "e5"  # no known word: last
+    assert hits[-1] == "e3"  # neither word of the query, and bread is the farthest from a cat
+
+
+def test_the_first_stage_auto_asks_bm25_too_where_documents_may_be_in_the_query_language(searcher):
+    def first_stage(text, **options):
+        return searcher.search(SearchRequest(text, "pets", **options)).first_stage
+
+    assert first_stage("chat", language="fr") == "hybrid"
+    assert first_stage("chat", language="fr", filters=Filters(languages=("en",))) == "knn"
+    assert first_stage("chat", language="fr", filters=Filters(languages=("en", "fr"))) == "hybrid"
+    assert first_stage("zzz", filters=Filters(languages=("en",))) == "hybrid"  # no known word: only BM25 can find it
+    assert first_stage("chat", language="fr", first_stage="knn") == "knn"
+
+
+def test_the_engines_score_is_a_part_of_the_score_and_the_parts_sum_to_it(searcher):
+    """Of the English documents e1 alone holds cat, so BM25 finds it alone; the French are scored by transport."""
+    hits = {hit.document.doc_id: hit for hit in searcher.search(SearchRequest("cat", "pets", language="en")).hits}
+    for hit in hits.values():
+        assert hit.parts.score == pytest.approx(hit.score, abs=1e-6)
+    assert hits["e1"].parts.first_stage == pytest.approx(0.98 * 0.6)
+    assert hits["e3"].parts.first_stage == 0.0
+    assert hits["f1"].parts.first_stage == 0.0
+    assert hits["f1"].parts.words > hits["e1"].parts.words  # the share of BM25 went to transport
+    assert hits["e1"].score == 1.0
+
+
+def test_an_explanation_has_the_parts_of_the_hit(searcher):
+    request = SearchRequest("cat zzz", "pets", language="en")
+    for hit in searcher.search(request).hits:
+        if hit.document.doc_id != "e5":  # no known word: no transport to explain
+            explained = searcher.explain(request, hit.document.doc_id)
+            assert explained.parts == hit.parts
+            assert explained.score == hit.score
+
+
+def test_a_document_that_the_first_stage_did_not_bring_is_explained_with_nothing_from_it(searcher):
+    request = SearchRequest("cat", "pets", language="en", depth=2)
+    explained = searcher.explain(request, "e3")
+    assert explained.parts.first_stage == 0.0
+    assert explained.score < searcher.search(request).hits[0].score
 
 
 def test_filters_by_language_and_metadata_hold(searcher):
@@ -144,13 +183,15 @@ def test_method_none_is_the_first_stage(searcher):
 
 def test_an_explanation_sums_to_the_distance_of_the_hit(searcher):
     hit = searcher.search(SearchRequest("chat eau", "pets", language="fr", method="sinkhorn")).hits[0]
-    explained = searcher.explain("chat eau", "pets", hit.document.doc_id, "fr", "sinkhorn")
+    request = SearchRequest("chat eau", "pets", language="fr", method="sinkhorn")
+    explained = searcher.explain(request, hit.document.doc_id)
     assert sum(word.distance for word in explained.words) == pytest.approx(hit.distance, rel=1e-4)
 
 
 def test_a_hit_says_what_moved_it_besides_its_distance_and_an_explanation_sums_it_up(searcher):
     """e4 alone holds zzz, which has no embedding; half of the query."""
-    hits = searcher.search(SearchRequest("water zzz", "pets", language="en", filters=Filters(languages=("en",)))).hits
+    request = SearchRequest("water zzz", "pets", language="en", filters=Filters(languages=("en",)), first_stage="knn")
+    hits = searcher.search(request).hits
     by_id = {hit.document.doc_id: hit for hit in hits}
     assert hits[0].document.doc_id == "e4"
     assert by_id["e4"].correction.lacking_words == ()
@@ -159,12 +200,12 @@ def test_a_hit_says_what_moved_it_besides_its_distance_and_an_explanation_sums_i
         assert hit.correction.lacking_words == ("zzz",)
         assert hit.order_distance == pytest.approx(0.5 * hit.distance + 0.5)
         assert hit.score == pytest.approx(1 / (1 + hit.order_distance), abs=1e-6)
-        shown = explanation("pets", doc_id, searcher.explain("water zzz", "pets", doc_id, "en"))
+        shown = explanation("pets", doc_id, searcher.explain(request, doc_id))
         assert shown["order_distance"] == pytest.approx(hit.order_distance, abs=1e-5)
         assert sum(shown["order_parts"].values()) == pytest.approx(shown["order_distance"])
         assert shown["order_parts"]["words"] == pytest.approx(0.5 * sum(word["distance"] for word in shown["words"]))
         assert (shown["lacking_words"], shown["unknown_share"], shown["score"]) == (["zzz"], 0.5, hit.score)
-        plain = explanation("pets", doc_id, searcher.explain("water zzz", "pets", doc_id, "en", "sinkhorn"))
+        plain = explanation("pets", doc_id, searcher.explain(replace(request, method="sinkhorn"), doc_id))
         assert plain["order_distance"] == plain["distance"]
 
 
@@ -217,15 +258,21 @@ def test_a_wrong_request_is_refused_with_the_cure(options, message):
         SearchRequest("chat", **{"index": "pets", **options})
 
 
+def test_a_document_that_a_full_run_of_bm25_left_out_has_the_lowest_score_of_the_run(searcher):
+    request = SearchRequest("dog water", "pets", language="en", depth=1, filters=Filters(languages=("en",)))
+    parts = searcher.explain(request, "e4").parts  # it holds water, and is BM25's second
+    assert parts.first_stage == pytest.approx(searcher.search(request).hits[0].parts.first_stage)
+
+
 def test_empty_and_unknown_queries_and_missing_things_are_refused(searcher):
     with pytest.raises(EmptyQuery):
         found(searcher, "!!")
     with pytest.raises(UnknownWords):
-        found(searcher, "zzz")
+        found(searcher, "qqq")
     with pytest.raises(NotFound, match="nowhere"):
         searcher.search(SearchRequest("chat", "nowhere"))
     with pytest.raises(NotFound, match="e99"):
-        searcher.explain("chat", "pets", "e99", "fr")
+        searcher.explain(SearchRequest("chat", "pets", language="fr"), "e99")
 
 
 def test_an_index_of_other_embeddings_is_refused_with_the_command_that_rebuilds_it(store, embeddings):
@@ -279,7 +326,7 @@ def test_a_heavier_run_counts_more_in_the_fusion(searcher):
     options = {"language": "en", "first_stage": "hybrid", "method": "none"}
     even = searcher.search(SearchRequest("cat water", "pets", **options))
     skewed = searcher.search(SearchRequest("cat water", "pets", knn_weight=0.75, **options))
-    by_knn = found(searcher, "cat water", language="en", method="none")
+    by_knn = found(searcher, "cat water", language="en", first_stage="knn", method="none")
     by_bm25 = found(searcher, "cat water", language="en", first_stage="bm25", method="none")
     score = {hit.document.doc_id: hit.first_stage_score for hit in skewed.hits}
     first = by_knn[0]

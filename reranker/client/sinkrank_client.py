@@ -144,6 +144,7 @@ class SinkrankClient:
         tau: float | None = None,
         n_iterations: int | None = None,
         feedback: bool | None = None,
+        race: bool | None = None,
     ) -> ExplainAnswer:
         """Takes the score of a document for a search apart; arguments as of `search`."""
         body = {
@@ -161,6 +162,7 @@ class SinkrankClient:
             "tau": tau,
             "n_iterations": n_iterations,
             "feedback": feedback,
+            "race": race,
         }
         return cast(ExplainAnswer, self._post("/v1/explain", body))
 

@@ -88,8 +88,8 @@ class Evidence:
         first, transport, feedback = self._shares()
         has_score = ~np.isnan(self.first_stage)
         nearness, slope = self._nearness(self.distances)
-        lacking = -transport * slope * np.array([each.added_by_lacking_words for each in self.corrections])
-        hubness = -transport * slope * np.array([each.added_by_hubness for each in self.corrections])
+        lacking = 0.0 - transport * slope * np.array([each.added_by_lacking_words for each in self.corrections])
+        hubness = 0.0 - transport * slope * np.array([each.added_by_hubness for each in self.corrections])
         columns = [
             np.full(len(self.distances), WINDOW_FLOOR),
             first * scaled(np.where(has_score, self.first_stage, 0.0), has_score),

@@ -221,7 +221,7 @@ def test_a_signal_that_is_ignored_stays_so(home: Path, run: Run, monkeypatch: py
 
 def test_one_document_is_not_several(indexed: Path, run: Run) -> None:
     assert run("ingest", "delete", "fr/chat").stdout == "1 document deleted from index 'documents'\n"
-    assert "\n1 candidate by knn" in run("search", "cat", "--filter", "kind=food").stdout
+    assert "\n1 candidate by hybrid" in run("search", "cat", "--filter", "kind=food").stdout
 
 
 def test_a_file_of_the_name_of_a_command_is_given_after_the_word_files(home: Path, run: Run) -> None:

@@ -27,7 +27,7 @@ CHAT_WEIGHT = log(4 / 3) / (log(4 / 3) + log(2))
 
 
 def test_search_finds_the_translation_first(run: Run) -> None:
-    result = run("search", "cat", "--lang", "en", "--method", "emd", "--json")
+    result = run("search", "cat", "--lang", "en", "--first-stage", "knn", "--method", "emd", "--json")
 
     assert result.exit_code == 0
     hits = json.loads(result.stdout)["hits"]
@@ -44,7 +44,7 @@ def test_search_finds_the_translation_first(run: Run) -> None:
 
 
 def test_search_prints_a_table_with_both_ranks(run: Run) -> None:
-    result = run("search", "cat", "--lang", "en")
+    result = run("search", "cat", "--lang", "en", "--first-stage", "knn")
 
     first = next(line for line in result.stdout.splitlines() if "fr/chat" in line)
     assert first.split() == ["1", "0.9615", "1", "0.9600", "fr", "Chat", "fr/chat"]
@@ -62,7 +62,7 @@ def test_of_several_indices_one_is_to_be_named_by_the_option(run: Run, indexed: 
 
 def test_a_narrow_terminal_shows_ranks_scores_and_ids_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sinkrank.output.results", lambda: Console(highlight=False, width=60))
-    lines = run("search", "cat", "--lang", "en").stdout.splitlines()
+    lines = run("search", "cat", "--lang", "en", "--first-stage", "knn").stdout.splitlines()
     row = next(number for number, line in enumerate(lines) if line.split()[:1] == ["1"])
     assert lines[row].split() == ["1", "0.9615", "1", "0.9600", "fr", "Chat"]
     assert lines[row + 1].split() == ["fr/chat"]
@@ -201,8 +201,9 @@ def test_a_race_is_run_where_it_is_asked_for_and_is_said(
     rows = [{"id": f"en/{n}", "language": "en", "text": "cat dog"} for n in range(70)]
     assert run("ingest", str(write_rows(indexed / "many.jsonl", rows))).exit_code == 0
 
-    assert json.loads(run("search", "cat", "--json", *flags).stdout)["raced"] is raced
-    assert ("raced: not certified" in run("search", "cat", *flags).stdout) is raced
+    by_knn = ("--first-stage", "knn", *flags)
+    assert json.loads(run("search", "cat", "--json", *by_knn).stdout)["raced"] is raced
+    assert ("raced: not certified" in run("search", "cat", *by_knn).stdout) is raced
 
 
 def test_explain_says_which_parts_make_the_order_and_what_a_cost_is(run: Run) -> None:
@@ -211,7 +212,7 @@ def test_explain_says_which_parts_make_the_order_and_what_a_cost_is(run: Run) ->
     distance = 1 - 0.96  # of one word and its translation, by all parts of auto
     assert explained["order_distance"] == pytest.approx(0.5 * distance + 0.5, abs=1e-6)
 
-    shown = " ".join(run("explain", "cat zzz", "fr/chat", "--lang", "en").stdout.split())
+    shown = " ".join(run("explain", "cat zzz", "fr/chat", "--lang", "en", "--first-stage", "knn").stdout.split())
 
     assert "The order goes by 0.5200 = 0.0200 (known words: 0.5000 · the distance) + 0.5000 (words without" in shown
     assert "that the document lacks: zzz)" in shown
@@ -226,7 +227,10 @@ def test_explain_says_which_parts_make_the_order_and_what_a_cost_is(run: Run) ->
     ("arguments", "message"),
     [
         (["search", ""], "the query has no word"),
-        (["search", "zebra quagga", "--lang", "en"], "none of the query's words (zebra, quagga) has an embedding"),
+        (
+            ["search", "zebra quagga", "--lang", "en", "--first-stage", "knn"],
+            "none of the query's words (zebra, quagga) has an embedding",
+        ),
         (["search", "cat", "--index", "other"], "no index 'other'"),
         (["search", "cat", "--store", "nowhere"], "there is no store at 'nowhere'"),
         (["search", "cat", "--embeddings", "nowhere"], "there are no embeddings at"),

@@ -93,7 +93,7 @@ def test_a_service_that_drains_is_not_ready_which_is_no_error(app: Flask, client
 @pytest.mark.parametrize(
     ("call", "kind", "status", "code"),
     [
-        (lambda client: client.search("zzz"), UnknownWordsProblem, 422, "unknown_words"),
+        (lambda client: client.search("xxyy"), UnknownWordsProblem, 422, "unknown_words"),
         (lambda client: client.search("cat", index="nowhere"), NotFoundProblem, 404, "not_found"),
         (lambda client: client.search("cat", method="no-such"), RequestProblem, 400, "bad_input"),
         (lambda client: client.search(" "), RequestProblem, 400, "empty_query"),

@@ -106,7 +106,7 @@ def test_a_slow_search_is_logged_with_a_link_to_the_page(logged: Logged, monkeyp
     (line,) = of(lines(), "sinkrank.slow")
     assert line["took_ms"] >= 2000
     assert line["explain"] == (
-        "/-/ui?language=en&target=fr&index=pages&method=relaxed&first_stage=knn&depth=50&epsilon=0.1&tau=0.3"
+        "/-/ui?language=en&target=fr&index=pages&method=relaxed&first_stage=auto&depth=50&epsilon=0.1&tau=0.3"
     )
     assert "cat" not in json.dumps(line)
 

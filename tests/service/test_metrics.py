@@ -40,8 +40,8 @@ def number(client: FlaskClient, name: str, **labels: str) -> float:
 
 def test_a_request_is_counted_by_its_route_and_status(client: FlaskClient) -> None:
     client.post("/v1/search", json={"query": "cat"})
-    client.post("/v1/search", json={"query": "zzz"})
-    client.post("/v1/search", json={"query": "zzz"})
+    client.post("/v1/search", json={"query": "xxyy"})
+    client.post("/v1/search", json={"query": "xxyy"})
     assert number(client, "http_requests_total", route="/v1/search", method="POST", status="200") == 1
     assert number(client, "http_requests_total", route="/v1/search", method="POST", status="422") == 2
     assert number(client, "http_request_duration_seconds_count", route="/v1/search") == 3
@@ -53,8 +53,9 @@ def test_paths_of_an_engine_are_of_no_route_where_there_is_none(client: FlaskCli
 
 
 def test_a_search_says_what_it_ranked(client: FlaskClient) -> None:
-    # Of the five documents four have an embedding of their own; the first stage finds those alone.
-    answer = client.post("/v1/search", json={"query": "cat dog zzz", "language": "en", "method": "sinkhorn"}).get_json()
+    # Of the five documents four have an embedding of their own; kNN finds those alone.
+    body = {"query": "cat dog zzz", "language": "en", "method": "sinkhorn", "first_stage": "knn"}
+    answer = client.post("/v1/search", json=body).get_json()
     assert number(client, "rerankings_total", method="sinkhorn") == 1
     assert number(client, "candidates_sum") == answer["n_candidates"]
     assert number(client, "ranked_candidates_total") == answer["n_candidates"]
@@ -140,7 +141,7 @@ def test_searches_through_the_proxy_are_counted_by_how_they_went(proxied: Flask,
 
     client = proxied.test_client()
     assert number(client, "proxy_searches_total", outcome="applied", reason="") == 2
-    assert number(client, "proxy_searches_total", outcome="skipped", reason="beyond_window") == 1
+    assert number(client, "proxy_searches_total", outcome="skipped", reason="no_hits_wanted") == 1
     assert number(client, "proxy_passed_requests_total") == 1
     assert number(client, "stage_duration_seconds_count", stage="engine") == 2
     assert number(client, "http_requests_total", route="engine", method="POST", status="200") == 3

@@ -146,7 +146,7 @@ def test_the_words_of_the_document_are_shaded_by_their_mass(open_page: OpenPage,
 
 
 def test_markup_in_a_document_is_text(open_page: OpenPage) -> None:
-    page = open_page("?query=cat")
+    page = open_page("?query=cat&first_stage=knn")
     item = page.locator("#after li[data-id='markup']")
     expect(item).to_contain_text(MARKUP)
     item.get_by_role("button", name="Why").click()
@@ -305,7 +305,7 @@ def test_unknown_words_are_named(open_page: OpenPage) -> None:
 
 
 def test_a_hit_without_a_known_word_says_so(open_page: OpenPage) -> None:
-    page = open_page("?query=cat+zzz&language=en&first_stage=bm25&page=3")
+    page = open_page("?query=cat+zzz&language=en&first_stage=bm25")
     expect(page.locator("#after li[data-id='unknown']")).to_contain_text("no known word")
 
 

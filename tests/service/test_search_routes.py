@@ -46,12 +46,21 @@ def test_each_hit_keeps_its_first_rank_and_score(client: FlaskClient) -> None:
     assert all(-1 <= hit["first_stage_score"] <= 1 for hit in hits)
 
 
-def test_a_hit_without_a_known_word_is_last_and_marked(client: FlaskClient) -> None:
+def test_a_hit_without_a_known_word_is_marked_and_has_the_share_of_bm25_alone(client: FlaskClient) -> None:
     """`zzz` is found by BM25 in the one document of unknown words."""
-    hits = search(client, query="cat zzz", language="en", first_stage="hybrid")["hits"]
+    hits = {hit["id"]: hit for hit in search(client, query="cat zzz", language="en", first_stage="hybrid")["hits"]}
+    marked = hits.pop("unknown")
+    assert marked["without_known_word"]
+    assert marked["distance"] is None
+    assert marked["score_parts"]["first_stage"] > 0
+    assert marked["score_parts"]["words"] == 0
+    assert not any(hit["without_known_word"] for hit in hits.values())
+
+
+def test_by_transport_alone_a_hit_without_a_known_word_is_last(client: FlaskClient) -> None:
+    hits = search(client, query="cat zzz", language="en", first_stage="hybrid", method="sinkhorn")["hits"]
     assert hits[-1]["id"] == "unknown"
-    assert [hit["without_known_word"] for hit in hits] == [False] * (len(hits) - 1) + [True]
-    assert [hit["distance"] is None for hit in hits] == [False] * (len(hits) - 1) + [True]
+    assert hits[-1]["score"] == 0.02
 
 
 def test_a_hit_behind_the_window_is_not_marked(client: FlaskClient) -> None:
@@ -70,7 +79,10 @@ def test_a_race_is_run_where_it_is_asked_for_and_is_said(
     fill(store, embeddings, "many", [Document(f"d{n}", "cat dog" if n % 2 else "cat", "en") for n in range(70)])
     client = make_app(settings.model_copy(update={"race": by_setting}), store).test_client()
     wanted = {} if asked is None else {"race": asked}
-    assert search(client, query="cat", language="en", index="many", **wanted)["raced"] is raced
+    by_knn = search(client, query="cat", language="en", index="many", first_stage="knn", **wanted)
+    assert by_knn["raced"] is raced
+    # The scale of BM25 and transport together needs the distances of all candidates.
+    assert not search(client, query="cat", language="en", index="many", first_stage="hybrid", **wanted)["raced"]
 
 
 def test_what_was_not_re_ranked_was_not_raced(client: FlaskClient) -> None:
@@ -128,7 +140,11 @@ def test_each_part_of_an_explanation_sums_to_what_it_says(client: FlaskClient, m
     )
     assert paid == pytest.approx(explained["distance"], abs=1e-9)
     assert sum(explained["order_parts"].values()) == pytest.approx(explained["order_distance"], abs=1e-9)
-    assert explained["score"] == pytest.approx(1 / (1 + explained["order_distance"]), abs=1e-6)
+    if method == "auto":
+        assert sum(explained["score_parts"].values()) == pytest.approx(explained["score"], abs=1e-6)
+    else:
+        assert explained["score_parts"] is None
+        assert explained["score"] == pytest.approx(1 / (1 + explained["order_distance"]), abs=1e-6)
     assert explained["unknown_words"] == ["zzz"]
     # By auto the unknown third of the query counts, by the others the distance alone.
     assert explained["unknown_share"] == pytest.approx(1 / 3 if method == "auto" else 0)
@@ -157,7 +173,7 @@ def test_an_explanation_by_nbow_has_a_cost_below_0_which_its_words_announce(clie
         ({"query": "c" * 100_001}, 413, "request_entity_too_large", "20000 bytes"),
         ({}, 400, "bad_body", "'query' is missing"),
         ({"query": "  "}, 400, "empty_query", "no word"),
-        ({"query": "zzz", "language": "en"}, 422, "unknown_words", "zzz"),
+        ({"query": "xxyy", "language": "en"}, 422, "unknown_words", "xxyy"),
         ({"query": "cat", "language": "xx"}, 400, "unknown_language", "'xx'"),
         ({"query": "cat", "languages": ["klingon"]}, 400, "unknown_language", "'klingon'"),
         ({"query": "cat", "method": "sinkhron"}, 400, "bad_input", "did you mean 'sinkhorn'"),

@@ -98,7 +98,7 @@ def test_a_request_that_fails_is_an_error_in_its_span(app: Flask, spans: InMemor
     app.add_url_rule("/-/fail", view_func=fail)
     client = app.test_client()
     client.get("/-/fail")
-    client.post("/v1/search", json={"query": "zzz"})  # the caller's own fault
+    client.post("/v1/search", json={"query": "xxyy"})  # the caller's own fault
     failed, refused = spans.get_finished_spans()
     assert (failed.name, failed.status.status_code) == ("GET /-/fail", StatusCode.ERROR)
     assert refused.attributes["http.response.status_code"] == 422

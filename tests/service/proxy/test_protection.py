@@ -21,6 +21,7 @@ from reranker.service.app import create_app, warm_up
 from reranker.service.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.proxy.answer import Ordering
 from reranker.service.proxy.hit_ranking import HitRanking
+from reranker.service.proxy.window import RankedHit
 from reranker.settings import Settings
 from tests.service.conftest import serving
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
@@ -67,7 +68,9 @@ class Ranker:
         self.go_on.wait(10)
         if self.fails:
             raise RuntimeError("broken\r\nX-Injected: 1")
-        return HitRanking([(n, (n + 1) / 10) for n in reversed(range(len(hits)))], Ordering("opposite", "exact"))
+        return HitRanking(
+            [RankedHit(n, (n + 1) / 10) for n in reversed(range(len(hits)))], Ordering("opposite", "exact")
+        )
 
 
 def with_ranker(app: Flask) -> tuple[Proxy, Ranker]:

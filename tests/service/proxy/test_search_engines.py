@@ -153,7 +153,7 @@ def test_the_bag_and_the_vector_are_not_added(http: urllib3.PoolManager, engine:
         ({"query": {"match_all": {}}}, "", "no_query_text"),
         ({"query": {"match": {"parts.body": "zzz"}}}, "", "unknown_words"),
         ({"query": {"match": {"parts.note": "qqq dog"}}, "sort": ["n"]}, "", "sorted"),
-        ({"query": {"match": {"parts.body": "dog"}}, "size": 0}, "", "beyond_window"),
+        ({"query": {"match": {"parts.body": "dog"}}, "size": 0}, "", "no_hits_wanted"),
         ({"query": {"match": {"parts.body": "dog"}}, "from": 200}, "", "beyond_window"),
         ({"query": {"match": {"parts.body": "dog"}}}, "format=yaml", "not_json"),
     ],

@@ -101,9 +101,7 @@ def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: 
         (b"query: 1", "", "body_not_json"),
         (b"[]", "", "body_not_json"),
         (b"\xff\xfe", "", "body_not_json"),
-        ({"query": QUERY, "size": 0}, "", "beyond_window"),
-        ({"query": QUERY, "from": 20}, "", "beyond_window"),
-        ({"query": QUERY}, "from=20", "beyond_window"),
+        ({"query": QUERY, "size": 0}, "", "no_hits_wanted"),
         ({"query": QUERY, "size": None}, "", "odd_page"),
         ({"query": QUERY, "size": -1}, "", "odd_page"),
         ({"query": QUERY}, "size=ten", "odd_page"),
@@ -133,6 +131,14 @@ def test_some_searches_are_the_engines_alone(service: Service, body: Any, query_
     with pytest.raises(Skip) as skip:
         read(service, body, query_string)
     assert (skip.value.reason, skip.value.body) == (reason, None)
+
+
+@pytest.mark.parametrize(("body", "query_string"), [({"query": QUERY, "from": 20}, ""), ({"query": QUERY}, "from=20")])
+def test_a_page_behind_the_window_is_asked_for_as_it_is(service: Service, body: Any, query_string: str) -> None:
+    search = read(service, body, query_string)
+    assert search.page.is_behind
+    asked = json.loads(search.window_body)
+    assert (asked["from"], asked["size"]) == (20, 10)
 
 
 def test_our_section_is_taken_out_of_what_is_skipped_too(service: Service) -> None:
