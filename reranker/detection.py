@@ -57,13 +57,13 @@ def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] =
 
 
 def preferred_languages(
-    embeddings: Embeddings, query_language: str | None, n_documents: Mapping[str, int] = MappingProxyType({})
+    embeddings: Embeddings, query_language: str | None, n_documents: Mapping[str, float] = MappingProxyType({})
 ) -> tuple[str, ...]:
     """The languages that a query is likely to be in, the likeliest first: what `guess_language` prefers.
 
     Args:
         query_language: the setting; it comes before all others.
-        n_documents: how many documents the searched index has in each language.
+        n_documents: how many documents the searched index has in each language, or their shares.
 
     Raises:
         WrongParameter: the embeddings do not hold the setting's language.

@@ -106,7 +106,7 @@ class HitBags:
 
     def _source_bag(self, search: ProxySearch, source: Any) -> Bag:
         """Of the named fields; where a query names them and they hold no known word, of every string."""
-        return self._reader.source_bag(source, search.read_fields, or_all=not search.text_fields)
+        return self._reader.source_bag(source, search.weighted_fields, or_all=not search.text_fields)
 
     def _known(self, missing: list[_Missing]) -> list[Bag | None]:
         return [None if one.key is None else self._cache.get(one.key) for one in missing]
@@ -156,7 +156,7 @@ def _document_key(window: Window, hit: Hit, caller: bytes) -> DocumentKey | None
     if not isinstance(seq_no, int) or not isinstance(primary_term, int) or seq_no < 0:
         return None
     index, doc_id = str(hit.get("_index")), str(hit.get("_id"))
-    return DocumentKey(caller, index, doc_id, seq_no, primary_term, window.search.read_fields)
+    return DocumentKey(caller, index, doc_id, seq_no, primary_term, window.search.weighted_fields)
 
 
 def _look_up_body(search: ProxySearch, hits: Sequence[Hit]) -> bytes:

@@ -6,12 +6,13 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.detection import preferred_languages
 from reranker.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
 from reranker.reranking import Reranker
 from reranker.search import INDEX_CACHE_SECONDS
@@ -74,8 +75,9 @@ class HitRanker:
         """
         if not any(len(bag) for bag, _ in bags):
             return None
-        reranker = self._common_reranker(hits, search.text_fields)
-        query = reranker.query(search.text, search.language)
+        indices = {str(hit.get("_index")) for hit in hits}
+        reranker, languages = self._common_reranker(indices, search.read_fields)
+        query = reranker.query(search.text, search.language, languages)
         ranking = reranker.rerank_bags(
             query,
             bags,
@@ -93,15 +95,26 @@ class HitRanker:
             Ordering(ranking.method, ranking.precision, ranking.raced, ranking.has_feedback),
         )
 
-    def _common_reranker(self, hits: Sequence[Hit], text_fields: Sequence[str]) -> Reranker:
-        """With the idf of the hits' index. Hits of several are weighed alike: by the idf of all together where none is
-        ours, else by that of the embeddings."""
-        indices = {str(hit.get("_index")) for hit in hits}
+    def _common_reranker(
+        self, indices: Collection[str], read_fields: Sequence[str]
+    ) -> tuple[Reranker, Sequence[str] | None]:
+        """With the idf of the hits' index, and the languages that a query is likely to be in; None for the re-ranker's
+        own. Hits of several indices are weighed alike: by the idf of all together where none is ours, else by that of
+        the embeddings."""
         ours = [reranker for index in indices if (reranker := self._reranker(index)) is not None]
         if ours:
-            return ours[0] if len(indices) == 1 else self._service.reranker
-        idf = self._figures.joined_idf(indices, text_fields)
-        return self._service.reranker if idf is None else self._service.reranker_with(idf)
+            return (ours[0] if len(indices) == 1 else self._service.reranker), None
+        idf = self._figures.joined_idf(indices, read_fields)
+        if idf is None:
+            return self._service.reranker, None
+        return self._service.reranker_with(idf), self._languages(indices, read_fields)
+
+    def _languages(self, indices: Collection[str], read_fields: Sequence[str]) -> Sequence[str] | None:
+        """The languages of an index that is not ours, the most frequent first; None for several indices."""
+        if len(indices) != 1:
+            return None
+        shares = self._figures.languages(next(iter(indices)), read_fields)
+        return preferred_languages(self._service.embeddings, self._service.settings.query_language, shares)
 
     def _reranker(self, index: str) -> Reranker | None:
         """The reranker of one of our indices; None for any other, which is remembered for a while."""

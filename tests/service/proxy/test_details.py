@@ -45,14 +45,14 @@ def details(client: FlaskClient, size: int = 100, **section: Any) -> list[dict[s
 
 def test_hits_without_a_known_word_are_marked_and_keep_the_share_of_the_engines_score(client: FlaskClient) -> None:
     """Engine's score, scaled, and nearness: zzz 1 and 0, dog 3/4 and 0.9, qqq 1/2 and 0, cat 1/4 and 1, bread 0 and 0;
-    60 % of the first and 40 % of the second."""
+    75 % of the first and 25 % of the second."""
     found = details(client, size=7, window_size=5)
     assert [hit["without_known_word"] for hit in found] == [False, True, False, True, False, False, False]
     assert [hit["first_stage_rank"] for hit in found] == [2, 1, 4, 3, 5, 6, 7]
     parts = found[0]["score_parts"]
-    assert parts["first_stage"] == pytest.approx(0.98 * 0.6 * 0.75)
-    assert parts["words"] == pytest.approx(0.98 * 0.4 * 0.9)
-    assert sum(parts.values()) == pytest.approx(0.02 + 0.98 * 0.81)
+    assert parts["first_stage"] == pytest.approx(0.98 * 0.75 * 0.75)
+    assert parts["words"] == pytest.approx(0.98 * 0.25 * 0.9)
+    assert sum(parts.values()) == pytest.approx(0.02 + 0.98 * 0.7875)
     assert found[5]["score_parts"] is None  # behind the window
 
 
