@@ -117,8 +117,10 @@ class ProxySearch:
 
     @property
     def weighted_fields(self) -> tuple[str, ...]:
-        """`read_fields`, the field of the highest boost first, each as often as its boost says: `title^5` next to `text`
-        is read five times, so that its words weigh five times as much."""
+        """`read_fields`, the highest boost first, each as often as its boost says.
+
+        Next to `text`, `title^5` is read five times, so that its words weigh five times as much.
+        """
         if self.text_fields or not self.read_fields:
             return self.read_fields
         boosted = sorted(self.query_fields, key=lambda field: -field.boost)

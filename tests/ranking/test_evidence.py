@@ -1,0 +1,97 @@
+"""Evidence worked by hand: two candidates differ by 1 on every scale, so each share shows as it is."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reranker.corrections import Correction
+from reranker.ranking.evidence import WITH_FEEDBACK, WITHOUT_FEEDBACK, Evidence, scaled
+from reranker.scores import WINDOW_FLOOR
+
+NAN, INF = math.nan, math.inf
+ABOVE_FLOOR = 1 - WINDOW_FLOOR
+
+
+def evidence(first_stage, distances, corrections=None, feedback=None):
+    corrections = corrections or [Correction()] * len(distances)
+    moved = None if feedback is None else np.array(feedback, float)
+    return Evidence(np.array(first_stage, float), np.array(distances, float), corrections, moved)
+
+
+@pytest.mark.parametrize("shares", [WITH_FEEDBACK, WITHOUT_FEEDBACK])
+def test_shares_sum_to_1(shares):
+    assert shares.first_stage + shares.transport + shares.feedback == pytest.approx(1.0)
+
+
+def test_values_are_scaled_from_0_to_1_over_those_that_are_known():
+    assert scaled(np.array([7.0, 3.0, 5.0, 99.0]), np.array([True, True, True, False])).tolist() == [1.0, 0.0, 0.5, 0.0]
+
+
+def test_equal_values_are_all_the_best():
+    assert scaled(np.array([2.0, 2.0]), np.array([True, True])).tolist() == [1.0, 1.0]
+
+
+def test_nothing_known_is_nothing():
+    assert scaled(np.zeros(2), np.array([False, False])).tolist() == [0.0, 0.0]
+
+
+def test_the_engines_best_has_three_quarters_and_the_nearest_one_quarter():
+    found = evidence(first_stage=[10, 4], distances=[0.9, 0.1]).scores()
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * 0.75, 0.02 + 0.98 * 0.25])
+
+
+def test_with_feedback_the_moved_query_counts_most():
+    found = evidence(first_stage=[10, 4, 4], distances=[0.9, 0.1, 0.9], feedback=[0.9, 0.9, 0.2]).scores()
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * 0.35, 0.02 + 0.98 * 0.20, 0.02 + 0.98 * 0.45])
+
+
+def test_where_the_first_stage_says_nothing_of_a_candidate_the_others_take_its_share():
+    found = evidence(first_stage=[NAN, 4, 2], distances=[0.1, 0.5, 0.9]).parts()
+    assert found[0].first_stage == 0.0
+    assert found[0].words == pytest.approx(ABOVE_FLOOR)  # all of it
+    assert found[1].first_stage == pytest.approx(ABOVE_FLOOR * 0.75)
+    assert found[1].words == pytest.approx(ABOVE_FLOOR * 0.25 * 0.5)
+
+
+def test_a_candidate_without_a_known_word_keeps_what_the_first_stage_gave_it():
+    parts = evidence(first_stage=[10, 4, 2], distances=[INF, 0.1, 0.9], feedback=[INF, 0.1, 0.9]).parts()
+    assert parts[0].first_stage == pytest.approx(ABOVE_FLOOR * 0.35)
+    assert (parts[0].words, parts[0].feedback) == (0.0, 0.0)
+
+
+def test_lacking_words_and_hubness_are_taken_off_by_what_they_add_to_the_order_distance():
+    """Half of the query is unknown. Order distances: 0.5 · 0.2 = 0.1 and 0.5 · 0.4 + 0.5 + 0.2 · 0.5 = 0.8; so a unit
+    of it is worth 1 / 0.7 of the share."""
+    corrections = [Correction(0.5, (), 0.0, 0.0), Correction(0.5, ("zzz",), 1.0, 0.5)]
+    near, far = evidence(first_stage=[1, 1], distances=[0.2, 0.4], corrections=corrections).parts()
+    share = ABOVE_FLOOR * 0.25
+    assert (near.lacking_words, near.hubness) == (0.0, 0.0)
+    assert near.words == pytest.approx(share)
+    assert far.lacking_words == pytest.approx(-share * 0.5 / 0.7)
+    assert far.hubness == pytest.approx(-share * 0.1 / 0.7)
+    assert far.words + far.lacking_words + far.hubness == pytest.approx(0.0, abs=1e-12)  # the farthest
+
+
+VALUES = st.one_of(st.just(INF), st.floats(0, 2))
+ROWS = st.lists(
+    st.tuples(st.one_of(st.just(NAN), st.floats(0, 1e6)), VALUES, VALUES, st.floats(0, 1), st.booleans()),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(rows=ROWS, unknown_share=st.floats(0, 0.9), has_feedback=st.booleans())
+def test_parts_sum_to_scores_between_the_floor_and_1(rows, unknown_share, has_feedback):
+    first_stage, distances, moved, hubness, is_lacking = zip(*rows, strict=True)
+    corrections = [
+        Correction(unknown_share, ("zzz",) if lacking else (), float(lacking), hub)
+        for hub, lacking in zip(hubness, is_lacking, strict=True)
+    ]
+    found = evidence(first_stage, distances, corrections, moved if has_feedback else None)
+    for score, parts in zip(found.scores(), found.parts(), strict=True):
+        assert WINDOW_FLOOR - 1e-9 <= score <= 1 + 1e-9
+        assert parts.score == pytest.approx(score, abs=1e-6)
+        assert 0 < parts.score <= 1

@@ -1,0 +1,53 @@
+"""The moved query, worked by hand."""
+
+import numpy as np
+import pytest
+
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.ranking.feedback import N_WORDS, is_worth_it, moved_query
+
+
+def bag(**weights):
+    ids = [int(name[1:]) for name in weights]
+    return WeightedBag(np.array(ids, np.int32), np.array(list(weights.values()), float))
+
+
+def moved(query, *bags, scores):
+    found = moved_query(query, WeightedBags.join(list(bags)), np.array(scores, float))
+    return dict(zip(found.term_ids.tolist(), found.weights.tolist(), strict=True))
+
+
+def test_half_of_the_weight_stays_and_half_is_the_candidates():
+    assert moved(bag(t1=1.0), bag(t2=1.0), scores=[1.0]) == pytest.approx({1: 0.5, 2: 0.5})
+
+
+def test_candidates_count_by_their_scores():
+    """Words 2 and 3 by 3 : 1, of a half; word 1 is the query's too."""
+    found = moved(bag(t1=1.0), bag(t2=1.0), bag(t1=0.5, t3=0.5), scores=[0.5, 0.5])
+    assert found == pytest.approx({1: 0.5 + 0.125, 2: 0.25, 3: 0.125})
+    found = moved(bag(t1=1.0), bag(t2=1.0), bag(t3=1.0), scores=[0.9, 0.3])
+    assert found == pytest.approx({1: 0.5, 2: 0.375, 3: 0.125})
+
+
+def test_the_five_best_alone_count():
+    bags = [bag(**{f"t{n}": 1.0}) for n in range(2, 9)]
+    found = moved(bag(t1=1.0), *bags, scores=[0.1, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
+    assert set(found) == {1, 3, 4, 5, 6, 7}
+
+
+def test_the_heaviest_words_alone_are_taken():
+    weights = {f"t{n}": float(n) for n in range(2, 100)}
+    total = sum(weights.values())
+    found = moved(bag(t1=1.0), bag(**{name: weight / total for name, weight in weights.items()}), scores=[1.0])
+    assert set(found) == {1, *range(100 - N_WORDS, 100)}
+    assert sum(found.values()) == pytest.approx(1.0)
+
+
+def test_candidates_without_a_word_leave_the_query_as_it_is():
+    empty = WeightedBag(np.empty(0, np.int32), np.empty(0))
+    assert moved(bag(t1=0.25, t2=0.75), empty, scores=[1.0]) == pytest.approx({1: 0.25, 2: 0.75})
+
+
+@pytest.mark.parametrize(("n_words", "n_candidates", "worth"), [(4, 20, True), (3, 100, False), (18, 19, False)])
+def test_short_queries_and_few_candidates_get_none(n_words, n_candidates, worth):
+    assert is_worth_it(n_words, n_candidates) is worth
