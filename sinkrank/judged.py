@@ -40,6 +40,7 @@ def way_of(settings: Settings, method: str, name: str = "") -> Way:
         settings.depth,
         resources.parameters_of(settings),
         settings.knn_weight,
+        settings.feedback,
     )
 
 

@@ -297,3 +297,53 @@ def test_where_one_bag_does_not_tell_its_unknown_words_none_counts(reranker):
     found = reranker.rerank_bags(query, [bags[0], (old, "en"), bags[2]], first_stage_ranks=np.array([3, 2, 1]))
     assert order(found) == [2, 1, 0]
     assert [one.order_distance for one in found.documents] == [one.distance for one in found.documents]
+
+
+FAR_AND_NEAR = ["bread", "cat", "dog"]
+
+
+def test_first_stage_scores_are_added_to_what_auto_says_of_the_words(reranker):
+    """Scaled, the first stage says 1, 0 and 1/2. Distances by auto from cat: bread 2, cat 0, dog 0.2."""
+    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
+    found = reranker.rerank_bags(query, bags, first_stage_scores=np.array([30.0, 10.0, 20.0]))
+    expected = {0: 0.75, 1: 0.25, 2: 0.75 * 0.5 + 0.25 * 0.9}
+    assert {each.index: each.score for each in found.documents} == pytest.approx(
+        {index: 0.02 + 0.98 * value for index, value in expected.items()}, abs=1e-6
+    )
+    assert order(found) == [0, 2, 1]
+    assert all(each.parts.score == each.score for each in found.documents)
+
+
+def test_first_stage_scores_go_with_their_candidates_whatever_the_ranks(reranker):
+    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
+    scores, ranks = np.array([30.0, 10.0, 20.0]), np.array([3, 1, 2])
+    plain = reranker.rerank_bags(query, bags, first_stage_scores=scores)
+    ranked = reranker.rerank_bags(query, bags, "auto", Parameters(), ranks, first_stage_scores=scores)
+    assert {each.index: each.score for each in ranked.documents} == {each.index: each.score for each in plain.documents}
+
+
+@pytest.mark.parametrize("method", ["nbow", "rwmd", "emd", "sinkhorn", "relaxed"])
+def test_the_methods_of_the_papers_ignore_first_stage_scores(reranker, method):
+    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
+    scores = np.array([30.0, 10.0, 20.0])
+    assert reranker.rerank_bags(query, bags, method, first_stage_scores=scores) == reranker.rerank_bags(
+        query, bags, method
+    )
+
+
+def test_feedback_is_for_long_queries_with_first_stage_scores_and_may_be_turned_off(reranker):
+    bags = reranker.read_documents(["cat dog", "water bread", "car"] * 7, "en")
+    long, short = reranker.query("cat dog water bread", "en"), reranker.query("cat dog water", "en")
+    scores = np.arange(21.0)
+    assert reranker.rerank_bags(long, bags, first_stage_scores=scores).has_feedback
+    assert not reranker.rerank_bags(long, bags, first_stage_scores=scores, feedback=False).has_feedback
+    assert not reranker.rerank_bags(short, bags, first_stage_scores=scores).has_feedback
+    assert not reranker.rerank_bags(long, bags).has_feedback
+    assert not reranker.rerank_bags(long, bags, "sinkhorn", first_stage_scores=scores).has_feedback
+
+
+def test_top_n_by_evidence_is_the_beginning_of_the_whole(reranker):
+    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
+    scores = np.array([30.0, 10.0, 20.0])
+    whole = reranker.rerank_bags(query, bags, first_stage_scores=scores)
+    assert reranker.rerank_bags(query, bags, first_stage_scores=scores, top_n=2).documents == whole.documents[:2]

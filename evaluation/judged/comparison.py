@@ -38,6 +38,7 @@ class Way:
     depth: int = 100
     parameters: Parameters = field(default_factory=Parameters)
     knn_weight: float = 0.5
+    feedback: bool = True
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ def _search(way: Way, searcher: Searcher, index: str, query: JudgedQuery) -> tup
         parameters=way.parameters,
         size=way.depth,
         knn_weight=way.knn_weight,
+        feedback=way.feedback,
     )
     try:
         answer = searcher.search(request)
