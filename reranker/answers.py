@@ -8,7 +8,7 @@ from typing import Any
 from reranker.explanation import DocumentWord, Explanation
 from reranker.ranking.evidence import ScoreParts
 from reranker.search import SearchAnswer, SearchHit
-from reranker.transport.methods import AUTO_SHARES
+from reranker.transport.methods import LONG_QUERY, SHORT_QUERY
 
 
 def search_answer(index: str, answer: SearchAnswer) -> dict[str, Any]:
@@ -60,7 +60,8 @@ def cost_meaning(method: str) -> str:
     if method == "auto":
         return (
             "what a unit of the pair's mass pays, all parts of auto together: by its transport parts 1 - cosine of the "
-            f"two words (0 to 2); by its nbow part ({AUTO_SHARES['nbow']:.0%} of all mass) what the pair adds to "
+            f"two words (0 to 2); by its nbow part ({LONG_QUERY.nbow:.0%} to {SHORT_QUERY.nbow:.0%} of all mass, less "
+            "the longer the query is) what the pair adds to "
             "1 - cosine of the whole texts, which can be below 0 for near words and above 2 for far ones"
         )
     if method == "nbow":

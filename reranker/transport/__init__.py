@@ -1,6 +1,6 @@
 """Distances between bags of words by optimal transport: arithmetic only, without files, HTTP or search engines."""
 
-from reranker.transport.methods import AUTO_SHARES, METHODS, check_method, distances
+from reranker.transport.methods import METHODS, AutoShares, auto_shares, check_method, distances
 from reranker.transport.nbow import mean_embeddings
 from reranker.transport.nearest import Nearest, nearest_documents
 from reranker.transport.plan import transport
@@ -8,12 +8,13 @@ from reranker.transport.problem import Distances, Parameters, Transport
 from reranker.transport.warming import warm_up
 
 __all__ = [
-    "AUTO_SHARES",
     "METHODS",
+    "AutoShares",
     "Distances",
     "Nearest",
     "Parameters",
     "Transport",
+    "auto_shares",
     "check_method",
     "distances",
     "mean_embeddings",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +28,21 @@ METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto"
 # Those that scale a kernel again and again.
 ITERATED = ("sinkhorn", "relaxed", "auto")
 
-# What each part has of `auto`. Chosen on the development half of the LibreOffice pages (docs/evaluation.md): more of
-# `sinkhorn` serves half pages in search of the other half and costs on short queries, less the other way round.
-AUTO_SHARES = {"nbow": 0.20, "nearest": 0.45, "sinkhorn": 0.35}
+
+class AutoShares(NamedTuple):
+    """What each part has of `auto`; they sum to 1."""
+
+    nearest: float
+    sinkhorn: float
+    nbow: float
+
+
+# Chosen on the development half of the LibreOffice pages (docs/evaluation.md): more of `sinkhorn` serves half pages in
+# search of the other half and costs on short queries, less the other way round.
+SHORT_QUERY, LONG_QUERY = AutoShares(0.45, 0.35, 0.20), AutoShares(0.40, 0.50, 0.10)
+SHORT_QUERY_WORDS, LONG_QUERY_WORDS = 12, 24
+"""A query of so many distinct words or fewer is short, and one of so many or more is long."""
+
 # Half the squared Euclidean cost: ahead of the Euclidean one up to 20 words, equal beyond (docs/evaluation.md).
 AUTO_COST = "cosine"
 
@@ -76,9 +89,8 @@ def distances(
     checked = checked_query(query, embeddings)
     documents = checked_candidates(candidates, len(embeddings))
     check_method(method)
-    shares, *wanted = zip(*parts(method, parameters), strict=True)
-    solved = solve(checked, documents, embeddings, list(zip(*wanted, strict=True)), n_threads, cost_cache)
-    return mixed(method, shares, solved)
+    solved = solve(checked, documents, embeddings, parts(method, parameters), n_threads, cost_cache)
+    return mixed(method, part_shares(method, len(checked)), solved)
 
 
 def mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) -> Distances:
@@ -91,23 +103,42 @@ def mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) -> 
     return replace(solved[-1], values=values, method=method)
 
 
-def parts(method: str, parameters: Parameters) -> list[tuple[float, str, Parameters]]:
-    """What a method is the weighted sum of: (share, method, parameters), the shares summing to 1.
+def auto_shares(n_query_words: int) -> AutoShares:
+    """The shares of `auto` for a query of so many distinct words: from those of a short query to those of a long one.
 
-    `auto` is 0.20 of `nbow`, 0.45 of `relaxed` at tau = 0, which is settled after one iteration (each query word goes
-    to its soft nearest words: are the words of the query there?), and 0.35 of `sinkhorn` (is the document about nothing
-    else?), the last two by the cosine cost unless another is asked for. The plan of each has the query's weights, so
-    their plans mix as their distances do.
+    >>> auto_shares(8), auto_shares(24)
+    (AutoShares(nearest=0.45, sinkhorn=0.35, nbow=0.2), AutoShares(nearest=0.4, sinkhorn=0.5, nbow=0.1))
+    """
+    way = (n_query_words - SHORT_QUERY_WORDS) / (LONG_QUERY_WORDS - SHORT_QUERY_WORDS)
+    way = min(max(way, 0.0), 1.0)
+    return AutoShares(*((1 - way) * short + way * long for short, long in zip(SHORT_QUERY, LONG_QUERY, strict=True)))
+
+
+def part_shares(method: str, n_query_words: int) -> tuple[float, ...]:
+    """What each of a method's `parts` has of its distance, in their order; they sum to 1.
+
+    Args:
+        n_query_words: distinct words of the query that have a weight.
     """
     if method != "auto":
-        return [(1.0, method, parameters)]
+        return (1.0,)
+    shares = auto_shares(n_query_words)
+    return shares.nbow, shares.nearest, shares.sinkhorn
+
+
+def parts(method: str, parameters: Parameters) -> list[tuple[str, Parameters]]:
+    """What a method is the weighted sum of: (method, parameters), with the weights that `part_shares` gives.
+
+    `auto` consists of `nbow`, of `relaxed` at tau = 0, which is settled after one iteration (each query word goes to
+    its soft nearest words: are the words of the query there?), and of `sinkhorn` (is the document about nothing else?),
+    the last two by the cosine cost unless another is asked for. The plan of each has the query's weights, so their
+    plans mix as their distances do.
+    """
+    if method != "auto":
+        return [(method, parameters)]
     parameters = replace(parameters, cost=parameters.cost or AUTO_COST)
     nearest = replace(parameters, n_iterations=1, tau=0.0)
-    return [
-        (AUTO_SHARES["nbow"], "nbow", parameters),
-        (AUTO_SHARES["nearest"], "relaxed", nearest),
-        (AUTO_SHARES["sinkhorn"], "sinkhorn", parameters),
-    ]
+    return [("nbow", parameters), ("relaxed", nearest), ("sinkhorn", parameters)]
 
 
 def check_method(method: str) -> str:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.transport import reference
-from reranker.transport.methods import check_method, parts
+from reranker.transport.methods import check_method, part_shares, parts
 from reranker.transport.problem import (
     Parameters,
     Transport,
@@ -40,7 +40,7 @@ def transport(
     checked_document = checked_candidates(WeightedBags.join([document]), len(embeddings))[0]
     check_method(method)
     parameters = parameters or Parameters()
-    _, last, settings = parts(method, parameters)[-1]
+    last, settings = parts(method, parameters)[-1]
     precision = reference.precision(last, settings)
     if not m:
         return Transport(np.zeros((n, 0)), np.zeros((n, 0)), np.inf, method, precision)
@@ -55,11 +55,11 @@ def _plan_and_cost(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The plan of all parts of a method together, and what it pays for a unit of mass."""
     ways = parts(method, parameters)
-    found = [reference.plan_and_cost(query, document, embeddings, part, settings) for _, part, settings in ways]
+    found = [reference.plan_and_cost(query, document, embeddings, part, settings) for part, settings in ways]
     if len(ways) == 1:
         return found[0][0], found[0][1]
     plan, paid = np.zeros((len(query), len(document))), np.zeros((len(query), len(document)))
-    for (share, _, _), (part_plan, part_cost, _) in zip(ways, found, strict=True):
+    for share, (part_plan, part_cost, _) in zip(part_shares(method, len(query)), found, strict=True):
         plan += share * part_plan
         paid += share * part_plan * part_cost
     return plan, np.divide(paid, plan, out=np.zeros_like(paid), where=plan > 0)

@@ -17,7 +17,7 @@ from reranker.transport import exact
 from reranker.transport.batch import table_precision
 from reranker.transport.bounded_costs import BoundedCosts, Places
 from reranker.transport.cost_cache import CostCache
-from reranker.transport.methods import mixed, parts
+from reranker.transport.methods import mixed, part_shares, parts
 from reranker.transport.problem import Distances, Parameters, at_places
 
 # Bounds of `emd` and the distances are computed in double from the same embeddings: sums that are off by some 1e-14.
@@ -122,8 +122,8 @@ def by_scaling(
     iterations, at any epsilon and tau. A mixture of such plans keeps the mixture of their bounds; of `auto`, `nbow` and
     the part of one iteration are computed for all, and stand in its bound themselves.
     """
-    shares, *wanted = zip(*parts(method, parameters), strict=True)
-    *quick, (last, its_parameters) = zip(*wanted, strict=True)
+    shares = part_shares(method, len(query))
+    *quick, (last, its_parameters) = parts(method, parameters)
     least = _Least(offsets, k)
     precision = table_precision(last, its_parameters)
     costs = BoundedCosts(query, candidates, embeddings, precision, n_threads, cost_cache)

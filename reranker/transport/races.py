@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.transport.batch import GroundCosts, table_precision
 from reranker.transport.cost_cache import CostCache
-from reranker.transport.methods import ITERATED, mixed, parts
+from reranker.transport.methods import ITERATED, mixed, part_shares, parts
 from reranker.transport.problem import Distances, Parameters
 
 # After five iterations the order is nearly that of fifty (docs/evaluation.md), and nobody reads 64 hits: one of the
@@ -42,8 +42,7 @@ def race(
     stand behind them, with the distance of their few iterations, or one just above the finalists' largest where that is
     more. Offsets (n_candidates,) are added to distances wherever these are compared.
     """
-    shares, *wanted = zip(*parts(method, parameters), strict=True)
-    final = list(zip(*wanted, strict=True))
+    shares, final = part_shares(method, len(query)), parts(method, parameters)
     heat = [(part, replace(each, n_iterations=min(each.n_iterations, HEAT_ITERATIONS))) for part, each in final]
     costs = GroundCosts(query, candidates, embeddings, table_precision(*final[-1]), n_threads, cost_cache)
     found = mixed(method, shares, costs.solve_all(heat))

@@ -6,7 +6,7 @@ import pytest
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.errors import BadEmbeddings, BadInput, EmptyQuery
-from reranker.transport import METHODS, Distances, Parameters, check_method, distances, transport
+from reranker.transport import METHODS, Distances, Parameters, auto_shares, check_method, distances, transport
 from tests.transport.conftest import bag, exact_cost
 
 
@@ -15,27 +15,50 @@ def pair():
     return bag([0, 1], [0.5, 0.5]), WeightedBags.join([bag([2, 3], [0.5, 0.5]), bag([1], [1.0])])
 
 
-def rule(query, document, table, cost):
+# By hand from docs/methods.md, by the distinct words of the query: nearest, sinkhorn, nbow.
+SHORT, MIDDLE, LONG = (0.45, 0.35, 0.20), (0.425, 0.425, 0.15), (0.40, 0.50, 0.10)
+
+
+def rule(query, document, table, cost, shares=SHORT):
     """The rule of docs/methods.md by its formula, the balanced plan from POT."""
     a, b, kernel = query.weights, document.weights, np.exp(-cost / 0.1)
     nearest = a @ ((kernel * cost) @ b / (kernel @ b))
     plan = ot.sinkhorn(a, b, cost, 0.1, numItermax=50, stopThr=0, warn=False)
     x, y = a @ table[query.term_ids].astype(np.float64), b @ table[document.term_ids].astype(np.float64)
     nbow = 1 - x @ y / np.linalg.norm(x) / np.linalg.norm(y)
-    return 0.45 * nearest + 0.35 * (plan * cost).sum() + 0.20 * nbow
+    return np.array(shares) @ [nearest, (plan * cost).sum(), nbow]
 
 
-@pytest.mark.parametrize("n_words", [1, 3, 8, 9, 40])
-def test_auto_is_the_stated_rule_at_every_length(table, random_bag, implementation, n_words):
+@pytest.mark.parametrize(
+    ("n_words", "shares"), [(1, SHORT), (3, SHORT), (8, SHORT), (12, SHORT), (18, MIDDLE), (24, LONG), (40, LONG)]
+)
+def test_auto_is_the_stated_rule_at_every_length(table, random_bag, implementation, n_words, shares):
     query, documents = random_bag(n_words), [random_bag(12), random_bag(40)]
     found = distances(query, WeightedBags.join([*documents, bag([], [])]), table, "auto", implementation=implementation)
-    expected = [rule(query, document, table, exact_cost(query, document, table) ** 2 / 2) for document in documents]
+    costs = [exact_cost(query, document, table) ** 2 / 2 for document in documents]
+    expected = [rule(query, document, table, cost, shares) for document, cost in zip(documents, costs, strict=True)]
     np.testing.assert_allclose(found.values, [*expected, np.inf], atol=1e-6)
     assert found.method == "auto"
     sinkhorn = distances(
         query, WeightedBags.join(documents), table, "sinkhorn", Parameters(cost="cosine"), implementation=implementation
     )
     np.testing.assert_allclose(found.marginal_error[:2], sinkhorn.marginal_error)
+
+
+def test_a_word_without_weight_does_not_make_a_query_longer(table, random_bag, implementation):
+    query, document = random_bag(13), WeightedBags.join([random_bag(40)])
+    weights = np.array([0.0, *query.weights[1:] / query.weights[1:].sum()])
+    with_zero, without = WeightedBag(query.term_ids, weights), WeightedBag(query.term_ids[1:], weights[1:])
+    found = [distances(each, document, table, "auto", implementation=implementation) for each in (with_zero, without)]
+    assert found[0].values == found[1].values
+
+
+def test_the_shares_of_auto_sum_to_one_and_move_with_each_word_from_12_to_24():
+    found = np.array([auto_shares(n_words) for n_words in range(1, 40)])
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-15)
+    assert (np.diff(found[:, 1]) > 0).nonzero()[0].tolist() == list(range(11, 23))
+    assert (found[:12] == SHORT).all()
+    assert (found[23:] == LONG).all()
 
 
 def test_auto_takes_another_cost_where_it_is_asked_for(table, random_bag, implementation):

@@ -19,17 +19,21 @@ def test_the_plan_pays_the_distance_that_was_reported(table, random_bag, method,
     assert found.distance == pytest.approx(expected.values[0], abs=2e-6)
 
 
-def test_the_parts_of_auto_pay_what_its_plan_pays(table, random_bag):
-    """Pair by pair: 0.45, 0.35 and 0.20 of what each part's plan pays by its cost, the balanced plan by POT."""
-    query, document = random_bag(11), random_bag(17)
+@pytest.mark.parametrize(
+    ("n_words", "shares"), [(11, (0.45, 0.35, 0.20)), (18, (0.425, 0.425, 0.15)), (30, (0.40, 0.50, 0.10))]
+)
+def test_the_parts_of_auto_pay_what_its_plan_pays(table, random_bag, n_words, shares):
+    """Pair by pair: the shares of what each part's plan pays by its cost, the balanced plan by POT."""
+    query, document = random_bag(n_words), random_bag(17)
+    of_nearest, of_balanced, of_nbow = shares
     a, b, cosine = query.weights, document.weights, exact_cost(query, document, table) ** 2 / 2
     kernel = np.exp(-cosine / 0.1)
     nearest = a[:, None] * (kernel * b) / (kernel @ b)[:, None]
     balanced = ot.sinkhorn(a, b, cosine, 0.1, numItermax=50, stopThr=0, warn=False)
     x, y = table[query.term_ids].astype(np.float64), table[document.term_ids].astype(np.float64)
     nbow_cost = 1 - x @ y.T / np.linalg.norm(a @ x) / np.linalg.norm(b @ y)
-    plan = 0.45 * nearest + 0.35 * balanced + 0.20 * np.outer(a, b)
-    paid = (0.45 * nearest + 0.35 * balanced) * cosine + 0.20 * np.outer(a, b) * nbow_cost
+    plan = of_nearest * nearest + of_balanced * balanced + of_nbow * np.outer(a, b)
+    paid = (of_nearest * nearest + of_balanced * balanced) * cosine + of_nbow * np.outer(a, b) * nbow_cost
     found = transport(query, document, table, "auto")
     np.testing.assert_allclose(found.plan, plan, atol=1e-8)
     np.testing.assert_allclose(found.plan * found.cost, paid, atol=1e-8)

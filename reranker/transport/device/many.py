@@ -14,7 +14,7 @@ from reranker.transport.device import nbow
 from reranker.transport.device.embeddings import DeviceEmbeddings
 from reranker.transport.device.pairs import Pairs
 from reranker.transport.device.solve import Found, solve
-from reranker.transport.methods import check_method, parts
+from reranker.transport.methods import check_method, part_shares, parts
 from reranker.transport.problem import (
     Distances,
     Parameters,
@@ -27,7 +27,7 @@ from reranker.transport.problem import (
 MAX_BYTES = 512 * 2**20
 _DEFAULTS = Parameters()
 
-Way = tuple[tuple[float, str, Parameters], ...]  # what a method is the weighted sum of (`methods.parts`)
+Parts = list[tuple[str, Parameters]]  # what a method is the weighted sum of (`methods.parts`)
 
 
 def distances_many(
@@ -77,11 +77,12 @@ def distances_many(
     held.check(pairs.documents.term_ids)
     values, errors = np.full(len(pairs.query), np.inf), np.zeros(len(pairs.query))
     known = np.diff(pairs.documents.offsets)[pairs.document] > 0
-    way = tuple(parts(method, parameters))
+    wanted = parts(method, parameters)
+    shares = np.array([part_shares(method, len(query)) for query in checked])
     places = np.flatnonzero(known)
     if len(places):
-        values[places], errors[places] = _solve(held, pairs.some(places), way, max_bytes)
-    return [_distances(values[start:end], errors[start:end], method, way) for start, end in pairwise(ends)]
+        values[places], errors[places] = _solve(held, pairs.some(places), wanted, shares, max_bytes)
+    return [_distances(values[start:end], errors[start:end], method, wanted) for start, end in pairwise(ends)]
 
 
 def _held(embeddings: NDArray[np.float32] | DeviceEmbeddings, device: str | None) -> DeviceEmbeddings:
@@ -147,19 +148,25 @@ def _joined(lists: Sequence[WeightedBags]) -> WeightedBags:
     )
 
 
-def _solve(held: DeviceEmbeddings, pairs: Pairs, way: Way, max_bytes: int) -> Found:
-    """The weighted sum of what a method consists of; the error of its last part, as in `transport.distances`."""
+def _solve(
+    held: DeviceEmbeddings, pairs: Pairs, wanted: Parts, shares: NDArray[np.float64], max_bytes: int
+) -> Found:
+    """The weighted sum of what a method consists of; the error of its last part, as in `transport.distances`.
+
+    Args:
+        shares: (n_queries, n_parts).
+    """
     nothing = np.zeros(len(pairs.query))
-    by_cost = iter(solve(held, pairs, [(part, settings) for _, part, settings in way if part != "nbow"], max_bytes))
+    by_cost = iter(solve(held, pairs, [each for each in wanted if each[0] != "nbow"], max_bytes))
     values, errors = nothing.copy(), nothing
-    for share, part, _ in way:
+    for (part, _), its_shares in zip(wanted, shares.T, strict=True):
         found, errors = (nbow.solve(held, pairs, max_bytes), nothing) if part == "nbow" else next(by_cost)
-        values += share * found
+        values += its_shares[pairs.query] * found
     return values, errors
 
 
-def _distances(values: NDArray[np.float64], errors: NDArray[np.float64], method: str, way: Way) -> Distances:
-    _, last, parameters = way[-1]
+def _distances(values: NDArray[np.float64], errors: NDArray[np.float64], method: str, wanted: Parts) -> Distances:
+    last, parameters = wanted[-1]
     precision = scaling_precision(parameters.epsilon) if last in ("sinkhorn", "relaxed") else "float32"
     converged, not_counted = errors < parameters.converged_below(), np.zeros(len(values), np.int32)
     return Distances(values, method, converged, errors, precision, not_counted)
