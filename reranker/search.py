@@ -1,23 +1,21 @@
-"""Searches an index in two stages: a first stage fetches candidates, transport between words re-orders them."""
+"""Searches an index in two stages: the first stage fetches candidates, transport between words re-orders them."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
 from reranker.detection import preferred_languages
-from reranker.documents import Candidate, Document, EncodedDocument
+from reranker.documents import Candidate, Document
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound, WrongParameter
 from reranker.explanation import PAIRS_PER_WORD, Explanation, explain
-from reranker.fusion import reciprocal_rank_fusion
+from reranker.first_stage import FIRST_STAGES, MAX_DEPTH, CandidateSearch, Window, choose_first_stage
 from reranker.idf import IdfTable
 from reranker.ranking.evidence import ScoreParts
 from reranker.ranking.ranked import RankedDocument, Reranking
@@ -28,11 +26,7 @@ from reranker.transport import METHODS, Parameters, check_method
 from reranker.transport.cost_cache import CostCache
 from reranker.word_places import with_places
 
-FirstStage = Literal["auto", "knn", "bm25", "hybrid"]
-FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
-
-# The paper's lists have 1,000 candidates at most; OpenSearch's result window ends at 10,000.
-MAX_DEPTH = 1_000
+# OpenSearch's result window ends here.
 MAX_WINDOW = 10_000
 
 # How long an index's versions and idf are trusted before they are read again.
@@ -179,8 +173,9 @@ class Searcher:
         started = self._clock()
         reranker = self.reranker(request.index)
         request, query = self._resolved(reranker, request)
-        window = self._candidates(query, request, request.depth)
-        rest = self._beyond(window.candidates, query, request)
+        first_stage = self._first_stage(query, request)
+        window = first_stage.window(request.depth)
+        rest = first_stage.behind(window, request.depth, request.offset + request.size)
         found = self._clock()
         reranking = self._rerank(reranker, query, window, request)
         ranked = reranking.documents if reranking else ()
@@ -225,7 +220,7 @@ class Searcher:
         explained = replace(with_places(explained, document, self.embeddings), unknown_words=query.unknown_words)
         if request.method != CORRECTED_METHOD:
             return explained
-        window = self._candidates(query, request, request.depth).with_document(encoded)
+        window = self._first_stage(query, request).window(request.depth).with_document(encoded)
         reranking = self._rerank(reranker, query, window, request)
         place = next(i for i, each in enumerate(window.candidates) if each.document.doc_id == doc_id)
         ranked = next(each for each in reranking.documents if each.index == place) if reranking else None
@@ -282,9 +277,7 @@ class Searcher:
         query = reranker.query_with_unknown_words(request.text, request.language)
         if request.first_stage == "auto":
             searched = request.filters.languages or self._languages(request.index)
-            # A query of unknown words alone has no direction to search in.
-            is_hybrid = query.language in searched or not len(query.weighted)
-            request = replace(request, first_stage="hybrid" if is_hybrid else "knn")
+            request = replace(request, first_stage=choose_first_stage(query, searched))
         return request, query
 
     def _languages(self, index: str) -> frozenset[str]:
@@ -298,41 +291,18 @@ class Searcher:
                 self._index_languages[index] = cached
         return cached[1]
 
-    def _candidates(self, query: Query, request: SearchRequest, depth: int) -> _Window:
-        runs = []
-        vector = self.embeddings.nbow(query.weighted) if request.first_stage != "bm25" else None
-        if vector is not None:
-            runs.append(self.store.knn(request.index, vector, depth, request.filters))
-        bm25: dict[str, float] = {}
-        # A query whose embeddings cancel out has no direction to search in; its words can still be found.
-        if request.first_stage != "knn" or vector is None:
-            runs.append(self.store.bm25(request.index, query.text, depth, request.filters))
-            bm25 = {candidate.document.doc_id: candidate.first_stage_score for candidate in runs[-1]}
-        if request.first_stage == "hybrid":
-            # Where the query has no vector, BM25 is all there is. Both count 1 by default.
-            weights = [2 * request.knn_weight, 2 * (1 - request.knn_weight)] if len(runs) == 2 else None
-            return _Window(reciprocal_rank_fusion(runs, depth, weights), bm25)
-        return _Window(runs[0] if runs else [], bm25)
+    def _first_stage(self, query: Query, request: SearchRequest) -> CandidateSearch:
+        return CandidateSearch(
+            self.store,
+            self.embeddings,
+            request.index,
+            query,
+            request.first_stage,
+            request.filters,
+            request.knn_weight,
+        )
 
-    def _beyond(self, window: list[Candidate], query: Query, request: SearchRequest) -> list[Candidate]:
-        """What a page behind the window goes on with: the first stage's next candidates, ranked on from the window."""
-        if request.offset + request.size <= request.depth or len(window) < request.depth:
-            return []
-        # A fusion changes with the depth of its runs, and what an engine's graph of vectors finds with the depth of the
-        # walk: where it is the same for all pages, they agree.
-        n_steps = 1 if request.first_stage == "hybrid" else -(-(request.offset + request.size) // MAX_DEPTH)
-        depth = n_steps * MAX_DEPTH
-        seen = {candidate.document.doc_id for candidate in window}
-        behind = [
-            candidate
-            for candidate in self._candidates(query, request, depth).candidates
-            if candidate.document.doc_id not in seen
-        ]
-        return [
-            replace(candidate, first_stage_rank=rank) for rank, candidate in enumerate(behind, start=len(window) + 1)
-        ]
-
-    def _rerank(self, reranker: Reranker, query: Query, window: _Window, request: SearchRequest) -> Reranking | None:
+    def _rerank(self, reranker: Reranker, query: Query, window: Window, request: SearchRequest) -> Reranking | None:
         if request.method == "none" or not len(query.weighted):
             return None
         return reranker.rerank_bags(
@@ -345,39 +315,6 @@ class Searcher:
             feedback=request.feedback,
             race=request.race,
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Window:
-    """The candidates of a first stage, and what BM25 says of those that it found."""
-
-    candidates: list[Candidate]
-    bm25: Mapping[str, float]
-
-    def lexical_scores(self, language: str) -> NDArray[np.float64] | None:
-        """BM25 of each candidate (n,). One that BM25 did not find has the lowest score of those that it did; one in
-        another language than the query's has NaN: BM25 says nothing of it. None where it says nothing of any.
-
-        The cosine of kNN is no evidence of its own: it is the `nbow` part of `auto`.
-        """
-        if not self.bm25:
-            return None
-        lowest = min(self.bm25.values())
-        scores = np.array(
-            [
-                self.bm25.get(candidate.document.doc_id, lowest) if candidate.document.language == language else np.nan
-                for candidate in self.candidates
-            ]
-        )
-        return None if np.isnan(scores).all() else scores
-
-    def with_document(self, encoded: EncodedDocument) -> _Window:
-        """The same with one more candidate, the last, where it is not among them."""
-        doc_id = encoded.document.doc_id
-        if any(candidate.document.doc_id == doc_id for candidate in self.candidates):
-            return self
-        added = Candidate(encoded.document, encoded.bag, 0.0, len(self.candidates) + 1)
-        return _Window([*self.candidates, added], self.bm25)
 
 
 def _hit(candidate: Candidate, ranked: RankedDocument) -> SearchHit:
