@@ -54,7 +54,7 @@ class Window:
         lowest = min(self.bm25.values())
         scores = np.array(
             [
-                self.bm25.get(candidate.document.doc_id, lowest) if candidate.document.language == language else np.nan
+                self.bm25.get(candidate.doc_id, lowest) if candidate.language == language else np.nan
                 for candidate in self.candidates
             ]
         )
@@ -62,10 +62,10 @@ class Window:
 
     def with_document(self, encoded: EncodedDocument) -> Window:
         """The same with one more candidate, the last, where it is not among them."""
-        doc_id = encoded.document.doc_id
-        if any(candidate.document.doc_id == doc_id for candidate in self.candidates):
+        document = encoded.document
+        if any(candidate.doc_id == document.doc_id for candidate in self.candidates):
             return self
-        added = Candidate(encoded.document, encoded.bag, 0.0, len(self.candidates) + 1)
+        added = Candidate(document.doc_id, document.language, encoded.bag, 0.0, len(self.candidates) + 1)
         return Window([*self.candidates, added], self.bm25)
 
 
@@ -96,7 +96,7 @@ class CandidateSearch:
         # A query whose embeddings cancel out has no direction to search in; its words can still be found.
         if self.first_stage != "knn" or vector is None:
             runs.append(self.store.bm25(self.index, self.query.text, depth, self.filters))
-            bm25 = {candidate.document.doc_id: candidate.first_stage_score for candidate in runs[-1]}
+            bm25 = {candidate.doc_id: candidate.first_stage_score for candidate in runs[-1]}
         if self.first_stage == "hybrid":
             # Where the query has no vector, BM25 is all there is. Both count 1 by default.
             weights = [2 * self.knn_weight, 2 * (1 - self.knn_weight)] if len(runs) == 2 else None
@@ -116,7 +116,7 @@ class CandidateSearch:
         # A fusion changes with the depth of its runs, and what an engine's graph of vectors finds with the depth of the
         # walk: where it is the same for all pages, they agree.
         n_steps = 1 if self.first_stage == "hybrid" else -(-n_wanted // MAX_DEPTH)
-        seen = {candidate.document.doc_id for candidate in window.candidates}
+        seen = {candidate.doc_id for candidate in window.candidates}
         found = self.window(n_steps * MAX_DEPTH).candidates
-        behind = [candidate for candidate in found if candidate.document.doc_id not in seen]
+        behind = [candidate for candidate in found if candidate.doc_id not in seen]
         return [replace(candidate, first_stage_rank=rank) for rank, candidate in enumerate(behind, start=n_before + 1)]

@@ -114,13 +114,14 @@ class SearchAnswer:
     """A page of hits, and how it came to be.
 
     Attributes:
+        hits: fewer than asked for also where documents were deleted while the search ran.
         n_candidates: how many the first stage brought.
         first_stage: what fetched them: `knn`, `bm25` or `hybrid`.
         method: the method used; `none` where the first stage's order was
             asked for or is all there is.
         raced: a few iterations chose which candidates were solved: the order is not certainly that of solving all.
         unknown_words: of the query.
-        took_ms: by stage.
+        took_ms: of the first stage, of re-ranking, and in total, which adds reading the texts of the hits.
     """
 
     hits: tuple[SearchHit, ...]
@@ -178,13 +179,12 @@ class Searcher:
         rest = first_stage.behind(window, request.depth, request.offset + request.size)
         found = self._clock()
         reranking = self._rerank(reranker, query, window, request)
-        ranked = reranking.documents if reranking else ()
-        hits = [_hit(window.candidates[document.index], document) for document in ranked]
         behind = rest if reranking else window.candidates + rest
-        hits += _in_first_stage_order(behind, request.depth, n_before=len(hits), is_behind=reranking is not None)
+        reranked = self._clock()
+        hits = self._page(request, _in_order(window, reranking, behind))
         done = self._clock()
         return SearchAnswer(
-            hits=tuple(hits[request.offset : request.offset + request.size]),
+            hits=hits,
             n_candidates=len(window.candidates) + len(rest),
             language=query.language,
             first_stage=request.first_stage,
@@ -196,7 +196,7 @@ class Searcher:
             unknown_words=query.unknown_words,
             took_ms={
                 "first_stage": round((found - started) * 1000, 3),
-                "rerank": round((done - found) * 1000, 3),
+                "rerank": round((reranked - found) * 1000, 3),
                 "total": round((done - started) * 1000, 3),
             },
         )
@@ -222,7 +222,7 @@ class Searcher:
             return explained
         window = self._first_stage(query, request).window(request.depth).with_document(encoded)
         reranking = self._rerank(reranker, query, window, request)
-        place = next(i for i, each in enumerate(window.candidates) if each.document.doc_id == doc_id)
+        place = next(i for i, each in enumerate(window.candidates) if each.doc_id == doc_id)
         ranked = next(each for each in reranking.documents if each.index == place) if reranking else None
         correction = reranker.correction(query, encoded.bag, document.language)
         return replace(explained, correction=correction, parts=ranked.parts if ranked else None)
@@ -302,12 +302,32 @@ class Searcher:
             request.knn_weight,
         )
 
+    def _page(
+        self, request: SearchRequest, in_order: list[tuple[Candidate, RankedDocument | None]]
+    ) -> tuple[SearchHit, ...]:
+        """The hits of the page that was asked for, with their documents. One that was deleted since the first stage
+        found it is left out."""
+        page = slice(request.offset, request.offset + request.size)
+        documents = self.store.documents(request.index, [candidate.doc_id for candidate, _ in in_order[page]])
+        is_reranked = bool(in_order) and in_order[0][1] is not None
+        hits = []
+        for rank, (candidate, ranked) in enumerate(in_order[page], start=request.offset + 1):
+            document = documents.get(candidate.doc_id)
+            if document is None:
+                continue
+            if ranked is not None:
+                hits.append(_reranked_hit(document, candidate, ranked))
+            else:
+                (score,) = scores_behind(request.depth, rank, 1) if is_reranked else scores_by_rank(rank, 1)
+                hits.append(_hit_by_rank(document, candidate, rank, score))
+        return tuple(hits)
+
     def _rerank(self, reranker: Reranker, query: Query, window: Window, request: SearchRequest) -> Reranking | None:
         if request.method == "none" or not len(query.weighted):
             return None
         return reranker.rerank_bags(
             query,
-            [(candidate.bag, candidate.document.language) for candidate in window.candidates],
+            [(candidate.bag, candidate.language) for candidate in window.candidates],
             request.method,
             request.parameters,
             np.array([candidate.first_stage_rank for candidate in window.candidates], dtype=np.int64),
@@ -317,9 +337,18 @@ class Searcher:
         )
 
 
-def _hit(candidate: Candidate, ranked: RankedDocument) -> SearchHit:
+def _in_order(
+    window: Window, reranking: Reranking | None, behind: list[Candidate]
+) -> list[tuple[Candidate, RankedDocument | None]]:
+    """All candidates in the order of the answer, the re-ranked ones with what re-ranking says of them."""
+    ranked = reranking.documents if reranking else ()
+    first = [(window.candidates[document.index], document) for document in ranked]
+    return [*first, *((candidate, None) for candidate in behind)]
+
+
+def _reranked_hit(document: Document, candidate: Candidate, ranked: RankedDocument) -> SearchHit:
     return SearchHit(
-        document=candidate.document,
+        document=document,
         score=ranked.score,
         distance=None if ranked.without_known_word else ranked.distance,
         reranked_rank=ranked.reranked_rank,
@@ -331,28 +360,16 @@ def _hit(candidate: Candidate, ranked: RankedDocument) -> SearchHit:
     )
 
 
-def _in_first_stage_order(candidates: list[Candidate], window: int, n_before: int, is_behind: bool) -> list[SearchHit]:
-    """Hits that were not re-ranked, their scores falling with their rank.
-
-    Args:
-        window: candidates that are re-ranked.
-        n_before: hits before them.
-        is_behind: they stand behind re-ranked ones, and their scores below those.
-    """
-    first = n_before + 1
-    n = len(candidates)
-    scores = scores_behind(window, max(first, window + 1), n) if is_behind else scores_by_rank(first, n)
-    return [
-        SearchHit(
-            document=candidate.document,
-            score=own,
-            distance=None,
-            reranked_rank=rank,
-            first_stage_score=candidate.first_stage_score,
-            first_stage_rank=candidate.first_stage_rank,
-        )
-        for rank, (candidate, own) in enumerate(zip(candidates, scores, strict=True), start=first)
-    ]
+def _hit_by_rank(document: Document, candidate: Candidate, rank: int, score: float) -> SearchHit:
+    """A hit that was not re-ranked: its score falls with its rank."""
+    return SearchHit(
+        document=document,
+        score=score,
+        distance=None,
+        reranked_rank=rank,
+        first_stage_score=candidate.first_stage_score,
+        first_stage_rank=candidate.first_stage_rank,
+    )
 
 
 __all__ = ["FIRST_STAGES", "MAX_DEPTH", "METHODS", "SearchAnswer", "SearchHit", "SearchRequest", "Searcher"]
