@@ -69,11 +69,11 @@ def _is_found_by_vector(store: Store, version: str, wanted: EncodedDocument) -> 
     if wanted.nbow is None:
         return False
     hits = store.knn(version, wanted.nbow, _KNN_DEPTH, Filters())
-    return any(hit.document.doc_id == wanted.document.doc_id or hit.first_stage_score >= _SAME_COSINE for hit in hits)
+    return any(hit.doc_id == wanted.document.doc_id or hit.first_stage_score >= _SAME_COSINE for hit in hits)
 
 
 def _is_found_by_words(store: Store, version: str, wanted: EncodedDocument) -> bool:
     document = wanted.document
     only_its_language = Filters(languages=(document.language,))
     hits = store.bm25(version, document.full_text[:_QUERY_LETTERS], _BM25_DEPTH, only_its_language)
-    return any(hit.document.doc_id == document.doc_id for hit in hits)
+    return any(hit.doc_id == document.doc_id for hit in hits)

@@ -53,14 +53,15 @@ class EncodedDocument:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A document that a first stage found.
+    """A document that a first stage found, with what re-ranking needs of it: its text stays in the store.
 
     Attributes:
         first_stage_score: the cosine for kNN, the engine's BM25, or the fused reciprocal ranks.
         first_stage_rank: from 1.
     """
 
-    document: Document
+    doc_id: str
+    language: str
     bag: BagOfWords
     first_stage_score: float
     first_stage_rank: int

@@ -27,7 +27,7 @@ def reciprocal_rank_fusion(
     best: dict[str, Candidate] = {}
     for run, weight in zip(runs, weights, strict=True):
         for candidate in run if weight > 0 else ():
-            doc_id = candidate.document.doc_id
+            doc_id = candidate.doc_id
             fused[doc_id] = fused.get(doc_id, 0.0) + weight / (RRF_K + candidate.first_stage_rank)
             if doc_id not in best or candidate.first_stage_rank < best[doc_id].first_stage_rank:
                 best[doc_id] = candidate

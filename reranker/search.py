@@ -1,23 +1,21 @@
-"""Searches an index in two stages: a first stage fetches candidates, transport between words re-orders them."""
+"""Searches an index in two stages: the first stage fetches candidates, transport between words re-orders them."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reranker.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
 from reranker.detection import preferred_languages
-from reranker.documents import Candidate, Document, EncodedDocument
+from reranker.documents import Candidate, Document
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound, WrongParameter
 from reranker.explanation import PAIRS_PER_WORD, Explanation, explain
-from reranker.fusion import reciprocal_rank_fusion
+from reranker.first_stage import FIRST_STAGES, MAX_DEPTH, CandidateSearch, Window, choose_first_stage
 from reranker.idf import IdfTable
 from reranker.ranking.evidence import ScoreParts
 from reranker.ranking.ranked import RankedDocument, Reranking
@@ -28,11 +26,7 @@ from reranker.transport import METHODS, Parameters, check_method
 from reranker.transport.cost_cache import CostCache
 from reranker.word_places import with_places
 
-FirstStage = Literal["auto", "knn", "bm25", "hybrid"]
-FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
-
-# The paper's lists have 1,000 candidates at most; OpenSearch's result window ends at 10,000.
-MAX_DEPTH = 1_000
+# OpenSearch's result window ends here.
 MAX_WINDOW = 10_000
 
 # How long an index's versions and idf are trusted before they are read again.
@@ -120,13 +114,14 @@ class SearchAnswer:
     """A page of hits, and how it came to be.
 
     Attributes:
+        hits: fewer than asked for also where documents were deleted while the search ran.
         n_candidates: how many the first stage brought.
         first_stage: what fetched them: `knn`, `bm25` or `hybrid`.
         method: the method used; `none` where the first stage's order was
             asked for or is all there is.
         raced: a few iterations chose which candidates were solved: the order is not certainly that of solving all.
         unknown_words: of the query.
-        took_ms: by stage.
+        took_ms: of the first stage, of re-ranking, and in total, which adds reading the texts of the hits.
     """
 
     hits: tuple[SearchHit, ...]
@@ -179,19 +174,19 @@ class Searcher:
         started = self._clock()
         reranker = self.reranker(request.index)
         request, query = self._resolved(reranker, request)
-        window = self._candidates(query, request, request.depth)
+        first_stage = self._first_stage(query, request)
+        window = first_stage.window(request.depth)
         if not window.candidates and not len(query.weighted):
             reranker.query(request.text, query.language)  # says that none of its words has an embedding
-        rest = self._beyond(window.candidates, query, request)
+        rest = first_stage.behind(window, request.depth, request.offset + request.size)
         found = self._clock()
         reranking = self._rerank(reranker, query, window, request)
-        ranked = reranking.documents if reranking else ()
-        hits = [_hit(window.candidates[document.index], document) for document in ranked]
         behind = rest if reranking else window.candidates + rest
-        hits += _in_first_stage_order(behind, request.depth, n_before=len(hits), is_behind=reranking is not None)
+        reranked = self._clock()
+        hits = self._page(request, _in_order(window, reranking, behind))
         done = self._clock()
         return SearchAnswer(
-            hits=tuple(hits[request.offset : request.offset + request.size]),
+            hits=hits,
             n_candidates=len(window.candidates) + len(rest),
             language=query.language,
             first_stage=request.first_stage,
@@ -203,7 +198,7 @@ class Searcher:
             unknown_words=query.unknown_words,
             took_ms={
                 "first_stage": round((found - started) * 1000, 3),
-                "rerank": round((done - found) * 1000, 3),
+                "rerank": round((reranked - found) * 1000, 3),
                 "total": round((done - started) * 1000, 3),
             },
         )
@@ -227,9 +222,9 @@ class Searcher:
         explained = replace(with_places(explained, document, self.embeddings), unknown_words=query.unknown_words)
         if request.method != CORRECTED_METHOD:
             return explained
-        window = self._candidates(query, request, request.depth).with_document(encoded)
+        window = self._first_stage(query, request).window(request.depth).with_document(encoded)
         reranking = self._rerank(reranker, query, window, request)
-        place = next(i for i, each in enumerate(window.candidates) if each.document.doc_id == doc_id)
+        place = next(i for i, each in enumerate(window.candidates) if each.doc_id == doc_id)
         ranked = next(each for each in reranking.documents if each.index == place) if reranking else None
         correction = reranker.correction(query, encoded.bag, document.language)
         return replace(explained, correction=correction, parts=ranked.parts if ranked else None)
@@ -284,9 +279,7 @@ class Searcher:
         query = reranker.query_with_unknown_words(request.text, request.language)
         if request.first_stage == "auto":
             searched = request.filters.languages or self._languages(request.index)
-            # A query of unknown words alone has no direction to search in.
-            is_hybrid = query.language in searched or not len(query.weighted)
-            request = replace(request, first_stage="hybrid" if is_hybrid else "knn")
+            request = replace(request, first_stage=choose_first_stage(query, searched))
         return request, query
 
     def _languages(self, index: str) -> frozenset[str]:
@@ -300,46 +293,43 @@ class Searcher:
                 self._index_languages[index] = cached
         return cached[1]
 
-    def _candidates(self, query: Query, request: SearchRequest, depth: int) -> _Window:
-        runs = []
-        vector = self.embeddings.nbow(query.weighted) if request.first_stage != "bm25" else None
-        if vector is not None:
-            runs.append(self.store.knn(request.index, vector, depth, request.filters))
-        bm25: dict[str, float] = {}
-        # A query whose embeddings cancel out has no direction to search in; its words can still be found.
-        if request.first_stage != "knn" or vector is None:
-            runs.append(self.store.bm25(request.index, query.text, depth, request.filters))
-            bm25 = {candidate.document.doc_id: candidate.first_stage_score for candidate in runs[-1]}
-        if request.first_stage == "hybrid":
-            # Where the query has no vector, BM25 is all there is. Both count 1 by default.
-            weights = [2 * request.knn_weight, 2 * (1 - request.knn_weight)] if len(runs) == 2 else None
-            return _Window(reciprocal_rank_fusion(runs, depth, weights), bm25, depth)
-        return _Window(runs[0] if runs else [], bm25, depth)
+    def _first_stage(self, query: Query, request: SearchRequest) -> CandidateSearch:
+        return CandidateSearch(
+            self.store,
+            self.embeddings,
+            request.index,
+            query,
+            request.first_stage,
+            request.filters,
+            request.knn_weight,
+        )
 
-    def _beyond(self, window: list[Candidate], query: Query, request: SearchRequest) -> list[Candidate]:
-        """What a page behind the window goes on with: the first stage's next candidates, ranked on from the window."""
-        if request.offset + request.size <= request.depth or len(window) < request.depth:
-            return []
-        # A fusion changes with the depth of its runs, and what an engine's graph of vectors finds with the depth of the
-        # walk: where it is the same for all pages, they agree.
-        n_steps = 1 if request.first_stage == "hybrid" else -(-(request.offset + request.size) // MAX_DEPTH)
-        depth = n_steps * MAX_DEPTH
-        seen = {candidate.document.doc_id for candidate in window}
-        behind = [
-            candidate
-            for candidate in self._candidates(query, request, depth).candidates
-            if candidate.document.doc_id not in seen
-        ]
-        return [
-            replace(candidate, first_stage_rank=rank) for rank, candidate in enumerate(behind, start=len(window) + 1)
-        ]
+    def _page(
+        self, request: SearchRequest, in_order: list[tuple[Candidate, RankedDocument | None]]
+    ) -> tuple[SearchHit, ...]:
+        """The hits of the page that was asked for, with their documents. One that was deleted since the first stage
+        found it is left out."""
+        page = slice(request.offset, request.offset + request.size)
+        documents = self.store.documents(request.index, [candidate.doc_id for candidate, _ in in_order[page]])
+        is_reranked = bool(in_order) and in_order[0][1] is not None
+        hits = []
+        for rank, (candidate, ranked) in enumerate(in_order[page], start=request.offset + 1):
+            document = documents.get(candidate.doc_id)
+            if document is None:
+                continue
+            if ranked is not None:
+                hits.append(_reranked_hit(document, candidate, ranked))
+            else:
+                (score,) = scores_behind(request.depth, rank, 1) if is_reranked else scores_by_rank(rank, 1)
+                hits.append(_hit_by_rank(document, candidate, rank, score))
+        return tuple(hits)
 
-    def _rerank(self, reranker: Reranker, query: Query, window: _Window, request: SearchRequest) -> Reranking | None:
+    def _rerank(self, reranker: Reranker, query: Query, window: Window, request: SearchRequest) -> Reranking | None:
         if request.method == "none" or not len(query.weighted):
             return None
         return reranker.rerank_bags(
             query,
-            [(candidate.bag, candidate.document.language) for candidate in window.candidates],
+            [(candidate.bag, candidate.language) for candidate in window.candidates],
             request.method,
             request.parameters,
             np.array([candidate.first_stage_rank for candidate in window.candidates], dtype=np.int64),
@@ -349,49 +339,18 @@ class Searcher:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Window:
-    """The candidates of a first stage, and what BM25 says of those that it found.
-
-    Attributes:
-        bm25: scores by document id.
-        depth: hits that BM25 was asked for.
-    """
-
-    candidates: list[Candidate]
-    bm25: Mapping[str, float]
-    depth: int
-
-    def lexical_scores(self, language: str) -> NDArray[np.float64] | None:
-        """BM25 of each candidate (n,). One that BM25 did not find has the lowest score of those that it did, or 0 where
-        it found all that share a word with the query. One in another language than the query's has NaN: BM25 says
-        nothing of it. None where it says nothing of any.
-
-        The cosine of kNN is no evidence of its own: it is the `nbow` part of `auto`.
-        """
-        if not self.bm25:
-            return None
-        lowest = min(self.bm25.values()) if len(self.bm25) >= self.depth else 0.0
-        scores = np.array(
-            [
-                self.bm25.get(candidate.document.doc_id, lowest) if candidate.document.language == language else np.nan
-                for candidate in self.candidates
-            ]
-        )
-        return None if np.isnan(scores).all() else scores
-
-    def with_document(self, encoded: EncodedDocument) -> _Window:
-        """The same with one more candidate, the last, where it is not among them."""
-        doc_id = encoded.document.doc_id
-        if any(candidate.document.doc_id == doc_id for candidate in self.candidates):
-            return self
-        added = Candidate(encoded.document, encoded.bag, 0.0, len(self.candidates) + 1)
-        return _Window([*self.candidates, added], self.bm25, self.depth)
+def _in_order(
+    window: Window, reranking: Reranking | None, behind: list[Candidate]
+) -> list[tuple[Candidate, RankedDocument | None]]:
+    """All candidates in the order of the answer, the re-ranked ones with what re-ranking says of them."""
+    ranked = reranking.documents if reranking else ()
+    first = [(window.candidates[document.index], document) for document in ranked]
+    return [*first, *((candidate, None) for candidate in behind)]
 
 
-def _hit(candidate: Candidate, ranked: RankedDocument) -> SearchHit:
+def _reranked_hit(document: Document, candidate: Candidate, ranked: RankedDocument) -> SearchHit:
     return SearchHit(
-        document=candidate.document,
+        document=document,
         score=ranked.score,
         distance=None if ranked.without_known_word else ranked.distance,
         reranked_rank=ranked.reranked_rank,
@@ -403,28 +362,16 @@ def _hit(candidate: Candidate, ranked: RankedDocument) -> SearchHit:
     )
 
 
-def _in_first_stage_order(candidates: list[Candidate], window: int, n_before: int, is_behind: bool) -> list[SearchHit]:
-    """Hits that were not re-ranked, their scores falling with their rank.
-
-    Args:
-        window: candidates that are re-ranked.
-        n_before: hits before them.
-        is_behind: they stand behind re-ranked ones, and their scores below those.
-    """
-    first = n_before + 1
-    n = len(candidates)
-    scores = scores_behind(window, max(first, window + 1), n) if is_behind else scores_by_rank(first, n)
-    return [
-        SearchHit(
-            document=candidate.document,
-            score=own,
-            distance=None,
-            reranked_rank=rank,
-            first_stage_score=candidate.first_stage_score,
-            first_stage_rank=candidate.first_stage_rank,
-        )
-        for rank, (candidate, own) in enumerate(zip(candidates, scores, strict=True), start=first)
-    ]
+def _hit_by_rank(document: Document, candidate: Candidate, rank: int, score: float) -> SearchHit:
+    """A hit that was not re-ranked: its score falls with its rank."""
+    return SearchHit(
+        document=document,
+        score=score,
+        distance=None,
+        reranked_rank=rank,
+        first_stage_score=candidate.first_stage_score,
+        first_stage_rank=candidate.first_stage_rank,
+    )
 
 
 __all__ = ["FIRST_STAGES", "MAX_DEPTH", "METHODS", "SearchAnswer", "SearchHit", "SearchRequest", "Searcher"]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.documents import Candidate, Document
+from reranker.documents import Candidate
 from reranker.fusion import reciprocal_rank_fusion
 from reranker.scores import order_by_distance, score
 
@@ -14,10 +14,7 @@ EMPTY = np.array([], np.int32)
 def run(*ids):
     from reranker.bags import BagOfWords
 
-    return [
-        Candidate(Document(doc_id, "text", "en"), BagOfWords(EMPTY, EMPTY), 1.0, rank)
-        for rank, doc_id in enumerate(ids, start=1)
-    ]
+    return [Candidate(doc_id, "en", BagOfWords(EMPTY, EMPTY), 1.0, rank) for rank, doc_id in enumerate(ids, start=1)]
 
 
 @given(st.floats(0, 2), st.floats(0, 2))
@@ -44,13 +41,13 @@ def test_ties_and_unknown_candidates_keep_the_first_stage_order():
 def test_fusion_sums_reciprocal_ranks():
     fused = reciprocal_rank_fusion([run("a", "b", "c"), run("c", "a")], depth=10)
     # a: 1/61 + 1/62, c: 1/63 + 1/61, b: 1/62
-    assert [candidate.document.doc_id for candidate in fused] == ["a", "c", "b"]
+    assert [candidate.doc_id for candidate in fused] == ["a", "c", "b"]
     assert fused[0].first_stage_score == 1 / 61 + 1 / 62
     assert [candidate.first_stage_rank for candidate in fused] == [1, 2, 3]
 
 
 def test_equal_sums_are_ordered_by_best_rank_and_then_by_id():
-    assert [c.document.doc_id for c in reciprocal_rank_fusion([run("b"), run("a")], 10)] == ["a", "b"]
+    assert [c.doc_id for c in reciprocal_rank_fusion([run("b"), run("a")], 10)] == ["a", "b"]
 
 
 def test_fusion_keeps_no_more_than_the_depth():

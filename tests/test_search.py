@@ -167,6 +167,45 @@ def test_pages_agree_where_the_first_stage_is_approximate(store, embeddings):
     assert sorted(hits) == sorted(found(searcher, "chat eau", size=50, depth=50))
 
 
+class LosesDocuments:
+    """A store in which documents are deleted after the first stage found them; keeps the ids that are asked for."""
+
+    def __init__(self, store, lost):
+        self._store = store
+        self._lost = lost
+        self.asked_for = []
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def documents(self, index, doc_ids):
+        self.asked_for.append(list(doc_ids))
+        return self._store.documents(index, [doc_id for doc_id in doc_ids if doc_id not in self._lost])
+
+
+@pytest.mark.parametrize("method", ["none", "sinkhorn"])
+@pytest.mark.parametrize("depth", [2, 100])
+def test_a_document_deleted_during_the_search_is_left_out_and_the_others_keep_their_ranks(
+    store, embeddings, method, depth
+):
+    request = SearchRequest("chat eau", "pets", language="fr", first_stage="knn", method=method, depth=depth)
+    whole = Searcher(store, embeddings).search(request).hits
+    lost = whole[1].document.doc_id
+    hits = Searcher(LosesDocuments(store, {lost}), embeddings).search(request).hits
+    assert hits == tuple(hit for hit in whole if hit.document.doc_id != lost)
+
+
+def test_the_texts_of_the_page_alone_are_read(store, embeddings):
+    watched = LosesDocuments(store, set())
+    hits = (
+        Searcher(watched, embeddings)
+        .search(SearchRequest("chat eau", "pets", language="fr", first_stage="knn", offset=1, size=2))
+        .hits
+    )
+    assert watched.asked_for == [[hit.document.doc_id for hit in hits]]
+    assert [hit.document.text for hit in hits] == [TEXTS[hit.document.doc_id][1] for hit in hits]
+
+
 def test_hits_behind_the_window_score_below_it_and_have_no_distance(searcher):
     hits = searcher.search(SearchRequest("chat", "pets", language="fr", depth=2, size=10)).hits
     assert [hit.distance is None for hit in hits] == [False] * 2 + [True] * (len(hits) - 2)

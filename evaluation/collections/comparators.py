@@ -85,7 +85,7 @@ def bm25_scores(
                 found = store.bm25(index, query.text, depth, Filters.parse(query.languages or None))
             except EmptyQuery:
                 found = []
-        scores[query.query_id] = {one.document.doc_id: one.first_stage_score for one in found}
+        scores[query.query_id] = {one.doc_id: one.first_stage_score for one in found}
         progress(done, len(queries), "searching by BM25")
     return scores, 1000 * watch.seconds / len(queries)
 

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.bags import unpack
-from reranker.documents import Candidate, EncodedDocument
+from reranker.documents import Candidate, Document, EncodedDocument
 from reranker.errors import BadInput, NotFound
 from reranker.hubness import HubnessSample
 from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.stores.checks import check_depth, check_dim, check_query_vector, document_problem
+from reranker.stores.checks import check_depth, check_dim, check_number_of_ids, check_query_vector, document_problem
 from reranker.stores.names import IndexVersion, check_index_name, version_name
 from reranker.stores.protocol import Filters, IndexDescription
 from reranker.stores.sqlite_claims import release_claim, take_claim
@@ -45,12 +45,17 @@ from reranker.stores.sqlite_indices import (
     version_ids,
     versions_of,
 )
-from reranker.stores.sqlite_queries import allowed_rows, bm25_rows, filtered_rows
+from reranker.stores.sqlite_queries import (
+    SELECT_DOCUMENTS,
+    allowed_rows,
+    bm25_rows,
+    candidates_of_rows,
+    documents_by_id,
+    filtered_rows,
+)
 from reranker.stores.sqlite_rows import (
-    DOCUMENT_COLUMNS,
     delete_row,
     prepare,
-    read_document,
     read_encoded,
     replace_vector,
     write_row,
@@ -62,7 +67,6 @@ from reranker.stores.writing import NewVector, PreparedDocument, Preparer, Store
 _BATCH_DOCUMENTS = 500
 _BATCH_BYTES = 32_000_000
 
-_SELECT_DOCUMENTS = f"SELECT {DOCUMENT_COLUMNS} FROM documents JOIN partitions USING (partition_id)"
 _BAGS_AT_A_TIME = 1_000
 
 
@@ -194,12 +198,17 @@ class EmbeddedStore:
         with self._file.reading() as connection:
             made = self._index(connection, index)
             row = connection.execute(
-                f"{_SELECT_DOCUMENTS} WHERE documents.index_id = ? AND doc_id = ?", (made.index_id, doc_id)
+                f"{SELECT_DOCUMENTS} WHERE documents.index_id = ? AND doc_id = ?", (made.index_id, doc_id)
             ).fetchone()
             if row is None:
                 raise NotFound(f"index {index!r} has no document {doc_id!r}; a search shows the ids that it has")
             vector = connection.execute("SELECT nbow, weights FROM vectors WHERE row_id = ?", (row[0],)).fetchone()
         return read_encoded(row, *vector)
+
+    def documents(self, index: str, doc_ids: Sequence[str]) -> dict[str, Document]:
+        check_number_of_ids(doc_ids)
+        with self._file.reading() as connection:
+            return documents_by_id(connection, self._index(connection, index).index_id, doc_ids)
 
     def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
         check_depth(depth)
@@ -211,13 +220,13 @@ class EmbeddedStore:
             vector = check_query_vector(vector, made.description.dim)
             allowed = allowed_rows(connection, made.index_id, filters)
             row_ids, scores = block.nearest(vector, depth, allowed)
-            return _candidates(connection, row_ids.tolist(), scores.tolist())
+            return candidates_of_rows(connection, row_ids.tolist(), scores.tolist())
 
     def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:
             rows = bm25_rows(connection, self._index(connection, index).index_id, text, depth, filters)
-            return _candidates(connection, [row_id for row_id, _ in rows], [score for _, score in rows])
+            return candidates_of_rows(connection, [row_id for row_id, _ in rows], [score for _, score in rows])
 
     def idf(self, index: str) -> IdfTable:
         with self._file.reading() as connection:
@@ -339,17 +348,6 @@ class EmbeddedStore:
             for _, doc_id, language, bag, weights in rows:
                 if stale is None or stale.get(language, weights) != weights:
                     yield StoredBag(doc_id, language, unpack(bag), weights)
-
-
-def _candidates(connection: sqlite3.Connection, row_ids: list[int], scores: list[float]) -> list[Candidate]:
-    rows = connection.execute(
-        f"{_SELECT_DOCUMENTS} WHERE row_id IN (SELECT value FROM json_each(?))", (json.dumps(row_ids),)
-    )
-    documents = {row_id: (document, bag) for row_id, document, bag in map(read_document, rows)}
-    return [
-        Candidate(documents[row_id][0], unpack(documents[row_id][1]), float(score), rank)
-        for rank, (row_id, score) in enumerate(zip(row_ids, scores, strict=True), start=1)
-    ]
 
 
 def _batches(documents: Iterable[Writable]) -> Iterator[list[PreparedDocument]]:

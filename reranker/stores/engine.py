@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from opensearchpy import exceptions
 
 from mappings import ADDED_FIELDS, index_definition, mapping_differences
-from reranker.documents import Candidate, EncodedDocument
+from reranker.documents import Candidate, Document, EncodedDocument
 from reranker.errors import BadInput, NotFound, NotOurIndex
 from reranker.hubness import HubnessSample
 from reranker.idf import IdfTable
 from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import Distribution, EngineAddress
-from reranker.stores.checks import check_depth, check_dim, check_query_vector
+from reranker.stores.checks import check_depth, check_dim, check_number_of_ids, check_query_vector
 from reranker.stores.engine_actions import delete_action, preparer, vector_action
 from reranker.stores.engine_claims import EngineClaims
 from reranker.stores.engine_client import connect, detect_distribution, engine_errors, time_out
@@ -29,9 +29,11 @@ from reranker.stores.engine_idf import IDF_INDEX, EngineIdf
 from reranker.stores.engine_queries import (
     MAX_DEPTH,
     bm25_body,
+    documents_body,
     filter_clauses,
     knn_body,
     read_candidates,
+    read_document,
     read_encoded,
 )
 from reranker.stores.engine_sample import sample_documents
@@ -229,6 +231,15 @@ class EngineStore:
             self._ask(index)  # the index may be gone since it was last looked at
             raise NotFound(f"index {index!r} has no document {doc_id!r}; a search shows the ids that it has")
         return read_encoded(found)
+
+    def documents(self, index: str, doc_ids: Sequence[str]) -> dict[str, Document]:
+        check_number_of_ids(doc_ids)
+        known = self._trusted(index)
+        if not doc_ids:
+            return {}
+        with engine_errors(self._address, index):
+            answer = self._client.search(index=known.name, body=documents_body(doc_ids))
+        return {hit["_id"]: read_document(hit) for hit in answer["hits"]["hits"]}
 
     def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
         check_depth(depth, MAX_DEPTH)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,9 @@ _TERM = regex.compile(
     r"|[^\W\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+"
 )
 
-# Vectors are the largest part of a document, and a search needs none of them.
-_WITHOUT_VECTOR = {"excludes": ["nbow"]}
+# What re-ranking needs of a document, and what a page of hits shows of it.
+_CANDIDATE_FIELDS = ["bag", "lang"]
+_SHOWN_FIELDS = ["lang", "title", "text", "url", "metadata"]
 
 
 def knn_body(distribution: Distribution, vector: NDArray[np.float32], depth: int, filters: Filters) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def knn_body(distribution: Distribution, vector: NDArray[np.float32], depth: int
     knn: dict[str, Any] = {"k": depth}
     if clauses:
         knn["filter"] = {"bool": {"filter": clauses}}
-    body: dict[str, Any] = {"size": depth, "_source": _WITHOUT_VECTOR, "track_total_hits": False}
+    body: dict[str, Any] = {"size": depth, "_source": _CANDIDATE_FIELDS, "track_total_hits": False}
     if distribution == "elasticsearch":
         return body | {"knn": knn | {"field": "nbow", "query_vector": vector.tolist(), "num_candidates": n_candidates}}
     knn |= {"vector": vector.tolist(), "method_parameters": {"ef_search": n_candidates}}
@@ -70,9 +71,19 @@ def bm25_body(
     }
     return {
         "size": depth,
-        "_source": _WITHOUT_VECTOR,
+        "_source": _CANDIDATE_FIELDS,
         "track_total_hits": False,
         "query": {"bool": {"must": [query], "filter": filter_clauses(filters)}},
+    }
+
+
+def documents_body(doc_ids: Sequence[str]) -> dict[str, Any]:
+    """A search for documents by id. Unlike `_mget` it finds those that were written with a routing value, too."""
+    return {
+        "size": len(doc_ids),
+        "_source": _SHOWN_FIELDS,
+        "track_total_hits": False,
+        "query": {"bool": {"filter": {"ids": {"values": list(doc_ids)}}}},
     }
 
 
@@ -121,7 +132,8 @@ def read_candidates(answer: Mapping[str, Any], scores_are_cosines: bool) -> list
     """The hits of a search, in the engine's order. Both engines score a cosine c as (1 + c) / 2."""
     return [
         Candidate(
-            document=read_document(hit),
+            doc_id=hit["_id"],
+            language=hit["_source"].get("lang", ""),
             bag=read_bag(hit),
             first_stage_score=2 * hit["_score"] - 1 if scores_are_cosines else hit["_score"],
             first_stage_rank=rank,

@@ -10,7 +10,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from reranker.documents import Candidate, EncodedDocument
+from reranker.documents import Candidate, Document, EncodedDocument
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotOurIndex, VersionMismatch, WrongParameter
 from reranker.hubness import HubnessSample
@@ -267,12 +267,23 @@ class Store(Protocol):
         """One document whole; NotFound if it is not there."""
         ...
 
+    def documents(self, index: str, doc_ids: Sequence[str]) -> dict[str, Document]:
+        """Documents by id, as searches find them now. An id that the index does not have (a document may be deleted
+        after a search found it) is left out.
+
+        Args:
+            doc_ids: 10,000 at most; BadInput for more.
+        """
+        ...
+
     def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
-        """The documents of the highest cosine to an L2-normalised vector (dim,); `first_stage_score` is that cosine."""
+        """The documents of the highest cosine to an L2-normalised vector (dim,); `first_stage_score` is that cosine.
+        Their texts are not read: `documents` gives those of the hits that are shown."""
         ...
 
     def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
-        """The documents of the highest BM25, each language's text analysed as that language."""
+        """The documents of the highest BM25, each language's text analysed as that language; without texts, as `knn`
+        gives them."""
         ...
 
     def idf(self, index: str) -> IdfTable:

@@ -1,22 +1,29 @@
-"""Builds the embedded store's SQL for filters and BM25; every value that anyone gave is a bound parameter."""
+"""The embedded store's SQL for filters, BM25, candidates and documents; every value that anyone gave is a bound
+parameter."""
 
 # ruff: noqa: S608 - what is put into the SQL is table names made of our own numbers, columns and placeholders
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.bags import unpack
+from reranker.documents import Candidate, Document
 from reranker.stores.protocol import Filters, Range, Scalar
-from reranker.stores.sqlite_rows import facet_text, vocabulary_table, words_table
+from reranker.stores.sqlite_rows import DOCUMENT_COLUMNS, facet_text, read_document, vocabulary_table, words_table
 from reranker.stores.terms import bm25_terms
 from reranker.tokens import MAX_TOKENS
 
 # FTS5 weighs every term in every document that has any of them: 300 terms take ten times as long as 50.
 _MAX_DISTINCT_TERMS = 50
+
+SELECT_DOCUMENTS = f"SELECT {DOCUMENT_COLUMNS} FROM documents JOIN partitions USING (partition_id)"
 
 _OPERATORS = {"gte": ">=", "gt": ">", "lte": "<=", "lt": "<"}
 
@@ -68,6 +75,32 @@ def bm25_rows(
         sql += " ORDER BY score DESC, rowid LIMIT ?"
         rows += connection.execute(sql, [*parameters, depth]).fetchall()
     return sorted(rows, key=lambda row: (-row[1], row[0]))[:depth]
+
+
+def candidates_of_rows(
+    connection: sqlite3.Connection, row_ids: Sequence[int], scores: Sequence[float]
+) -> list[Candidate]:
+    """The documents of rows, in the given order, each with its score."""
+    # The columns come before the text, so that of a long document SQLite reads the first page alone.
+    rows = connection.execute(
+        "SELECT row_id, doc_id, language, bag FROM documents JOIN partitions USING (partition_id) "
+        "WHERE row_id IN (SELECT value FROM json_each(?))",
+        (json.dumps(row_ids),),
+    )
+    found = {row_id: (doc_id, language, unpack(bag)) for row_id, doc_id, language, bag in rows}
+    return [
+        Candidate(*found[row_id], score, rank)
+        for rank, (row_id, score) in enumerate(zip(row_ids, scores, strict=True), start=1)
+    ]
+
+
+def documents_by_id(connection: sqlite3.Connection, index_id: int, doc_ids: Sequence[str]) -> dict[str, Document]:
+    """The documents of these ids that the index has."""
+    rows = connection.execute(
+        f"{SELECT_DOCUMENTS} WHERE documents.index_id = ? AND doc_id IN (SELECT value FROM json_each(?))",
+        (index_id, json.dumps(doc_ids)),
+    )
+    return {document.doc_id: document for _, document, _ in map(read_document, rows)}
 
 
 def _rarest(connection: sqlite3.Connection, partition_id: int, terms: list[str]) -> list[str]:

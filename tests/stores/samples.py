@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reranker.bags import BagOfWords
-from reranker.documents import Document, EncodedDocument
+from reranker.documents import Candidate, Document, EncodedDocument
 from reranker.errors import NotFound
 from reranker.stores.protocol import Filters, IndexDescription, Store
 
@@ -46,8 +46,8 @@ def fill(store: Store, index: str, *documents: EncodedDocument) -> None:
     store.refresh(index)
 
 
-def ids(candidates: Iterable[Any]) -> list[str]:
-    return [candidate.document.doc_id for candidate in candidates]
+def ids(candidates: Iterable[Candidate]) -> list[str]:
+    return [candidate.doc_id for candidate in candidates]
 
 
 def query(*numbers: float) -> np.ndarray:

@@ -145,7 +145,8 @@ def test_a_damaged_file_is_unavailable_with_the_cure(folder: Path, damage: str) 
 
 def _read_everything(store: Store) -> None:
     store.knn("docs", query(1, 0, 0, 0), 10, ALL)
-    store.bm25("docs", "walrus", 5000, ALL)
+    found = store.bm25("docs", "walrus", 5000, ALL)
+    store.documents("docs", [candidate.doc_id for candidate in found])
 
 
 def test_a_writer_killed_in_a_batch_leaves_whole_batches(folder: Path) -> None:

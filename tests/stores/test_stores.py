@@ -97,6 +97,7 @@ def test_whatever_is_asked_of_a_missing_index_is_not_found(store: Store, index: 
         lambda: store.fetch(missing, "1"),
         lambda: store.knn(missing, query(1, 0, 0, 0), 10, ALL),
         lambda: store.bm25(missing, "cat", 10, ALL),
+        lambda: store.documents(missing, ["1"]),
         lambda: store.idf(missing),
         lambda: store.save_idf(missing, IdfTable()),
         lambda: store.hubness_sample(missing),
@@ -177,13 +178,42 @@ def test_what_was_written_is_what_is_fetched(store: Store, index: str) -> None:
     np.testing.assert_allclose(fetched.nbow, written.nbow, atol=1e-6)
 
 
-def test_a_candidate_has_the_document_and_its_bag(store: Store, index: str) -> None:
-    written = make_document("1", "a cat", title="On cats", url="https://a", metadata={"n": 1})
-    fill(store, index, written)
-    for found in (store.knn(index, query(1, 0, 0, 0), 1, ALL), store.bm25(index, "cat", 1, ALL)):
-        assert found[0].document == written.document
-        assert found[0].bag.counts.tolist() == [1, 2]
-        assert found[0].first_stage_rank == 1
+def test_a_candidate_has_the_language_and_the_bag_of_its_document(store: Store, index: str) -> None:
+    fill(store, index, make_document("1", "un chat", "fr", title="Chats"))
+    for found in (store.knn(index, query(1, 0, 0, 0), 1, ALL), store.bm25(index, "chat", 1, ALL)):
+        (candidate,) = found
+        assert (candidate.doc_id, candidate.language, candidate.first_stage_rank) == ("1", "fr", 1)
+        assert candidate.bag.term_ids.tolist() == [1, 7]
+        assert candidate.bag.counts.tolist() == [1, 2]
+
+
+def test_documents_are_given_by_id_as_they_were_written(store: Store, index: str) -> None:
+    written = [
+        make_document("1", "a cat", title="On cats", url="https://a", metadata={"n": 1, "tags": ["a", "b"]}),
+        make_document("ä/ö, *", "ένα κείμενο", "el", vector=None),
+        make_document("3"),
+    ]
+    fill(store, index, *written)
+    wanted = ["ä/ö, *", "1"]
+    assert store.documents(index, wanted) == {
+        one.document.doc_id: one.document for one in written if one.document.doc_id in wanted
+    }
+    assert store.documents(index, []) == {}
+
+
+def test_documents_that_are_not_there_are_left_out(store: Store, index: str) -> None:
+    fill(store, index, make_document("1"), make_document("2"))
+    assert [result.error for result in store.delete(index, ["1"])] == [None]
+    store.refresh(index)
+    assert list(store.documents(index, ["1", "2", "3"])) == ["2"]
+
+
+def test_too_many_documents_at_a_time_are_refused(store: Store, index: str) -> None:
+    store.create(index, DESCRIPTION)
+    names = [str(number) for number in range(10_001)]
+    assert store.documents(index, names[:-1]) == {}
+    with pytest.raises(BadInput, match="10001 ids came; ask for at most 10000"):
+        store.documents(index, names)
 
 
 def test_a_document_that_is_not_there_is_not_found(store: Store, index: str) -> None:
@@ -371,7 +401,7 @@ def test_a_document_without_a_known_word_is_found_by_bm25_only(store: Store, ind
     fill(store, index, make_document("1", "xyzzy", vector=None, bag=empty), make_document("2", "cat"))
     assert ids(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == ["2"]
     (found,) = store.bm25(index, "xyzzy", 10, ALL)
-    assert found.document.doc_id == "1"
+    assert found.doc_id == "1"
     assert len(found.bag) == 0
     assert store.fetch(index, "1").nbow is None
 

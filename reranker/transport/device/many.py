@@ -148,9 +148,7 @@ def _joined(lists: Sequence[WeightedBags]) -> WeightedBags:
     )
 
 
-def _solve(
-    held: DeviceEmbeddings, pairs: Pairs, wanted: Parts, shares: NDArray[np.float64], max_bytes: int
-) -> Found:
+def _solve(held: DeviceEmbeddings, pairs: Pairs, wanted: Parts, shares: NDArray[np.float64], max_bytes: int) -> Found:
     """The weighted sum of what a method consists of; the error of its last part, as in `transport.distances`.
 
     Args:
