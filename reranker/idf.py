@@ -30,13 +30,17 @@ class DocumentFrequencies:
     def idf(self, term_ids: NDArray[np.int32]) -> NDArray[np.float64]:
         """Smoothed idf of each term, log((N + 1) / (df + 1)) (Balikas et al. 2018, section 3.2); a term that was never
         counted has df 0."""
+        weights: NDArray[np.float64] = np.log((self.n_documents + 1) / (self.of(term_ids) + 1))
+        return weights
+
+    def of(self, term_ids: NDArray[np.int32]) -> NDArray[np.float64]:
+        """(n,) the documents that hold each term; 0 for one that was never counted."""
         found = np.zeros(len(term_ids), dtype=np.float64)
         if len(self.term_ids):
             places = np.minimum(np.searchsorted(self.term_ids, term_ids), len(self.term_ids) - 1)
             hit = self.term_ids[places] == term_ids
             found[hit] = self.counts[places[hit]]
-        weights: NDArray[np.float64] = np.log((self.n_documents + 1) / (found + 1))
-        return weights
+        return found
 
     @classmethod
     def count(cls, bags: Iterable[BagOfWords]) -> DocumentFrequencies:

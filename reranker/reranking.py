@@ -21,6 +21,7 @@ from reranker.idf import IdfTable
 from reranker.languages import language_code
 from reranker.off_loop import run_off_loop
 from reranker.ranking.feedback import is_worth_it
+from reranker.ranking.lexical import lexical_scores
 from reranker.ranking.ordering import Ordering
 from reranker.ranking.ranked import Reranking
 from reranker.tokens import letter_tokens, tokenize
@@ -40,6 +41,7 @@ class Query:
         weighted: the known words.
         unknown_words: the tokens that take no embedding, numbers among them, in reading order.
         unknown_share: of all tokens, 0 to 1 (`unknown_terms.unknown_share`).
+        tokens: all of them, in reading order.
     """
 
     text: str
@@ -47,6 +49,7 @@ class Query:
     weighted: WeightedBag
     unknown_words: tuple[str, ...]
     unknown_share: float = 0.0
+    tokens: tuple[str, ...] = ()
 
     @property
     def n_words(self) -> int:
@@ -138,7 +141,8 @@ class Reranker:
             # Rather than find nothing: the words within its numbers (`internet2`).
             tokens += [word for word in letter_tokens(text, language) if self._is_known_part(language, word)]
         bag = self.embeddings.bag_of_tokens(tokens, language)
-        return Query(text, language, self.idf.weigh(bag, language), unknown, unknown_share(tokens, unknown))
+        weighted = self.idf.weigh(bag, language)
+        return Query(text, language, weighted, unknown, unknown_share(tokens, unknown), tuple(tokens))
 
     def _is_known_part(self, language: str, word: str) -> bool:
         return len(word) >= _LEAST_LETTERS and self.embeddings.term_id(language, word) is not None
@@ -199,6 +203,16 @@ class Reranker:
             self._observer(query, reranking, time.perf_counter() - started)
         return reranking
 
+    def lexical_scores(
+        self, query: Query, candidates: Sequence[tuple[BagOfWords, str]], method: str = "auto"
+    ) -> NDArray[np.float64] | None:
+        """BM25 of the candidates (n,): what `rerank_bags` takes as scores where no first stage gave any
+        (`ranking.lexical`). None for methods other than `auto`, which ignore them."""
+        if method != CORRECTED_METHOD:
+            return None
+        frequencies = self.idf.languages.get(query.language)
+        return lexical_scores(query.tokens, query.language, candidates, self.embeddings, frequencies)
+
     def correction(self, query: Query, bag: BagOfWords, language: str) -> Correction:
         """What moves one document in the order of `auto`, as in `rerank_bags`."""
         return self._corrections(query, [(bag, language)], self.idf.weigh_all([(bag, language)]))[0]
@@ -234,14 +248,15 @@ class Reranker:
         top_n: int | None = None,
         race: bool = False,
     ) -> Reranking:
-        """Re-ranks texts.
+        """Re-ranks texts. `auto` adds BM25 of the texts in the query's language (`lexical_scores`) to transport.
 
         Args:
             language: the query's; guessed where it is None.
             document_languages: one for all, or one each; guessed where it is None.
             top_n: how many of the best are wanted; None: all. They are the first of all, with the same distances, and
-                most of the others need not be solved for.
+                most of the others need not be solved for. `auto` solves for all where it has BM25.
             race: let a few iterations choose which candidates are solved at all: faster, and the order may differ.
+                `auto` ignores it where it has BM25.
 
         Raises:
             EmptyQuery, UnknownWords, UnknownLanguage, BadInput: as `query` and the method say.
@@ -249,7 +264,8 @@ class Reranker:
         """
         read = self.query(query, language)
         candidates = self.read_documents(documents, document_languages)
-        return self.rerank_bags(read, candidates, method, parameters, top_n=top_n, race=race)
+        scores = self.lexical_scores(read, candidates, method)
+        return self.rerank_bags(read, candidates, method, parameters, first_stage_scores=scores, top_n=top_n, race=race)
 
     def read_documents(
         self, documents: Sequence[str], languages: Sequence[str] | str | None = None
@@ -305,7 +321,15 @@ class Reranker:
         read = read_queries(lambda text: self.query(text, language), queries)
         candidates = read_candidates(self.read_documents, documents, document_languages, len(queries))
         return [
-            self.rerank_bags(query, of_query, method, parameters, top_n=top_n, race=race)
+            self.rerank_bags(
+                query,
+                of_query,
+                method,
+                parameters,
+                first_stage_scores=self.lexical_scores(query, of_query, method),
+                top_n=top_n,
+                race=race,
+            )
             for query, of_query in zip(read, candidates, strict=True)
         ]
 

@@ -18,6 +18,7 @@ from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta,
 from reranker.embeddings.manifest import check
 from reranker.embeddings.rows import STORED_AS, CompactRows, Precision
 from reranker.embeddings.spelling import SPELLINGS, Spellings, spelling_entries
+from reranker.embeddings.stem_keys import StemKeys
 from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
 from reranker.errors import BadEmbeddings, UnknownLanguage, UnknownWords, VersionMismatch
@@ -208,6 +209,11 @@ class Embeddings:
             kept = counts > 0
             languages[language] = DocumentFrequencies(n_documents, term_ids[kept].astype(np.int32), counts[kept])
         return IdfTable(languages)
+
+    @cached_property
+    def stem_keys(self) -> StemKeys:
+        """Numbers for the stems of the terms, found as they are asked for."""
+        return StemKeys(self.vocabulary)
 
     def nearest(self, term: str, language: str, target_language: str | None, n: int) -> list[tuple[str, str, float]]:
         """The `n` terms of the highest cosine with a term, which is itself left out; exact, over all rows.

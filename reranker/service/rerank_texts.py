@@ -53,7 +53,7 @@ class RankedTexts:
 def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], top_n: int | None = None) -> RankedTexts:
     """Re-ranks texts; those without a known word come last, in the order given.
 
-    With `top_n` the others of the texts need not be solved for; the best are the same.
+    `auto` adds BM25 of the texts in the query's language to transport. With `top_n` the best are the same as without.
 
     A query that has words, but none that is known, leaves the texts in the order given, with scores that fall from
     low ones and a warning. An error would be the wrong answer to programs: a search pipeline of OpenSearch fails
@@ -97,7 +97,16 @@ def _rerank(
     reranker = service.reranker if options.index is None else service.searcher.reranker(options.index)
     query = reranker.query(options.query, options.language)
     candidates = _candidates(service, texts, options)
-    return reranker.rerank_bags(query, candidates, method, parameters, top_n=top_n, race=race)
+    return reranker.rerank_bags(
+        query,
+        candidates,
+        method,
+        parameters,
+        first_stage_scores=reranker.lexical_scores(query, candidates, method),
+        feedback=service.settings.feedback,
+        top_n=top_n,
+        race=race,
+    )
 
 
 def _candidates(service: Service, texts: Sequence[str], options: RerankOptions) -> list[Bag]:

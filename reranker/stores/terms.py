@@ -2,51 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from functools import lru_cache
 
 import regex
-import snowballstemmer
 
+from reranker.stems import stem
 from reranker.tokens import LONGEST_CACHED_TOKEN, has_digit, is_stop_word, tokenize
-
-# Languages without a stemmer are searched by their words as they stand.
-STEMMERS = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "eo": "esperanto",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fa": "persian",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "st": "sesotho",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "yi": "yiddish",
-}
 
 # Also those within longer ones, and those that are no digits (½): a search may name a part, such as a version's first.
 _NUMBER = regex.compile(r"\p{N}+")
@@ -57,8 +18,6 @@ _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Kh
 
 # Words come again and again, and the stemmers are written in Python.
 _MAX_CACHED_TOKENS = 500_000
-
-_stemmers = threading.local()
 
 
 def bm25_terms(text: str, language: str, max_terms: int | None = None) -> list[str]:
@@ -85,18 +44,7 @@ def _terms_of(token: str, language: str) -> tuple[str, ...]:
         return (token, *(term for word in words for term in _terms_of(word, language)))
     if _UNSPACED.search(token):
         return tuple(token[start : start + 2] for start in range(max(1, len(token) - 1)))
-    return (_stem(token, language),)
+    return (stem(token, language),)
 
 
 _cached_terms_of = lru_cache(maxsize=_MAX_CACHED_TOKENS)(_terms_of)
-
-
-def _stem(token: str, language: str) -> str:
-    name = STEMMERS.get(language)
-    if name is None:
-        return token
-    stemmer = getattr(_stemmers, name, None)
-    if stemmer is None:  # a stemmer keeps the word it works on, so each thread has its own
-        stemmer = snowballstemmer.stemmer(name)
-        setattr(_stemmers, name, stemmer)
-    return str(stemmer.stemWord(token))

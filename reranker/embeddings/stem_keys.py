@@ -1,0 +1,44 @@
+"""Numbers the stems of an embedding store's terms, so that terms of one stem are found without a look at their text."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.embeddings.vocabulary import Vocabulary
+from reranker.stems import stem
+from reranker.tokens import LONGEST_CACHED_TOKEN
+
+_NOT_STEMMED = np.uint64(0)
+
+
+class StemKeys:
+    """Terms have the same key if they have the same stem, each stemmed by the rules of its own language.
+
+    A term is stemmed when its key is first asked for. The keys take 8 bytes a term of the store, no more, however many
+    are asked for. Threads may share them: two that stem the same term write the same key.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._keys = np.zeros(len(vocabulary), dtype=np.uint64)
+
+    def of_terms(self, term_ids: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """(n,) the keys of some rows."""
+        found: NDArray[np.uint64] = self._keys[term_ids]
+        missing = np.unique(term_ids[found == _NOT_STEMMED])
+        if not len(missing):
+            return found
+        for term_id in missing.tolist():
+            language, term = self._vocabulary.term(term_id)
+            self._keys[term_id] = self.of_word(term, language)
+        found = self._keys[term_ids]
+        return found
+
+    def of_word(self, word: str, language: str) -> int:
+        """The key of a normalised word, which need not be a term; an overlong one is its own stem."""
+        whole = stem(word, language) if len(word) <= LONGEST_CACHED_TOKEN else word
+        digest = blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest, "little") or 1

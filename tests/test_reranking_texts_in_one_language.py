@@ -1,0 +1,61 @@
+"""Texts in the query's language: `auto` adds BM25 to transport (tests/tiny.py)."""
+
+from __future__ import annotations
+
+import pytest
+
+from reranker import Reranker
+from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.ranking.ranked import Reranking
+from tests.tiny import tiny_embeddings
+
+# Of all words dog is the nearest to cat, so by transport alone the first comes first; the second holds the word itself.
+TEXTS = ["dog", "cat bread bread bread"]
+
+
+@pytest.fixture(scope="module")
+def reranker(tmp_path_factory: pytest.TempPathFactory) -> Reranker:
+    embeddings = tiny_embeddings(tmp_path_factory.mktemp("tiny") / "embeddings")
+    frequencies = DocumentFrequencies.count(embeddings.bag(text, "en") for text in [*TEXTS, "car", "water"])
+    return Reranker(embeddings, IdfTable({"en": frequencies}))
+
+
+def order(reranking: Reranking) -> list[int]:
+    return [document.index for document in reranking.documents]
+
+
+def test_the_text_with_the_word_itself_comes_before_the_text_with_a_near_word(reranker: Reranker) -> None:
+    found = reranker.rerank("cat", TEXTS, language="en", document_languages="en")
+    assert order(found) == [1, 0]
+    # 0.02 + 0.98 · 0.6 for the best by BM25, 0.02 + 0.98 · 0.4 for the best by transport.
+    assert [document.score for document in found.documents] == pytest.approx([0.608, 0.412])
+    assert [document.parts and document.parts.first_stage for document in found.documents] == pytest.approx([0.588, 0])
+
+
+@pytest.mark.parametrize("method", ["sinkhorn", "nbow", "rwmd"])
+def test_other_methods_go_by_transport_alone(reranker: Reranker, method: str) -> None:
+    found = reranker.rerank("cat", TEXTS, language="en", document_languages="en", method=method)
+    assert order(found) == [0, 1]
+    assert [document.parts for document in found.documents] == [None, None]
+
+
+def test_texts_in_another_language_go_by_transport_alone(reranker: Reranker) -> None:
+    found = reranker.rerank("chat", TEXTS, language="fr", document_languages="en")
+    assert order(found) == [0, 1]
+    assert [document.parts for document in found.documents] == [None, None]
+
+
+def test_many_queries_and_the_best_few_are_ranked_alike(reranker: Reranker) -> None:
+    texts = [*TEXTS, "car", "dog water", "cat xyzzy", "zzz"]
+    alone = [reranker.rerank(query, texts, language="en", document_languages="en") for query in ("cat", "dog xyzzy")]
+    together = reranker.rerank_many(["cat", "dog xyzzy"], texts, language="en", document_languages="en")
+    assert together == alone
+    best = reranker.rerank("cat", texts, language="en", document_languages="en", top_n=2)
+    assert best.documents == alone[0].documents[:2]
+
+
+def test_a_word_without_an_embedding_is_lexical_evidence_too(reranker: Reranker) -> None:
+    found = reranker.rerank("cat xyzzy", ["cat", "cat xyzzy"], language="en", document_languages="en")
+    assert order(found) == [1, 0]
+    assert found.documents[0].parts is not None
+    assert found.documents[0].parts.first_stage == pytest.approx(0.588)

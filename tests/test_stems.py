@@ -1,0 +1,20 @@
+"""Stems by Snowball's rules of the word's language."""
+
+from __future__ import annotations
+
+import pytest
+import snowballstemmer
+
+from reranker.stems import STEMMERS, stem
+
+
+def test_every_stemmer_exists() -> None:
+    assert set(STEMMERS.values()) <= set(snowballstemmer.algorithms())
+
+
+@pytest.mark.parametrize(
+    ("word", "language", "stemmed"),
+    [("running", "en", "run"), ("katzen", "de", "katz"), ("chats", "fr", "chat"), ("habari", "sw", "habari")],
+)
+def test_a_word_is_stemmed_by_the_rules_of_its_language(word: str, language: str, stemmed: str) -> None:
+    assert stem(word, language) == stemmed
