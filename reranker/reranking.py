@@ -166,7 +166,7 @@ class Reranker:
         Args:
             first_stage_scores: (n_candidates,), higher is better, NaN where the first stage says nothing of a
                 candidate. `auto` adds them to what transport says (`ranking.evidence`); other methods ignore them.
-                None: `auto` goes by transport alone.
+                None: `auto` goes by transport alone. Where no first stage gave any, give `lexical_scores`.
             feedback: solve again with the query moved towards its best candidates (`ranking.feedback`), where `auto`
                 has first-stage scores and the query is long enough.
             top_n, race: as `rerank`; `auto` with first-stage scores solves for all candidates all the same.

@@ -36,7 +36,7 @@ class ScoreParts:
 
     Attributes:
         window: 0.02, which every re-ranked candidate has.
-        first_stage: from the first stage's own score.
+        first_stage: from the first stage's own score, or from BM25 of texts that came without (`ranking.lexical`).
         words: from the transport between the query's words and the candidate's.
         lacking_words: 0 or less: taken off for words of the query without an embedding that the candidate lacks.
         hubness: 0 or less: taken off because the candidate is near to every query.

@@ -1,0 +1,103 @@
+"""Measures `auto` on texts that come with a request: with BM25 of the texts (`reranker.ranking.lexical`) and without.
+
+The texts are BM25's best 100 for each query of a judged collection, without their scores. They are weighed with the
+document frequencies of the collection, as a request that names its index; and with those of the embeddings, or none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from statistics import fmean
+
+from evaluation import module_command
+from evaluation.collections.beir import Collection, read_beir
+from evaluation.collections.indexing import indexed
+from evaluation.judged.comparison import measures_of
+from evaluation.judged.judgments import JudgedQuery
+from reranker.bags import BagOfWords
+from reranker.embeddings import Embeddings
+from reranker.reranking import Reranker
+from reranker.search import Searcher, SearchRequest
+from reranker.stores import open_store
+
+_INDEX = "texts"
+_DEPTH = 100
+_COLUMNS = ("collection", "document frequencies", "engine's order", "transport alone", "with BM25 of the texts")
+
+Candidates = Mapping[str, Sequence[str]]
+"""The ids of a query's documents, best first, by query id."""
+
+_Bags = Mapping[str, tuple[BagOfWords, str]]
+
+
+def rows(collection: Collection, embeddings: Embeddings, language: str) -> Iterator[list[str]]:
+    """nDCG@10 of each order, one row for each kind of document frequencies."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(open_store(folder)) as store,
+        indexed(collection, language, store, embeddings, _INDEX),
+    ):
+        searcher = Searcher(store, embeddings)
+        found = {query.query_id: _first_stage(searcher, query, language) for query in collection.queries}
+        of_collection = searcher.reranker(_INDEX)
+    texts = collection.texts({doc_id for doc_ids in found.values() for doc_id in doc_ids}, language)
+    bags = {doc_id: (embeddings.bag(text, language), language) for doc_id, text in texts.items()}
+    alone = Reranker(embeddings)
+    kinds = {"the collection's": of_collection, "the embeddings'" if alone.idf.languages else "none": alone}
+    for name, reranker in kinds.items():
+        figures = [_ndcg(collection, found)]
+        for has_lexical in (False, True):
+            ranking = {
+                query.query_id: _reranked(reranker, query, language, found[query.query_id], bags, has_lexical)
+                for query in collection.queries
+            }
+            figures.append(_ndcg(collection, ranking))
+        yield [collection.name, name, *(f"{figure:.3f}" for figure in figures)]
+
+
+def _first_stage(searcher: Searcher, query: JudgedQuery, language: str) -> list[str]:
+    request = SearchRequest(query.text, _INDEX, language, first_stage="bm25", depth=_DEPTH, size=_DEPTH, method="none")
+    return [hit.document.doc_id for hit in searcher.search(request).hits]
+
+
+def _reranked(
+    reranker: Reranker, query: JudgedQuery, language: str, doc_ids: Sequence[str], bags: _Bags, has_lexical: bool
+) -> list[str]:
+    """The documents in the order of `auto`; in the given one where the query has no known word."""
+    read = reranker.query_with_unknown_words(query.text, language)
+    if not len(read.weighted):
+        return list(doc_ids)
+    candidates = [bags[doc_id] for doc_id in doc_ids]
+    scores = reranker.lexical_scores(read, candidates) if has_lexical else None
+    return [doc_ids[each.index] for each in reranker.rerank_bags(read, candidates, first_stage_scores=scores).documents]
+
+
+def _ndcg(collection: Collection, ranking: Candidates) -> float:
+    return fmean(measures_of(collection.queries, ranking)["nDCG@10"].values())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m evaluation.request_texts", description=__doc__)
+    parser.add_argument("collections", type=Path, nargs="+", help="folders in BEIR's layout")
+    parser.add_argument("--embeddings", type=Path, required=True)
+    parser.add_argument("--language", default="en", help="of queries and documents")
+    options = parser.parse_args(arguments)
+    embeddings = Embeddings.open(options.embeddings)
+    _print(_COLUMNS)
+    _print(["---", "---", "---:", "---:", "---:"])
+    for folder in options.collections:
+        for row in rows(read_beir(folder), embeddings, options.language):
+            _print(row)
+
+
+def _print(cells: Iterable[str]) -> None:
+    sys.stdout.write(f"| {' | '.join(cells)} |\n")
+
+
+if __name__ == "__main__":
+    module_command.run(main)

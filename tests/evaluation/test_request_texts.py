@@ -1,0 +1,44 @@
+"""Texts that come with a request, with BM25 of them and without (tests/tiny.py)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evaluation.collections.beir import read_beir
+from evaluation.request_texts import main, rows
+from tests.evaluation.judged_collections import write_collection
+from tests.tiny import tiny_embeddings
+
+# Both words of the query against words near to them: BM25 has the first before the second, transport the second.
+DOCUMENTS = [
+    {"_id": "both", "text": "cat dog bread bread bread"},
+    {"_id": "near", "text": "dog dog"},
+    {"_id": "other", "text": "water car"},
+]
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    return write_collection(
+        tmp_path / "two", DOCUMENTS, [{"_id": "q", "text": "cat dog"}], [("q", "both", 1), ("q", "near", 0)]
+    )
+
+
+def test_each_row_says_how_good_the_orders_are(tmp_path: Path, collection: Path) -> None:
+    found = list(rows(read_beir(collection), tiny_embeddings(tmp_path / "embeddings"), "en"))
+    # The relevant document at rank 2 has an nDCG of 1 / log2(3). By Zipf's law the ten words of the vocabulary stand in
+    # every text, so that without document frequencies BM25 says nothing.
+    assert found == [
+        ["two", "the collection's", "1.000", "0.631", "1.000"],
+        ["two", "none", "1.000", "0.631", "0.631"],
+    ]
+
+
+def test_the_command_prints_a_table(tmp_path: Path, collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tiny_embeddings(tmp_path / "embeddings")
+    main([str(collection), "--embeddings", str(tmp_path / "embeddings")])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("| collection | document frequencies |")
+    assert [line.count("|") for line in lines] == [6] * 4
