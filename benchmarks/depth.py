@@ -1,0 +1,229 @@
+"""Measures what a deeper first stage finds and what it costs: recall, order and time of whole searches by depth.
+
+    python -m benchmarks.depth --collection FOLDER --embeddings STORE                    # questions in one language
+    python -m benchmarks.depth --libreoffice HOME --direction fi-en --embeddings STORE   # pages across languages
+
+A collection has BEIR's layout. Of the LibreOffice help, all pages of the documents' language are indexed, and the first
+20 words of a test page in the other language ask for its translation. The index is removed at the end. Each depth is
+searched once for recall and order, then in turn for time, `size` 10, by a searcher that keeps no costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean, median, quantiles
+from typing import Any
+
+import ir_measures
+from ir_measures import RR, Qrel, R, ScoredDoc, nDCG
+
+from benchmarks.report import machine
+from evaluation.collections.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
+from evaluation.collections.indexing import indexed
+from evaluation.corpora.libreoffice import load_libreoffice
+from evaluation.judged.judgments import JudgedQuery
+from evaluation.tasks import Direction, make_task
+from reranker.embeddings import Embeddings
+from reranker.search import Searcher, SearchRequest
+from reranker.stores import open_store
+from reranker.stores.protocol import Filters
+from reranker.transport import warm_up
+from reranker.transport.cost_cache import CostCache
+
+DEPTHS = (100, 300, 500, 1_000)
+PAGE = 10
+SEED = 2018
+STAGES = ("first_stage", "rerank", "total")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is searched: a collection, its queries' language and its documents'."""
+
+    collection: Collection
+    query_language: str
+    document_language: str
+
+
+def request(query: JudgedQuery, work: Work, index: str, depth: int, size: int) -> SearchRequest:
+    """A search for the documents' language by the defaults, at one depth."""
+    return SearchRequest(
+        query.text,
+        index,
+        language=work.query_language,
+        filters=Filters.parse([work.document_language]),
+        depth=depth,
+        size=size,
+    )
+
+
+def quality(
+    searcher: Searcher, work: Work, index: str, queries: Sequence[JudgedQuery], depth: int
+) -> dict[str, float | str]:
+    """Recall of the first stage's candidates, and the measures of the order."""
+    qrels = [Qrel(query.query_id, doc_id, grade) for query in queries for doc_id, grade in query.relevance.items()]
+    run = []
+    for query in queries:
+        answer = searcher.search(request(query, work, index, depth, size=depth))
+        run += [ScoredDoc(query.query_id, hit.document.doc_id, -hit.reranked_rank) for hit in answer.hits]
+    found = ir_measures.calc_aggregate([R @ depth, RR, nDCG @ 10], qrels, run)
+    return {
+        "first_stage": answer.first_stage,
+        "recall": round(found[R @ depth], 4),
+        "MRR": round(found[RR], 4),
+        "nDCG@10": round(found[nDCG @ 10], 4),
+    }
+
+
+def times(
+    searcher: Searcher, work: Work, index: str, queries: Sequence[JudgedQuery], depths: Sequence[int], rounds: int
+) -> dict[int, dict[str, list[float]]]:
+    """Milliseconds of each stage, by depth: each query at each depth, depth by depth, round after round."""
+    took: dict[int, dict[str, list[float]]] = {depth: {stage: [] for stage in STAGES} for depth in depths}
+    for _ in range(rounds):
+        for query in queries:
+            for depth in depths:
+                answer = searcher.search(request(query, work, index, depth, PAGE))
+                for stage in STAGES:
+                    took[depth][stage].append(answer.took_ms[stage])
+    return took
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Median and quartiles."""
+    low, _, high = quantiles(values, n=4)
+    return {"median": round(median(values), 2), "lower": round(low, 2), "upper": round(high, 2)}
+
+
+def measure(searcher: Searcher, work: Work, depths: Sequence[int], n_queries: int, rounds: int) -> dict[str, Any]:
+    """Recall, order and times by depth, over one index that is made for it."""
+    queries = work.collection.queries[:n_queries]
+    with indexed(work.collection, work.document_language, searcher.store, searcher.embeddings) as made:
+        rows = [quality(searcher, work, made.index, queries, depth) for depth in depths]
+        searcher.reranker(made.index).cost_cache = CostCache(0)
+        took = times(searcher, work, made.index, queries, depths, rounds)
+    return {
+        "documents": made.n_documents,
+        "queries": len(queries),
+        "words_a_query": round(mean(len(query.text.split()) for query in queries), 1),
+        "rounds": rounds,
+        "depths": [
+            {"depth": depth, **row, **{f"{stage}_ms": spread(took[depth][stage]) for stage in STAGES}}
+            for depth, row in zip(depths, rows, strict=True)
+        ],
+    }
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A line a depth; times in ms, the median and in brackets the quartiles."""
+    lines = [
+        f"{'depth':>6} {'first stage':>11} {'recall':>7} {'MRR':>6} {'nDCG@10':>8}"
+        f"{'first stage, ms':>24}{'re-ranking, ms':>24}{'search, ms':>24}"
+    ]
+    for row in rows:
+        taken = [
+            f"{one['median']:.1f} ({one['lower']:.1f} to {one['upper']:.1f})"
+            for one in (row[f"{stage}_ms"] for stage in STAGES)
+        ]
+        found = f"{row['recall']:>7.3f} {row['MRR']:>6.3f} {row['nDCG@10']:>8.3f}"
+        lines.append(f"{row['depth']:>6} {row['first_stage']:>11} {found}" + "".join(f"{one:>24}" for one in taken))
+    return "\n".join(lines)
+
+
+def help_pages(home: Path, direction: Direction, n_queries: int, folder: Path) -> Work:
+    """The LibreOffice help as a collection in a folder.
+
+    Args:
+        home: where the corpus lies, or is downloaded to.
+    """
+    corpus = load_libreoffice(home)
+    task = make_task(corpus, direction, "first20", n_queries, SEED)
+    language = direction.document_language
+    pages = [page for page in (*corpus.train_pages, *corpus.test_pages) if page.language == language]
+    documents = [{"_id": f"{language}/{page.page_id}", "text": page.text} for page in pages]
+    queries = [{"_id": query_id, "text": task.written[query_id]} for query_id in task.queries]
+    (folder / QRELS).parent.mkdir(parents=True)
+    (folder / CORPUS).write_text("".join(json.dumps(one) + "\n" for one in documents), encoding="utf-8")
+    (folder / QUERIES).write_text("".join(json.dumps(one) + "\n" for one in queries), encoding="utf-8")
+    judged = [f"{one.query_id}\t{one.doc_id}\t{one.relevance}\n" for one in task.qrels]
+    (folder / QRELS).write_text("query-id\tcorpus-id\tscore\n" + "".join(judged), encoding="utf-8")
+    collection = replace(read_beir(folder), name=f"LibreOffice help, {direction}")
+    return Work(collection, direction.query_language, language)
+
+
+@contextmanager
+def store_address(name: str, folder: Path) -> Iterator[str]:
+    """A folder for `embedded`, a node of the test suite for an engine's name, else the address that was given."""
+    if name == "embedded":
+        yield str(folder / "store")
+    elif "://" in name:
+        yield name
+    else:
+        from tests.engines.nodes import start_node
+
+        with start_node(name, heap="1g", java_options=["-XX:TieredStopAtLevel=4"]) as node:
+            yield node.url
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    work = parser.add_mutually_exclusive_group(required=True)
+    work.add_argument("--collection", type=Path, help="folder in BEIR's layout")
+    work.add_argument("--libreoffice", type=Path, metavar="HOME", help="folder with the corpus, or to download it to")
+    parser.add_argument("--language", default="en", help="of the collection (%(default)s)")
+    parser.add_argument("--direction", type=Direction.parse, default="fi-en", help="of the pages (%(default)s)")
+    parser.add_argument("--embeddings", type=Path, required=True)
+    parser.add_argument(
+        "--stores",
+        nargs="+",
+        default=["opensearch-2.19.1", "embedded"],
+        help="`embedded`, an engine that the test suite can start, or an address (%(default)s)",
+    )
+    parser.add_argument("--depths", type=int, nargs="+", default=DEPTHS)
+    parser.add_argument("--queries", type=int, default=200, help="the first so many (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="searches of each query at each depth (%(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="of one re-ranking (%(default)s)")
+    parser.add_argument("--json", type=Path, help="write the results here too")
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = _arguments()
+    embeddings = Embeddings.open(arguments.embeddings)
+    warm_up()
+    with tempfile.TemporaryDirectory(prefix="sinkrank-bench-") as name:
+        folder = Path(name)
+        if arguments.collection is not None:
+            work = Work(read_beir(arguments.collection), arguments.language, arguments.language)
+        else:
+            work = help_pages(arguments.libreoffice, arguments.direction, arguments.queries, folder / "pages")
+        results: dict[str, Any] = {
+            "machine": machine(),
+            "collection": work.collection.name,
+            "embeddings": {"n_terms": embeddings.n_terms, "dim": embeddings.dim},
+            "threads": arguments.threads,
+            "seed": SEED,
+            "stores": {},
+        }
+        print(json.dumps(results))
+        for store_name in arguments.stores:
+            with ExitStack() as stack:
+                address = stack.enter_context(store_address(store_name, folder))
+                store = stack.enter_context(closing(open_store(address, timeout_s=600)))
+                searcher = Searcher(store, embeddings, arguments.threads)
+                found = measure(searcher, work, arguments.depths, arguments.queries, arguments.rounds)
+            results["stores"][store_name] = found
+            sizes = {key: value for key, value in found.items() if key != "depths"}
+            print(f"\n{store_name}: {json.dumps(sizes)}\n{table(found['depths'])}", flush=True)
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
