@@ -78,7 +78,7 @@ def distances_many(
     values, errors = np.full(len(pairs.query), np.inf), np.zeros(len(pairs.query))
     known = np.diff(pairs.documents.offsets)[pairs.document] > 0
     wanted = parts(method, parameters)
-    shares = np.array([part_shares(method, len(query)) for query in checked])
+    shares = np.array([part_shares(method, parameters, len(query)) for query in checked])
     places = np.flatnonzero(known)
     if len(places):
         values[places], errors[places] = _solve(held, pairs.some(places), wanted, shares, max_bytes)
@@ -148,9 +148,7 @@ def _joined(lists: Sequence[WeightedBags]) -> WeightedBags:
     )
 
 
-def _solve(
-    held: DeviceEmbeddings, pairs: Pairs, wanted: Parts, shares: NDArray[np.float64], max_bytes: int
-) -> Found:
+def _solve(held: DeviceEmbeddings, pairs: Pairs, wanted: Parts, shares: NDArray[np.float64], max_bytes: int) -> Found:
     """The weighted sum of what a method consists of; the error of its last part, as in `transport.distances`.
 
     Args:
