@@ -22,14 +22,15 @@ from evaluation.study_weights import Weights, spectral_norms
 from evaluation.trained import train_on
 from reranker.corrections import HUBNESS_WEIGHT
 from reranker.embeddings import Embeddings
-from reranker.transport import AUTO_SHARES
+from reranker.transport import AutoShares
+from reranker.transport.shares import LONG_QUERY, LONG_QUERY_WORDS, SHORT_QUERY, SHORT_QUERY_WORDS
 
 DIRECTIONS = ("en-fr", "fi-en", "en-el", "sv-en")
 KINDS = ("first3", "first8", "first20", "first60", "halves", "pages")
 N_QUERIES = 100
 
-# Of `auto`.
-SHARES = (AUTO_SHARES["nearest"], AUTO_SHARES["sinkhorn"], AUTO_SHARES["nbow"])
+# Of `auto` up to 12 words; what the others are compared with.
+SHARES = SHORT_QUERY
 
 # The norm of an embedding in the place of its idf (Yokoi et al. 2020), and beside it.
 NORM, IDF_NORM, IDF_ROOT_NORM = Weights(idf=0, norm=1), Weights(norm=1), Weights(norm=0.5)
@@ -93,6 +94,14 @@ def _auto(
     return found + weight * trial.hubness(sample) if weight else found
 
 
+def _by_length(
+    trial: Trial, long: AutoShares = LONG_QUERY, few: int = SHORT_QUERY_WORDS, many: int = LONG_QUERY_WORDS
+) -> Matrix:
+    """`auto` with shares that move from those of a short query to those of a long one, from few words to many."""
+    way = np.clip((trial.n_query_words - few) / (many - few), 0.0, 1.0)
+    return (1 - way) * _auto(trial) + way * _auto(trial, long)
+
+
 def _weighed(trial: Trial, weights: Weights) -> Matrix:
     """`auto` with other weights of words."""
     return _auto(trial.weighed(weights))
@@ -136,7 +145,15 @@ ATTEMPTS: Mapping[str, Attempt] = {
     },
     "three parts: 45% nearest, 35% sinkhorn, 20% nbow": _three_parts,
     "the same, and unknown words": partial(_auto, weight=0.0),
-    "the same, and hubness: auto": _auto,
+    "the same, and hubness: auto up to 12 words": _auto,
+    "auto: shares 40, 50, 10 from 24 words on": _by_length,
+    **{
+        f"auto, shares {nearest}, {90 - nearest}, 10 from {many} words on": partial(
+            _by_length, long=AutoShares(nearest / 100, 0.9 - nearest / 100, 0.1), few=few, many=many
+        )
+        for nearest, few, many in ((40, 10, 20), (35, 12, 24), (30, 12, 24), (25, 12, 24))
+    },
+    "auto, shares 40, 50, 10": partial(_auto, shares=(0.4, 0.5, 0.1)),
     "auto, shares 40, 40, 20": partial(_auto, shares=(0.4, 0.4, 0.2)),
     "auto, shares 50, 35, 15": partial(_auto, shares=(0.5, 0.35, 0.15)),
     "auto, square root of the nearest": partial(_auto, shares=(0.45, 0.4, 0.15), root=True),

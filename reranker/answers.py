@@ -8,7 +8,7 @@ from typing import Any
 from reranker.explanation import DocumentWord, Explanation
 from reranker.ranking.evidence import ScoreParts
 from reranker.search import SearchAnswer, SearchHit
-from reranker.transport.methods import LONG_QUERY, SHORT_QUERY
+from reranker.transport.shares import LONG_QUERY, SHORT_QUERY
 
 
 def search_answer(index: str, answer: SearchAnswer) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from reranker.ranking.evidence import Evidence
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.scores import score
-from reranker.transport import Nearest, Parameters, nearest_documents
+from reranker.transport import Nearest, Parameters, auto_shares, nearest_documents
 from reranker.transport.cost_cache import CostCache
 
 
@@ -44,7 +44,8 @@ class Ordering:
         self._offsets = np.array([correction.offset for correction in corrections])
         self._vectors = vectors
         self._method = method
-        self._parameters = parameters
+        # By the words that were asked for, also when the moved query has more.
+        self._parameters = replace(parameters, shares=parameters.shares or auto_shares(len(query)))
         self._n_threads = n_threads
         self._cost_cache = cost_cache
 

@@ -1,10 +1,11 @@
 """Distances between bags of words by optimal transport: arithmetic only, without files, HTTP or search engines."""
 
-from reranker.transport.methods import METHODS, AutoShares, auto_shares, check_method, distances
+from reranker.transport.methods import METHODS, check_method, distances
 from reranker.transport.nbow import mean_embeddings
 from reranker.transport.nearest import Nearest, nearest_documents
 from reranker.transport.plan import transport
 from reranker.transport.problem import Distances, Parameters, Transport
+from reranker.transport.shares import AutoShares, auto_shares
 from reranker.transport.warming import warm_up
 
 __all__ = [

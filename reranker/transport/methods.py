@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,25 +22,11 @@ from reranker.transport.problem import (
     checked_query,
 )
 from reranker.transport.reference import Implementation
+from reranker.transport.shares import auto_shares
 
 METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
 # Those that scale a kernel again and again.
 ITERATED = ("sinkhorn", "relaxed", "auto")
-
-
-class AutoShares(NamedTuple):
-    """What each part has of `auto`; they sum to 1."""
-
-    nearest: float
-    sinkhorn: float
-    nbow: float
-
-
-# Chosen on the development half of the LibreOffice pages (docs/evaluation.md): more of `sinkhorn` serves half pages in
-# search of the other half and costs on short queries, less the other way round.
-SHORT_QUERY, LONG_QUERY = AutoShares(0.45, 0.35, 0.20), AutoShares(0.40, 0.50, 0.10)
-SHORT_QUERY_WORDS, LONG_QUERY_WORDS = 12, 24
-"""A query of so many distinct words or fewer is short, and one of so many or more is long."""
 
 # Half the squared Euclidean cost: ahead of the Euclidean one up to 20 words, equal beyond (docs/evaluation.md).
 AUTO_COST = "cosine"
@@ -90,7 +75,7 @@ def distances(
     documents = checked_candidates(candidates, len(embeddings))
     check_method(method)
     solved = solve(checked, documents, embeddings, parts(method, parameters), n_threads, cost_cache)
-    return mixed(method, part_shares(method, len(checked)), solved)
+    return mixed(method, part_shares(method, parameters, len(checked)), solved)
 
 
 def mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) -> Distances:
@@ -103,18 +88,7 @@ def mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) -> 
     return replace(solved[-1], values=values, method=method)
 
 
-def auto_shares(n_query_words: int) -> AutoShares:
-    """The shares of `auto` for a query of so many distinct words: from those of a short query to those of a long one.
-
-    >>> auto_shares(8), auto_shares(24)
-    (AutoShares(nearest=0.45, sinkhorn=0.35, nbow=0.2), AutoShares(nearest=0.4, sinkhorn=0.5, nbow=0.1))
-    """
-    way = (n_query_words - SHORT_QUERY_WORDS) / (LONG_QUERY_WORDS - SHORT_QUERY_WORDS)
-    way = min(max(way, 0.0), 1.0)
-    return AutoShares(*((1 - way) * short + way * long for short, long in zip(SHORT_QUERY, LONG_QUERY, strict=True)))
-
-
-def part_shares(method: str, n_query_words: int) -> tuple[float, ...]:
+def part_shares(method: str, parameters: Parameters, n_query_words: int) -> tuple[float, ...]:
     """What each of a method's `parts` has of its distance, in their order; they sum to 1.
 
     Args:
@@ -122,7 +96,7 @@ def part_shares(method: str, n_query_words: int) -> tuple[float, ...]:
     """
     if method != "auto":
         return (1.0,)
-    shares = auto_shares(n_query_words)
+    shares = parameters.shares or auto_shares(n_query_words)
     return shares.nbow, shares.nearest, shares.sinkhorn
 
 

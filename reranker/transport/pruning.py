@@ -122,7 +122,7 @@ def by_scaling(
     iterations, at any epsilon and tau. A mixture of such plans keeps the mixture of their bounds; of `auto`, `nbow` and
     the part of one iteration are computed for all, and stand in its bound themselves.
     """
-    shares = part_shares(method, len(query))
+    shares = part_shares(method, parameters, len(query))
     *quick, (last, its_parameters) = parts(method, parameters)
     least = _Least(offsets, k)
     precision = table_precision(last, its_parameters)

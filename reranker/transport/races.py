@@ -42,7 +42,7 @@ def race(
     stand behind them, with the distance of their few iterations, or one just above the finalists' largest where that is
     more. Offsets (n_candidates,) are added to distances wherever these are compared.
     """
-    shares, final = part_shares(method, len(query)), parts(method, parameters)
+    shares, final = part_shares(method, parameters, len(query)), parts(method, parameters)
     heat = [(part, replace(each, n_iterations=min(each.n_iterations, HEAT_ITERATIONS))) for part, each in final]
     costs = GroundCosts(query, candidates, embeddings, table_precision(*final[-1]), n_threads, cost_cache)
     found = mixed(method, shares, costs.solve_all(heat))

@@ -142,8 +142,9 @@ def test_the_parts_add_up_and_an_unknown_word_costs_one_where_it_is_lacking(with
     assert found[asked, own] == pytest.approx(5 / 8 * known[asked, own] + 3 / 8 * 1 / 2)
 
 
-def test_the_attempt_that_is_called_auto_goes_by_what_a_search_goes_by(with_unknown_words):
-    found = ATTEMPTS["the same, and hubness: auto"](with_unknown_words)
+@pytest.mark.parametrize("name", [name for name in ATTEMPTS if ": auto" in name or "auto: " in name])
+def test_the_attempts_that_are_called_auto_go_by_what_a_search_goes_by(with_unknown_words, name):
+    found = ATTEMPTS[name](with_unknown_words)
     assert with_unknown_words.hubness().any()
     np.testing.assert_allclose(found, method_distances(with_unknown_words.encoded, "auto"), atol=1e-6)
 

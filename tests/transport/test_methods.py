@@ -5,8 +5,17 @@ import ot
 import pytest
 
 from reranker.bags import WeightedBag, WeightedBags
-from reranker.errors import BadEmbeddings, BadInput, EmptyQuery
-from reranker.transport import METHODS, Distances, Parameters, auto_shares, check_method, distances, transport
+from reranker.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
+from reranker.transport import (
+    METHODS,
+    AutoShares,
+    Distances,
+    Parameters,
+    auto_shares,
+    check_method,
+    distances,
+    transport,
+)
 from tests.transport.conftest import bag, exact_cost
 
 
@@ -59,6 +68,21 @@ def test_the_shares_of_auto_sum_to_one_and_move_with_each_word_from_12_to_24():
     assert (np.diff(found[:, 1]) > 0).nonzero()[0].tolist() == list(range(11, 23))
     assert (found[:12] == SHORT).all()
     assert (found[23:] == LONG).all()
+
+
+def test_auto_takes_other_shares_where_they_are_given(table, random_bag, implementation):
+    query, document, shares = random_bag(30), random_bag(40), AutoShares(nearest=0.5, sinkhorn=0.2, nbow=0.3)
+    found = distances(
+        query, WeightedBags.join([document]), table, "auto", Parameters(shares=shares), implementation=implementation
+    )
+    expected = rule(query, document, table, exact_cost(query, document, table) ** 2 / 2, (0.5, 0.2, 0.3))
+    np.testing.assert_allclose(found.values, [expected], atol=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [(0.5, 0.5, 0.5), (1.2, -0.1, -0.1), (float("nan"), 0.5, 0.5)])
+def test_shares_that_do_not_sum_to_one_are_refused(wrong):
+    with pytest.raises(WrongParameter, match="give three numbers of 0 or more that sum to 1"):
+        Parameters(shares=AutoShares(*wrong))
 
 
 def test_auto_takes_another_cost_where_it_is_asked_for(table, random_bag, implementation):

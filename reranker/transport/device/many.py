@@ -78,7 +78,7 @@ def distances_many(
     values, errors = np.full(len(pairs.query), np.inf), np.zeros(len(pairs.query))
     known = np.diff(pairs.documents.offsets)[pairs.document] > 0
     wanted = parts(method, parameters)
-    shares = np.array([part_shares(method, len(query)) for query in checked])
+    shares = np.array([part_shares(method, parameters, len(query)) for query in checked])
     places = np.flatnonzero(known)
     if len(places):
         values[places], errors[places] = _solve(held, pairs.some(places), wanted, shares, max_bytes)

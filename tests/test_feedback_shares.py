@@ -1,0 +1,38 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reranker.bags import WeightedBag, WeightedBags
+from reranker.corrections import NO_CORRECTION
+from reranker.ranking.evidence import Evidence
+from reranker.ranking.feedback import moved_query
+from reranker.ranking.ordering import Ordering
+from reranker.transport import AutoShares, Parameters, distances
+from reranker.transport.cost_cache import CostCache
+
+OF_QUESTIONS = AutoShares(nearest=0.45, sinkhorn=0.35, nbow=0.20)  # docs/methods.md
+
+
+@pytest.mark.parametrize("given", [None, AutoShares(nearest=0.2, sinkhorn=0.2, nbow=0.6)])
+def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question(given):
+    rng = np.random.default_rng(7)
+    table = rng.normal(size=(200, 8))
+    table = (table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.float32)
+
+    def bag(n_words: int) -> WeightedBag:
+        term_ids = np.sort(rng.choice(200, n_words, replace=False)).astype(np.int32)
+        return WeightedBag(term_ids, rng.dirichlet(np.ones(n_words)))
+
+    query, documents, first_stage = bag(5), WeightedBags.join([bag(20) for _ in range(30)]), rng.random(30)
+    corrections = [NO_CORRECTION] * 30
+    ordering = Ordering(query, documents, corrections, table, "auto", Parameters(shares=given), 1, CostCache())
+    found = ordering.by_evidence(first_stage, with_feedback=True)
+
+    parameters = Parameters(shares=given or OF_QUESTIONS)
+    once = Evidence(first_stage, distances(query, documents, table, "auto", parameters).values, corrections)
+    moved = moved_query(query, documents, once.scores())
+    assert len(moved) > 24
+    twice = replace(once, feedback=distances(moved, documents, table, "auto", parameters).values)
+    expected = [parts.score for parts in twice.parts()]
+    assert {each.index: each.score for each in found.documents} == pytest.approx(dict(enumerate(expected)), abs=2e-6)
