@@ -190,7 +190,6 @@ def test_a_filter_path_filters_the_re_ranked_answer(
         ({"sort": ["n"], "search_after": [3]}, "", "search_after"),
         ({}, "scroll=1m", "scroll"),
         ({"size": 0}, "", "no_hits_wanted"),
-        ({"from": 100}, "", "beyond_window"),
         ({"stored_fields": "_none_"}, "", "no_ids"),
         ({"query": {"match_all": {}}}, "", "no_query_text"),
         ({"query": {"range": {"n": {"gte": 3}}}}, "", "filter_only"),
