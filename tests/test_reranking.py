@@ -306,7 +306,7 @@ def test_first_stage_scores_are_added_to_what_auto_says_of_the_words(reranker):
     """Scaled, the first stage says 1, 0 and 1/2. Distances by auto from cat: bread 2, cat 0, dog 0.2."""
     query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
     found = reranker.rerank_bags(query, bags, first_stage_scores=np.array([30.0, 10.0, 20.0]))
-    expected = {0: 0.75, 1: 0.25, 2: 0.75 * 0.5 + 0.25 * 0.9}
+    expected = {0: 0.8, 1: 0.2, 2: 0.8 * 0.5 + 0.2 * 0.9}
     assert {each.index: each.score for each in found.documents} == pytest.approx(
         {index: 0.02 + 0.98 * value for index, value in expected.items()}, abs=1e-6
     )

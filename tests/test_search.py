@@ -105,7 +105,7 @@ def test_the_engines_score_is_a_part_of_the_score_and_the_parts_sum_to_it(search
     hits = {hit.document.doc_id: hit for hit in searcher.search(SearchRequest("cat", "pets", language="en")).hits}
     for hit in hits.values():
         assert hit.parts.score == pytest.approx(hit.score, abs=1e-6)
-    assert hits["e1"].parts.first_stage == pytest.approx(0.98 * 0.75)
+    assert hits["e1"].parts.first_stage == pytest.approx(0.98 * 0.8)
     assert hits["e3"].parts.first_stage == 0.0
     assert hits["f1"].parts.first_stage == 0.0
     assert hits["f1"].parts.words > hits["e1"].parts.words  # the share of BM25 went to transport

@@ -26,7 +26,7 @@ class Shares:
 
 
 # Chosen on six English collections together (docs/evaluation.md).
-WITHOUT_FEEDBACK = Shares(first_stage=0.75, transport=0.25)
+WITHOUT_FEEDBACK = Shares(first_stage=0.8, transport=0.2)
 WITH_FEEDBACK = Shares(first_stage=0.35, transport=0.2, feedback=0.45)
 
 

@@ -38,9 +38,9 @@ def test_nothing_known_is_nothing():
     assert scaled(np.zeros(2), np.array([False, False])).tolist() == [0.0, 0.0]
 
 
-def test_the_engines_best_has_three_quarters_and_the_nearest_one_quarter():
+def test_the_engines_best_has_four_fifths_and_the_nearest_one_fifth():
     found = evidence(first_stage=[10, 4], distances=[0.9, 0.1]).scores()
-    assert found.tolist() == pytest.approx([0.02 + 0.98 * 0.75, 0.02 + 0.98 * 0.25])
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * 0.8, 0.02 + 0.98 * 0.2])
 
 
 def test_with_feedback_the_moved_query_counts_most():
@@ -52,8 +52,8 @@ def test_where_the_first_stage_says_nothing_of_a_candidate_the_others_take_its_s
     found = evidence(first_stage=[NAN, 4, 2], distances=[0.1, 0.5, 0.9]).parts()
     assert found[0].first_stage == 0.0
     assert found[0].words == pytest.approx(ABOVE_FLOOR)  # all of it
-    assert found[1].first_stage == pytest.approx(ABOVE_FLOOR * 0.75)
-    assert found[1].words == pytest.approx(ABOVE_FLOOR * 0.25 * 0.5)
+    assert found[1].first_stage == pytest.approx(ABOVE_FLOOR * 0.8)
+    assert found[1].words == pytest.approx(ABOVE_FLOOR * 0.2 * 0.5)
 
 
 def test_a_candidate_without_a_known_word_keeps_what_the_first_stage_gave_it():
@@ -67,7 +67,7 @@ def test_lacking_words_and_hubness_are_taken_off_by_what_they_add_to_the_order_d
     of it is worth 1 / 0.7 of the share."""
     corrections = [Correction(0.5, (), 0.0, 0.0), Correction(0.5, ("zzz",), 1.0, 0.5)]
     near, far = evidence(first_stage=[1, 1], distances=[0.2, 0.4], corrections=corrections).parts()
-    share = ABOVE_FLOOR * 0.25
+    share = ABOVE_FLOOR * 0.2
     assert (near.lacking_words, near.hubness) == (0.0, 0.0)
     assert near.words == pytest.approx(share)
     assert far.lacking_words == pytest.approx(-share * 0.5 / 0.7)

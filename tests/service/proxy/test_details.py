@@ -45,15 +45,19 @@ def details(client: FlaskClient, size: int = 100, **section: Any) -> list[dict[s
 
 def test_hits_without_a_known_word_are_marked_and_keep_the_share_of_the_engines_score(client: FlaskClient) -> None:
     """Engine's score, scaled, and nearness: zzz 1 and 0, dog 3/4 and 0.9, qqq 1/2 and 0, cat 1/4 and 1, bread 0 and 0;
-    75 % of the first and 25 % of the second."""
-    found = details(client, size=7, window_size=5)
-    assert [hit["without_known_word"] for hit in found] == [False, True, False, True, False, False, False]
-    assert [hit["first_stage_rank"] for hit in found] == [2, 1, 4, 3, 5, 6, 7]
-    parts = found[0]["score_parts"]
-    assert parts["first_stage"] == pytest.approx(0.98 * 0.75 * 0.75)
-    assert parts["words"] == pytest.approx(0.98 * 0.25 * 0.9)
-    assert sum(parts.values()) == pytest.approx(0.02 + 0.98 * 0.7875)
-    assert found[5]["score_parts"] is None  # behind the window
+    80 % of the first and 20 % of the second."""
+    found = {hit["first_stage_rank"]: hit for hit in details(client, size=7, window_size=5)}
+    zzz, dog, qqq, cat, bread = (found[rank] for rank in range(1, 6))
+    assert [hit["without_known_word"] for hit in (zzz, dog, qqq, cat, bread)] == [True, False, True, False, False]
+    assert dog["score_parts"]["first_stage"] == pytest.approx(0.98 * 0.8 * 0.75)
+    assert dog["score_parts"]["words"] == pytest.approx(0.98 * 0.2 * 0.9)
+    expected = {1: 0.8, 2: 0.78, 3: 0.4, 4: 0.4, 5: 0.0}
+    assert {rank: sum(found[rank]["score_parts"].values()) for rank in expected} == pytest.approx(
+        {rank: 0.02 + 0.98 * value for rank, value in expected.items()}
+    )
+    assert list(found)[:2] == [1, 2]
+    assert list(found)[4:] == [5, 6, 7]
+    assert found[6]["score_parts"] is None  # behind the window
 
 
 def test_by_transport_alone_hits_without_a_known_word_are_the_last_of_the_window(client: FlaskClient) -> None:
