@@ -41,9 +41,12 @@ def index(engine: Engine, http: urllib3.PoolManager, index_name: str) -> str:
         }
         for n, text in enumerate(WORDS)
     ]
-    # The field for objects of keywords is not in Elasticsearch's server alone.
-    labels = {"type": "flat_object"} if engine.distribution == "opensearch" else {"type": "object"}
-    make_index(http, engine.url, index_name, {**PROPERTIES, "labels": labels}, documents)
+    properties = dict(PROPERTIES)
+    if engine.distribution == "opensearch":
+        properties |= {"labels": {"type": "flat_object"}}
+    else:  # the modules with these two types are not in Elasticsearch's server alone
+        properties |= {"labels": {"properties": {"env": {"type": "keyword"}}}, "typed": {"type": "text"}}
+    make_index(http, engine.url, index_name, properties, documents)
     return index_name
 
 
