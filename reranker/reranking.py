@@ -213,10 +213,6 @@ class Reranker:
         frequencies = self.idf.languages.get(query.language)
         return lexical_scores(query.tokens, query.language, candidates, self.embeddings, frequencies)
 
-    def correction(self, query: Query, bag: BagOfWords, language: str) -> Correction:
-        """What moves one document in the order of `auto`, as in `rerank_bags`."""
-        return self._corrections(query, [(bag, language)], self.idf.weigh_all([(bag, language)]))[0]
-
     def _corrections(
         self, query: Query, candidates: Sequence[tuple[BagOfWords, str]], weighted: WeightedBags
     ) -> list[Correction]:

@@ -137,6 +137,15 @@ class SearchAnswer:
     took_ms: dict[str, float]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _OpenedIndex:
+    """What is known of an index, read at a time of the clock."""
+
+    read_at: float
+    reranker: Reranker
+    languages: frozenset[str]
+
+
 class Searcher:
     """Searches the indices of one store with one set of embeddings; safe to share between threads."""
 
@@ -161,8 +170,7 @@ class Searcher:
         self._observer = observer
         self._query_language = query_language
         self._lock = threading.Lock()
-        self._rerankers: dict[str, tuple[float, Reranker]] = {}
-        self._index_languages: dict[str, tuple[float, frozenset[str]]] = {}
+        self._opened: dict[str, _OpenedIndex] = {}
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Runs both stages.
@@ -224,10 +232,10 @@ class Searcher:
             return explained
         window = self._first_stage(query, request).window(request.depth).with_document(encoded)
         reranking = self._rerank(reranker, query, window, request)
+        assert reranking is not None  # noqa: S101 - it is by auto, and the query has a known word
         place = next(i for i, each in enumerate(window.candidates) if each.doc_id == doc_id)
-        ranked = next(each for each in reranking.documents if each.index == place) if reranking else None
-        correction = reranker.correction(query, encoded.bag, document.language)
-        return replace(explained, correction=correction, parts=ranked.parts if ranked else None)
+        ranked = next(each for each in reranking.documents if each.index == place)
+        return replace(explained, correction=ranked.correction, parts=ranked.parts)
 
     def choose_index(self, index: str | None) -> str:
         """The index that was named, or the store's only one.
@@ -254,22 +262,26 @@ class Searcher:
     def reranker(self, index: str) -> Reranker:
         """A reranker with the index's idf, its versions checked; languages that the index has no documents of take the
         idf of the embeddings' training texts. It is read again after a while."""
+        return self._open(index).reranker
+
+    def _open(self, index: str) -> _OpenedIndex:
         check_index_name(index)
         now = self._clock()
         with self._lock:
-            cached = self._rerankers.get(index)
-        if cached is None or now - cached[0] > INDEX_CACHE_SECONDS:
+            opened = self._opened.get(index)
+        if opened is None or now - opened.read_at > INDEX_CACHE_SECONDS:
             check_versions(index, self.store.describe(index), self.embeddings, self.store.address)
             idf = IdfTable({**self.embeddings.idf.languages, **self.store.idf(index).languages})
             hubness = self.store.hubness_sample(index)
-            preferred = preferred_languages(self.embeddings, self._query_language, self.store.languages(index))
+            languages = self.store.languages(index)
+            preferred = preferred_languages(self.embeddings, self._query_language, languages)
             reranker = Reranker(
                 self.embeddings, idf, self.n_threads, hubness, self.cost_cache, self._observer, preferred
             )
-            cached = (now, reranker)
+            opened = _OpenedIndex(now, reranker, frozenset(languages))
             with self._lock:
-                self._rerankers[index] = cached
-        return cached[1]
+                self._opened[index] = opened
+        return opened
 
     def _resolved(self, reranker: Reranker, request: SearchRequest) -> tuple[SearchRequest, Query]:
         """The request with `auto` replaced by a first stage, and its query, read."""
@@ -278,20 +290,9 @@ class Searcher:
         # BM25 finds words that have no embedding too (names, identifiers); there is nothing to re-rank by, then.
         query = reranker.query_with_unknown_words(request.text, request.language)
         if request.first_stage == "auto":
-            searched = request.filters.languages or self._languages(request.index)
+            searched = request.filters.languages or self._open(request.index).languages
             request = replace(request, first_stage=choose_first_stage(query, searched))
         return request, query
-
-    def _languages(self, index: str) -> frozenset[str]:
-        """Of the index's documents; read again after a while."""
-        now = self._clock()
-        with self._lock:
-            cached = self._index_languages.get(index)
-        if cached is None or now - cached[0] > INDEX_CACHE_SECONDS:
-            cached = (now, frozenset(self.store.languages(index)))
-            with self._lock:
-                self._index_languages[index] = cached
-        return cached[1]
 
     def _first_stage(self, query: Query, request: SearchRequest) -> CandidateSearch:
         return CandidateSearch(

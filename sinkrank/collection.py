@@ -86,9 +86,8 @@ def evaluate_collection(wanted: Wanted, settings: Settings) -> None:
     from evaluation.collections.languages import languages_of
     from evaluation.collections.sources import opened_collection
     from reranker.search import Searcher
-    from reranker.transport import check_method
 
-    methods = ["none", *(check_method(name) for name in wanted.methods if name != "none")]
+    methods = judged.after_first_stage(wanted.methods)
     systems = parse_comparators(wanted.systems)
     embeddings = resources.open_embeddings(settings)
     with output.progress_bars() as progress, opened_collection(wanted.source, wanted.qrels, progress) as collection:

@@ -44,6 +44,17 @@ def way_of(settings: Settings, method: str, name: str = "") -> Way:
     )
 
 
+def after_first_stage(methods: Sequence[str]) -> list[str]:
+    """The methods to compare, each checked; the first is `none`, the first stage's order, which the others follow.
+
+    Raises:
+        WrongParameter: a method is not known.
+    """
+    from reranker.transport import check_method
+
+    return ["none", *(check_method(name) for name in methods if name != "none")]
+
+
 def compare(
     settings: Settings,
     queries: Path,
@@ -55,9 +66,8 @@ def compare(
     """Runs each method and the first stage alone; prints, and writes a report and TREC runs into a folder."""
     from evaluation.judged.comparison import run_way
     from evaluation.judged.judgments import read_judged_queries
-    from reranker.transport import check_method
 
-    names = ["none", *(check_method(name) for name in methods if name != "none")]
+    names = after_first_stage(methods)
     judged = read_judged_queries(queries, qrels)
     with resources.opened_searcher(settings) as searcher, output.progress_bars() as progress:
         index = searcher.choose_index(settings.index)

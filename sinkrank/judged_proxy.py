@@ -40,9 +40,8 @@ def compare(
 ) -> None:
     """Runs each method and the engine's own order; prints, and writes a report and TREC runs into a folder."""
     from evaluation.judged.judgments import read_judged_queries
-    from reranker.transport import check_method
 
-    names = ["none", *(check_method(name) for name in methods if name != "none")]
+    names = judged.after_first_stage(methods)
     found = read_judged_queries(queries, qrels)
     with _opened(settings, template) as searches, output.progress_bars() as progress:
         runs = [searches.run(_way(settings, name, window), found, progress) for name in names]

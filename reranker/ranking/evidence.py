@@ -51,10 +51,14 @@ class ScoreParts:
     feedback: float
 
     @property
+    def total(self) -> float:
+        """Their sum, not rounded."""
+        return self.window + self.first_stage + self.words + self.lacking_words + self.hubness + self.feedback
+
+    @property
     def score(self) -> float:
         """Their sum, rounded as scores are: 0.02 to 1."""
-        whole = self.window + self.first_stage + self.words + self.lacking_words + self.hubness + self.feedback
-        return min(1.0, max(WINDOW_FLOOR, round(whole, SCORE_DECIMALS)))
+        return min(1.0, max(WINDOW_FLOOR, round(self.total, SCORE_DECIMALS)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +91,9 @@ class Evidence:
         """(6, n): the values of `ScoreParts` in the order of its attributes."""
         first, transport, feedback = self._shares()
         has_score = ~np.isnan(self.first_stage)
-        nearness, slope = self._nearness(self.distances)
+        offsets = np.array([correction.offset for correction in self.corrections])
+        nearness, slope = self._nearness(self.distances, offsets)
+        by_feedback = np.zeros(len(offsets)) if self.feedback is None else self._nearness(self.feedback, offsets)[0]
         lacking = 0.0 - transport * slope * np.array([each.added_by_lacking_words for each in self.corrections])
         hubness = 0.0 - transport * slope * np.array([each.added_by_hubness for each in self.corrections])
         columns = [
@@ -96,7 +102,7 @@ class Evidence:
             transport * nearness - lacking - hubness,
             lacking,
             hubness,
-            np.zeros(len(self.distances)) if self.feedback is None else feedback * self._nearness(self.feedback)[0],
+            feedback * by_feedback,
         ]
         return np.stack(columns)
 
@@ -108,10 +114,11 @@ class Evidence:
         above_floor = 1.0 - WINDOW_FLOOR
         return above_floor * first, above_floor * left * shares.transport, above_floor * left * shares.feedback
 
-    def _nearness(self, distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _nearness(
+        self, distances: NDArray[np.float64], offsets: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """1 for the nearest candidate by `Correction.order_distance`, 0 for the farthest and for those without a known
         word; and by how much it falls with the order distance: 0 where it does not."""
-        offsets = np.array([correction.offset for correction in self.corrections])
         unknown_share = self.corrections[0].unknown_share if self.corrections else 0.0
         ordered_by = order_distance(distances, unknown_share, offsets)
         is_known = np.isfinite(ordered_by)

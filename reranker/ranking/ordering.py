@@ -74,8 +74,8 @@ class Ordering:
             moved = moved_query(self._query, self._bags, evidence.scores())
             solves.append(self._solve(moved, len(self._bags)))
             evidence = replace(evidence, feedback=_in_place(solves[-1]))
-        order = np.argsort(-evidence.scores(), kind="stable")
         parts = evidence.parts()
+        order = np.argsort([-each.total for each in parts], kind="stable")
         documents = tuple(
             RankedDocument(
                 place,
