@@ -17,8 +17,17 @@ from typing import BinaryIO
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+import regex
 import urllib3
-from urllib3.exceptions import HTTPError, LocationValueError
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    HTTPError,
+    LocationValueError,
+    NewConnectionError,
+    ProxyError,
+    ProxySchemeUnknown,
+    SSLError,
+)
 
 from ingest.fetching.folders import only_one, sha256_of
 from ingest.progress import Progress, no_progress
@@ -28,6 +37,8 @@ _CHUNK_BYTES = 1 << 16
 _REDIRECTS = (301, 302, 303, 307, 308)
 _BUSY = (429, 500, 502, 503, 504)
 _PAGE = (b"<!doctype html", b"<html")
+# How urllib3 begins what it says of a connection.
+_OBJECT = regex.compile(r"^<?(?:urllib3\.\S+ )?HTTPS?Connection(?:Pool)?\([^)]*\)[^:]*: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +156,10 @@ class _Fetch:
             answer = self._answer()
             with answer:
                 self._take(answer)
+        except SSLError as error:
+            raise FetchFailed(
+                f"the server's certificate is refused ({error}); SSL_CERT_FILE names authorities of your own"
+            ) from error
         except (HTTPError, http.client.HTTPException) as error:
             raise _TryAgain(_told(error)) from error
 
@@ -280,7 +295,7 @@ def _pool_manager(host: str) -> urllib3.PoolManager:
         parsed = urllib3.util.parse_url(proxy if "://" in proxy else f"http://{proxy}")
         headers = urllib3.make_headers(proxy_basic_auth=parsed.auth) if parsed.auth else None
         return urllib3.ProxyManager(f"{parsed.scheme}://{parsed.netloc}", proxy_headers=headers)
-    except (LocationValueError, ValueError, urllib3.exceptions.ProxySchemeUnknown) as error:
+    except (LocationValueError, ValueError, ProxySchemeUnknown) as error:
         raise FetchFailed("HTTPS_PROXY is no address of a proxy; give one such as http://proxy:3128") from error
 
 
@@ -306,11 +321,9 @@ def _retry_after(value: str | None) -> float | None:
 
 
 def _told(error: Exception) -> str:
-    """What failed, without the addresses of pools and objects."""
+    """What failed, without the names of objects."""
     reason = getattr(error, "reason", None) or error
-    text = " ".join(str(reason).split()).rpartition(" object at 0x")[2].rpartition(">: ")[2]
-    if isinstance(error, urllib3.exceptions.SSLError):
-        return f"the server's certificate is refused ({text}); SSL_CERT_FILE names certificate authorities of your own"
-    if isinstance(error, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError):
+    text = _OBJECT.sub("", " ".join(str(reason).split()))
+    if isinstance(error, NewConnectionError | ConnectTimeoutError | ProxyError):
         return f"there is no connection ({text}); check the network, or name a proxy with HTTPS_PROXY"
     return f"the line broke ({text})"
