@@ -7,6 +7,7 @@ import shutil
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -177,8 +178,38 @@ def test_a_body_without_an_end_stops_at_the_limit(fetched: Fetched) -> None:
 
     fetched.server.answers["/v.vec"] = endless
     with pytest.raises(FetchFailed, match="more than the 1,000,000 bytes"):
-        fetched()
+        fetched(sha256=DIGEST)
     assert fetched.left() == set()
+
+
+def test_a_body_in_chunks_that_ends_too_early_is_not_taken_for_whole(fetched: Fetched) -> None:
+    def chunks(handler: Any, end: bytes) -> None:
+        send(handler, 200, {"Transfer-Encoding": "chunked"}, b"5\r\nabcde\r\n" + end)
+
+    fetched.server.answers["/v.vec"] = lambda handler: chunks(handler, b"5\r\nab")
+    with pytest.raises(FetchFailed, match="broke"):
+        fetched()
+    fetched.server.answers["/v.vec"] = lambda handler: chunks(handler, b"0\r\n\r\n")
+    assert fetched().read_bytes() == b"abcde"
+
+
+def test_a_body_whose_end_cannot_be_known_is_refused(fetched: Fetched) -> None:
+    fetched.server.answers["/v.vec"] = lambda handler: send(handler, 200, {}, CONTENT)
+    with pytest.raises(FetchFailed, match="does not say how long it is"):
+        fetched()
+    assert fetched(sha256=DIGEST).read_bytes() == CONTENT
+
+
+def test_two_that_want_a_file_fetch_it_once(fetched: Fetched) -> None:
+    def slow(handler: Any) -> None:
+        time.sleep(0.2)
+        page(CONTENT)(handler)
+
+    fetched.server.answers["/v.vec"] = slow
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(lambda _: fetched().read_bytes(), range(2)))
+    assert found == [CONTENT, CONTENT]
+    assert len(fetched.server.asked) == 1
 
 
 def test_a_server_that_falls_silent_is_given_up(fetched: Fetched) -> None:
