@@ -8,7 +8,7 @@ from ingest.embeddings.dictionaries import Dictionary, Pair, dictionary_units, r
 from ingest.embeddings.training import train
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound
-from tests.evaluation.test_systems_freedict import write_dictionary
+from tests.ingest.test_fetching_freedict import write_dictionary
 
 
 def tsv(path, text, pair=("en", "fr")):
@@ -112,3 +112,19 @@ def test_documents_and_a_dictionary_train_together_and_only_documents_are_counte
     assert english.n_documents == 15
     assert counts[store.term_id("en", "cat")] == 5
     assert store.term_id("en", "moon") not in counts
+
+
+@pytest.mark.parametrize(
+    ("pair", "line", "expected"),
+    [
+        # FreeDict writes where a word is stressed, and which vowels are long; й and ё are letters of their own.
+        (("de", "ru"), "Alpenveilchen\tцикламе́н", "цикламен"),
+        (("ru", "de"), "йо́га\tJoga", "joga"),
+        (("el", "la"), "κοντράτο\tcongruentĭā", "congruentia"),
+        (("en", "fr"), "marked\tmarqué", "marqué"),
+    ],
+)
+def test_marks_that_only_dictionaries_write_are_left_out(tmp_path, pair, line, expected):
+    dictionary = tsv(tmp_path / "a.tsv", f"{line}\n", pair)
+    assert [found.target[1] for found in read_pairs(dictionary)] == [expected]
+    assert [unit["text"] for unit in dictionary_units(dictionary)][1].lower() == expected
