@@ -192,8 +192,9 @@ class Reranker:
             self.cost_cache,
         )
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
-            with_feedback = feedback and is_worth_it(query.n_words, len(candidates))
-            reranking = ordering.by_evidence(first_stage_scores[first_stage_order], with_feedback)
+            learns = is_worth_it(query.n_words, len(candidates))
+            scores = first_stage_scores[first_stage_order]
+            reranking = ordering.by_evidence(scores, with_feedback=learns and feedback, with_neighbours=learns)
         else:
             reranking = ordering.by_distance(max(len(candidates), 1) if top_n is None else top_n, race)
         documents = reranking.documents if top_n is None else reranking.documents[:top_n]

@@ -133,6 +133,7 @@ _PART_NAMES = {
     "first_stage": "the first stage's score",
     "words": "near words",
     "feedback": "words of the best candidates",
+    "neighbours": "candidates that it resembles",
     "lacking_words": "words without an embedding that the document lacks",
     "hubness": "hubness",
     "window": "every candidate",

@@ -27,7 +27,7 @@ def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question(gi
     query, documents, first_stage = bag(5), WeightedBags.join([bag(20) for _ in range(30)]), rng.random(30)
     corrections = [NO_CORRECTION] * 30
     ordering = Ordering(query, documents, corrections, table, "auto", Parameters(shares=given), 1, CostCache())
-    found = ordering.by_evidence(first_stage, with_feedback=True)
+    found = ordering.by_evidence(first_stage, with_feedback=True, with_neighbours=False)
 
     parameters = Parameters(shares=given or OF_QUESTIONS)
     once = Evidence(first_stage, distances(query, documents, table, "auto", parameters).values, corrections)

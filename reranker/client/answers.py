@@ -17,6 +17,7 @@ class ScoreParts(TypedDict):
     lacking_words: float
     hubness: float
     feedback: float
+    neighbours: float
 
 
 class Hit(TypedDict):

@@ -1,4 +1,4 @@
-"""Adds the evidence for each candidate into its score: the first stage's score, transport, and feedback.
+"""Adds the evidence for each candidate into its score: the first stage's score, transport, feedback and neighbours.
 
 Each kind of evidence is scaled to 0 to 1 over the candidates (the worst 0, the best 1) and weighted by its share. The
 shares sum to 1, so the score lies in [0.02, 1] and is the sum of its parts.
@@ -7,7 +7,7 @@ shares sum to 1, so the score lies in [0.02, 1] and is the sum of its parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,13 @@ class Shares:
     first_stage: float
     transport: float
     feedback: float = 0.0
+    neighbours: float = 0.0
 
 
 # Chosen on six English collections together (docs/evaluation.md).
-WITHOUT_FEEDBACK = Shares(first_stage=0.8, transport=0.2)
-WITH_FEEDBACK = Shares(first_stage=0.35, transport=0.2, feedback=0.45)
+PLAIN = Shares(first_stage=0.8, transport=0.2)
+WITH_NEIGHBOURS = Shares(first_stage=0.6, transport=0.2, neighbours=0.2)
+WITH_FEEDBACK = Shares(first_stage=0.3, transport=0.2, feedback=0.25, neighbours=0.25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class ScoreParts:
         lacking_words: 0 or less: taken off for words of the query without an embedding that the candidate lacks.
         hubness: 0 or less: taken off because the candidate is near to every query.
         feedback: from the transport between the query moved towards the best candidates and the candidate's words.
+        neighbours: from the scores of the candidates that it resembles.
     """
 
     window: float
@@ -49,11 +52,13 @@ class ScoreParts:
     lacking_words: float
     hubness: float
     feedback: float
+    neighbours: float
 
     @property
     def total(self) -> float:
         """Their sum, not rounded."""
-        return self.window + self.first_stage + self.words + self.lacking_words + self.hubness + self.feedback
+        of_query = self.first_stage + self.words + self.lacking_words + self.hubness
+        return self.window + of_query + self.feedback + self.neighbours
 
     @property
     def score(self) -> float:
@@ -71,12 +76,15 @@ class Evidence:
         distances: (n,) of the transport; +inf for a candidate without a known word.
         corrections: of each candidate; all have the same `unknown_share`.
         feedback: (n,) distances from the moved query; None without feedback.
+        neighbours: (n,) scores of the candidates that each resembles (`ranking.neighbours`); None where they do not
+            count.
     """
 
     first_stage: NDArray[np.float64]
     distances: NDArray[np.float64]
     corrections: Sequence[Correction]
     feedback: NDArray[np.float64] | None = None
+    neighbours: NDArray[np.float64] | None = None
 
     def scores(self) -> NDArray[np.float64]:
         """The score of each candidate (n,), not rounded."""
@@ -88,12 +96,14 @@ class Evidence:
         return [ScoreParts(*row) for row in self._columns().T.tolist()]
 
     def _columns(self) -> NDArray[np.float64]:
-        """(6, n): the values of `ScoreParts` in the order of its attributes."""
-        first, transport, feedback = self._shares()
+        """(7, n): the values of `ScoreParts` in the order of its attributes."""
+        first, transport, feedback, neighbours = self._shares()
         has_score = ~np.isnan(self.first_stage)
         offsets = np.array([correction.offset for correction in self.corrections])
         nearness, slope = self._nearness(self.distances, offsets)
-        by_feedback = np.zeros(len(offsets)) if self.feedback is None else self._nearness(self.feedback, offsets)[0]
+        none = np.zeros(len(offsets))
+        by_feedback = none if self.feedback is None else self._nearness(self.feedback, offsets)[0]
+        by_neighbours = none if self.neighbours is None else scaled(self.neighbours, np.ones(len(offsets), np.bool_))
         lacking = 0.0 - transport * slope * np.array([each.added_by_lacking_words for each in self.corrections])
         hubness = 0.0 - transport * slope * np.array([each.added_by_hubness for each in self.corrections])
         columns = [
@@ -103,16 +113,21 @@ class Evidence:
             lacking,
             hubness,
             feedback * by_feedback,
+            neighbours * by_neighbours,
         ]
         return np.stack(columns)
 
-    def _shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Of each candidate; where the first stage says nothing the others take its share in proportion."""
-        shares = WITHOUT_FEEDBACK if self.feedback is None else WITH_FEEDBACK
-        first = np.where(np.isnan(self.first_stage), 0.0, shares.first_stage)
-        left = (1.0 - first) / (shares.transport + shares.feedback)
-        above_floor = 1.0 - WINDOW_FLOOR
-        return above_floor * first, above_floor * left * shares.transport, above_floor * left * shares.feedback
+    def _shares(self) -> NDArray[np.float64]:
+        """(4, n): of each kind of evidence, for each candidate; what is missing leaves its share to the others, in
+        proportion."""
+        without_feedback = PLAIN if self.neighbours is None else WITH_NEIGHBOURS
+        shares = without_feedback if self.feedback is None else WITH_FEEDBACK
+        found = np.repeat(np.array(astuple(shares))[:, None], len(self.first_stage), axis=1)
+        found[0, np.isnan(self.first_stage)] = 0.0
+        if self.neighbours is None:
+            found[3] = 0.0
+        weighed: NDArray[np.float64] = (1.0 - WINDOW_FLOOR) * found / found.sum(axis=0)
+        return weighed
 
     def _nearness(
         self, distances: NDArray[np.float64], offsets: NDArray[np.float64]

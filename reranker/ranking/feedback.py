@@ -20,14 +20,14 @@ N_WORDS = 30
 # What the words of the best candidates weigh in the moved query; the query's own weigh the rest.
 _SHARE = 0.5
 
-# Titles and names of one to three words have one right answer more often than a topic: moving them loses more than it
-# gains. With few candidates the best five are no choice (both in docs/evaluation.md).
+# Titles and names of one to three words have one right answer more often than a topic: what the best candidates say
+# loses more there than it gains. With few candidates the best five are no choice (both in docs/evaluation.md).
 MIN_QUERY_WORDS = 4
 MIN_CANDIDATES = 4 * N_BEST
 
 
 def is_worth_it(n_query_words: int, n_candidates: int) -> bool:
-    """Whether feedback helps more than it harms."""
+    """Whether what the best candidates say helps more than it harms: feedback, and neighbours."""
     return n_query_words >= MIN_QUERY_WORDS and n_candidates >= MIN_CANDIDATES
 
 

@@ -13,6 +13,7 @@ from reranker.bags import WeightedBag, WeightedBags
 from reranker.corrections import Correction, order_distance
 from reranker.ranking.evidence import Evidence
 from reranker.ranking.feedback import moved_query
+from reranker.ranking.neighbours import neighbour_scores
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.scores import score
 from reranker.transport import Nearest, Parameters, auto_shares, nearest_documents
@@ -61,11 +62,13 @@ class Ordering:
         )
         return self._reranking(documents, [found])
 
-    def by_evidence(self, first_stage: NDArray[np.float64], with_feedback: bool) -> Reranking:
+    def by_evidence(self, first_stage: NDArray[np.float64], with_feedback: bool, with_neighbours: bool) -> Reranking:
         """All candidates, the highest score first, by all evidence together.
 
         Args:
             first_stage: (n,) scores of the candidates; NaN where there is none.
+            with_feedback: whether to solve again for the moved query (`feedback`).
+            with_neighbours: whether candidates speak for each other (`neighbours`).
         """
         found = self._solve(self._query, len(self._bags))
         solves = [found]
@@ -74,6 +77,8 @@ class Ordering:
             moved = moved_query(self._query, self._bags, evidence.scores())
             solves.append(self._solve(moved, len(self._bags)))
             evidence = replace(evidence, feedback=_in_place(solves[-1]))
+        if with_neighbours:
+            evidence = replace(evidence, neighbours=neighbour_scores(self._bags, evidence.scores()))
         parts = evidence.parts()
         order = np.argsort([-each.total for each in parts], kind="stable")
         documents = tuple(

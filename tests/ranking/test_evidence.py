@@ -1,6 +1,7 @@
 """Evidence worked by hand: two candidates differ by 1 on every scale, so each share shows as it is."""
 
 import math
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -8,22 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reranker.corrections import Correction
-from reranker.ranking.evidence import WITH_FEEDBACK, WITHOUT_FEEDBACK, Evidence, scaled
+from reranker.ranking.evidence import PLAIN, WITH_FEEDBACK, WITH_NEIGHBOURS, Evidence, scaled
 from reranker.scores import WINDOW_FLOOR
 
 NAN, INF = math.nan, math.inf
 ABOVE_FLOOR = 1 - WINDOW_FLOOR
 
 
-def evidence(first_stage, distances, corrections=None, feedback=None):
+def evidence(first_stage, distances, corrections=None, feedback=None, neighbours=None):
     corrections = corrections or [Correction()] * len(distances)
     moved = None if feedback is None else np.array(feedback, float)
-    return Evidence(np.array(first_stage, float), np.array(distances, float), corrections, moved)
+    like = None if neighbours is None else np.array(neighbours, float)
+    return Evidence(np.array(first_stage, float), np.array(distances, float), corrections, moved, like)
 
 
-@pytest.mark.parametrize("shares", [WITH_FEEDBACK, WITHOUT_FEEDBACK])
+@pytest.mark.parametrize("shares", [PLAIN, WITH_NEIGHBOURS, WITH_FEEDBACK])
 def test_shares_sum_to_1(shares):
-    assert shares.first_stage + shares.transport + shares.feedback == pytest.approx(1.0)
+    assert sum(astuple(shares)) == pytest.approx(1.0)
 
 
 def test_values_are_scaled_from_0_to_1_over_those_that_are_known():
@@ -43,9 +45,19 @@ def test_the_engines_best_has_four_fifths_and_the_nearest_one_fifth():
     assert found.tolist() == pytest.approx([0.02 + 0.98 * 0.8, 0.02 + 0.98 * 0.2])
 
 
-def test_with_feedback_the_moved_query_counts_most():
+def test_each_kind_of_evidence_has_its_share():
+    found = evidence([10, 4, 4, 4], [0.9, 0.1, 0.9, 0.9], None, [0.9, 0.9, 0.2, 0.9], [0.3, 0.3, 0.3, 0.8]).scores()
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.30, 0.20, 0.25, 0.25)])
+
+
+def test_without_feedback_the_first_stage_and_neighbours_count_more():
+    found = evidence([10, 4, 4], [0.9, 0.1, 0.9], neighbours=[0.3, 0.3, 0.8]).scores()
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.6, 0.2, 0.2)])
+
+
+def test_without_neighbours_the_others_take_their_share_in_proportion():
     found = evidence(first_stage=[10, 4, 4], distances=[0.9, 0.1, 0.9], feedback=[0.9, 0.9, 0.2]).scores()
-    assert found.tolist() == pytest.approx([0.02 + 0.98 * 0.35, 0.02 + 0.98 * 0.20, 0.02 + 0.98 * 0.45])
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * share / 0.75 for share in (0.30, 0.20, 0.25)])
 
 
 def test_where_the_first_stage_says_nothing_of_a_candidate_the_others_take_its_share():
@@ -58,7 +70,7 @@ def test_where_the_first_stage_says_nothing_of_a_candidate_the_others_take_its_s
 
 def test_a_candidate_without_a_known_word_keeps_what_the_first_stage_gave_it():
     parts = evidence(first_stage=[10, 4, 2], distances=[INF, 0.1, 0.9], feedback=[INF, 0.1, 0.9]).parts()
-    assert parts[0].first_stage == pytest.approx(ABOVE_FLOOR * 0.35)
+    assert parts[0].first_stage == pytest.approx(ABOVE_FLOOR * 0.4)
     assert (parts[0].words, parts[0].feedback) == (0.0, 0.0)
 
 
@@ -77,20 +89,24 @@ def test_lacking_words_and_hubness_are_taken_off_by_what_they_add_to_the_order_d
 
 VALUES = st.one_of(st.just(INF), st.floats(0, 2))
 ROWS = st.lists(
-    st.tuples(st.one_of(st.just(NAN), st.floats(0, 1e6)), VALUES, VALUES, st.floats(0, 1), st.booleans()),
+    st.tuples(
+        st.one_of(st.just(NAN), st.floats(0, 1e6)), VALUES, VALUES, st.floats(0, 1), st.booleans(), st.floats(0.02, 1)
+    ),
     min_size=1,
     max_size=30,
 )
 
 
-@given(rows=ROWS, unknown_share=st.floats(0, 0.9), has_feedback=st.booleans())
-def test_parts_sum_to_scores_between_the_floor_and_1(rows, unknown_share, has_feedback):
-    first_stage, distances, moved, hubness, is_lacking = zip(*rows, strict=True)
+@given(rows=ROWS, unknown_share=st.floats(0, 0.9), has_feedback=st.booleans(), has_neighbours=st.booleans())
+def test_parts_sum_to_scores_between_the_floor_and_1(rows, unknown_share, has_feedback, has_neighbours):
+    first_stage, distances, moved, hubness, is_lacking, like = zip(*rows, strict=True)
     corrections = [
         Correction(unknown_share, ("zzz",) if lacking else (), float(lacking), hub)
         for hub, lacking in zip(hubness, is_lacking, strict=True)
     ]
-    found = evidence(first_stage, distances, corrections, moved if has_feedback else None)
+    found = evidence(
+        first_stage, distances, corrections, moved if has_feedback else None, like if has_neighbours else None
+    )
     for score, parts in zip(found.scores(), found.parts(), strict=True):
         assert WINDOW_FLOOR - 1e-9 <= score <= 1 + 1e-9
         assert parts.score == pytest.approx(score, abs=1e-6)

@@ -28,6 +28,7 @@ class ScoreParts(_Answer):
     lacking_words: float
     hubness: float
     feedback: float
+    neighbours: float
 
 
 class Hit(BaseModel):

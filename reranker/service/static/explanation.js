@@ -28,6 +28,7 @@ const PARTS = {
   first_stage: "from the first stage's own score",
   words: "from near words",
   feedback: "from words of the best hits",
+  neighbours: "from the hits that it resembles",
   lacking_words: "for unknown words that the document lacks",
   hubness: "because it is near to every query",
   window: "for every candidate",
