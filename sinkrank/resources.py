@@ -20,11 +20,17 @@ def open_embeddings(settings: Settings) -> Embeddings:
     """The embedding store.
 
     Raises:
+        NoEmbeddings: there are none; the message names the command that makes them.
         NotFound, BadEmbeddings, VersionMismatch: as `Embeddings.open`.
     """
     from reranker.embeddings import Embeddings
+    from reranker.errors import NoEmbeddings
+    from reranker.missing_embeddings import no_embeddings_message
 
-    return Embeddings.open(settings.embeddings_path, settings.unknown_words)
+    try:
+        return Embeddings.open(settings.embeddings_path, settings.unknown_words)
+    except NoEmbeddings:
+        raise NoEmbeddings(no_embeddings_message(settings)) from None
 
 
 def engine_access(settings: Settings) -> EngineAccess:
