@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluation.everyday import EVERYDAY_QUERIES, compare, first_answer
+from reranker.errors import UnknownWords
 from reranker.search import SearchAnswer, Searcher, SearchRequest
 from reranker.stores.protocol import Filters
 from sinkrank import tables
@@ -22,7 +23,12 @@ def show_english(searcher: Searcher, index: str, console: Console) -> None:
     """Prints the example, and how all fifty everyday queries went."""
     ranks: dict[str, list[int | None]] = {"bm25": [], "default": []}
     for query in EVERYDAY_QUERIES:
-        before, after = _search(searcher, index, query)
+        try:
+            before, after = _search(searcher, index, query)
+        except UnknownWords:  # nothing is found, in either order
+            for found in ranks.values():
+                found.append(None)
+            continue
         ranks["bm25"].append(first_answer(query, _page_ids(before)))
         ranks["default"].append(first_answer(query, _page_ids(after)))
         if query == QUERY:
