@@ -37,12 +37,14 @@ class BagOfWords:
         n_unknown: tokens of the text that have no embedding.
         unknown_hashes: (k,) uint32, distinct, ascending: `unknown_hash` of these tokens, by which a name or number
             that no embedding knows can still be found; None: not known (a bag that was packed without them).
+        exact_keys: of the short texts that it was read from, where they are known (`exact_text`); not packed.
     """
 
     term_ids: NDArray[np.int32]
     counts: NDArray[np.int32]
     n_unknown: int = 0
     unknown_hashes: NDArray[np.uint32] | None = None
+    exact_keys: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.term_ids)

@@ -9,7 +9,8 @@
     │   ├── BadDocument           a document that cannot be indexed, with its reason
     │   └── BadEmbeddings         an embeddings file or store that cannot be read
     ├── NotFound                  a store, index, document or file that is not there (HTTP 404)
-    │   └── FetchFailed           a file that is not here and could not be fetched (HTTP 503)
+    │   ├── FetchFailed           a file that is not here and could not be fetched (HTTP 503)
+    │   └── NoEmbeddings          no embedding store has been made yet (HTTP 503)
     ├── VersionMismatch           an index made with other versions (HTTP 409)
     ├── NotOurIndex               an index that Sinkrank did not make (HTTP 409)
     └── StoreUnavailable          a node that is down or answers with an error (HTTP 503)
@@ -68,6 +69,11 @@ class NotFound(SinkrankError):
 class FetchFailed(NotFound):
     http_status = 503
     code = "fetch_failed"
+
+
+class NoEmbeddings(NotFound):
+    http_status = 503
+    code = "no_embeddings"
 
 
 class VersionMismatch(SinkrankError):

@@ -156,6 +156,7 @@ class Reranker:
         first_stage_ranks: NDArray[np.int64] | None = None,
         *,
         first_stage_scores: NDArray[np.float64] | None = None,
+        exact: NDArray[np.bool_] | None = None,
         feedback: bool = True,
         top_n: int | None = None,
         race: bool = False,
@@ -167,6 +168,8 @@ class Reranker:
             first_stage_scores: (n_candidates,), higher is better, NaN where the first stage says nothing of a
                 candidate. `auto` adds them to what transport says (`ranking.evidence`); other methods ignore them.
                 None: `auto` goes by transport alone. Where no first stage gave any, give `lexical_scores`.
+            exact: (n_candidates,) whether a field of the candidate, such as its title, is the query word for word;
+                by `auto` with first-stage scores it is then at distance 0.
             feedback: solve again with the query moved towards its best candidates (`ranking.feedback`), where `auto`
                 has first-stage scores and the query is long enough.
             top_n, race: as `rerank`; `auto` with first-stage scores solves for all candidates all the same.
@@ -193,8 +196,13 @@ class Reranker:
         )
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
             learns = is_worth_it(query.n_words, len(candidates))
-            scores = first_stage_scores[first_stage_order]
-            reranking = ordering.by_evidence(scores, with_feedback=learns and feedback, with_neighbours=learns)
+            in_given_order = None if exact is None else exact[first_stage_order]
+            reranking = ordering.by_evidence(
+                first_stage_scores[first_stage_order],
+                with_feedback=learns and feedback,
+                with_neighbours=learns,
+                exact=in_given_order,
+            )
         else:
             reranking = ordering.by_distance(max(len(candidates), 1) if top_n is None else top_n, race)
         documents = reranking.documents if top_n is None else reranking.documents[:top_n]

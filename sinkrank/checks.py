@@ -114,13 +114,19 @@ def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
 def _other_index(settings: Settings, store: Store, name: str, embeddings: Embeddings | None) -> Check:
     """An index that Sinkrank did not make, which the proxy may re-rank; or that is not there."""
     engine = in_process_proxy.engine_of(store)
-    if engine is None or embeddings is None:
+    if engine is None:
         return _index(store, name, embeddings)
     from sinkrank.foreign_index import look_at
 
     try:
         store.describe(name)
     except NotOurIndex:
+        if embeddings is None:
+            return Check(
+                f"index {name}",
+                False,
+                "not made by Sinkrank; the proxy passes its searches on until there are embeddings",
+            )
         try:
             return Check(f"index {name}", *look_at(settings, engine, name, embeddings))
         except SinkrankError as error:

@@ -1,4 +1,5 @@
-"""The demo: real pages into an index, three searches across languages, and the service; what is there is used again."""
+"""The demo: real pages into an index, searches across languages and in one, and the service; what is there is used
+again."""
 
 from __future__ import annotations
 
@@ -23,10 +24,11 @@ from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound, StoreUnavailable
 from reranker.search import SearchAnswer, Searcher, SearchRequest
+from reranker.service.examples import Example, write_examples
 from reranker.settings import Settings
 from reranker.stores.protocol import Filters, IndexDescription, Store
 from reranker.transport import warm_up
-from sinkrank import output, resources, tables
+from sinkrank import demo_english, output, resources, tables
 from sinkrank.commands.serve import run_service
 from sinkrank.steps import Steps
 
@@ -61,6 +63,11 @@ class Showcase:
     home: Path
     corpus: Corpus
     searches: tuple[DemoSearch, ...]
+
+    @property
+    def is_help(self) -> bool:
+        """Whether its pages are LibreOffice's help, which the everyday queries are about."""
+        return self.index == "libreoffice"
 
 
 LIBREOFFICE_SEARCHES = (
@@ -99,6 +106,7 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> int:
         _fill(showcase, store, embeddings, steps)
         with steps("compiling the arithmetic (once)"):
             warm_up()
+        write_examples(showcase.home, showcase.index, _examples(showcase))
         _search(showcase, Searcher(store, embeddings, settings.n_threads), output.results())
         if serve:
             run_service(settings, store)
@@ -203,6 +211,8 @@ def _search(showcase: Showcase, searcher: Searcher, console: Console) -> None:
         console.print()
         console.print(_hits(search, request, answer, searcher, titles))
         console.print(tables.search_footer(answer), markup=False)
+    if showcase.is_help:
+        demo_english.show_english(searcher, showcase.index, console)
     first = showcase.searches[0]
     is_default = showcase.home == Settings.model_fields["home"].default
     home = "" if is_default else f" --home {shlex.quote(str(showcase.home))}"
@@ -210,6 +220,12 @@ def _search(showcase: Showcase, searcher: Searcher, console: Console) -> None:
     console.print(
         f"\nSearch on: {_as_called()} search {shlex.quote(first.text)} {languages}{home}", markup=False, soft_wrap=True
     )
+
+
+def _examples(showcase: Showcase) -> list[Example]:
+    """What the page offers."""
+    found = [Example(search.text, search.language, search.document_language) for search in showcase.searches]
+    return [*found, Example(demo_english.QUERY, "en", "en")] if showcase.is_help else found
 
 
 def _as_called() -> str:

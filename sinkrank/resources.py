@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -16,15 +16,24 @@ if TYPE_CHECKING:
     from reranker.transport import Parameters
 
 
-def open_embeddings(settings: Settings) -> Embeddings:
+def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings:
     """The embedding store.
 
+    Args:
+        files: what embeddings may be made of where there are none.
+
     Raises:
+        NoEmbeddings: there are none; the message names the command that makes them.
         NotFound, BadEmbeddings, VersionMismatch: as `Embeddings.open`.
     """
     from reranker.embeddings import Embeddings
+    from reranker.errors import NoEmbeddings
+    from reranker.missing_embeddings import no_embeddings_message
 
-    return Embeddings.open(settings.embeddings_path, settings.unknown_words)
+    try:
+        return Embeddings.open(settings.embeddings_path, settings.unknown_words)
+    except NoEmbeddings:
+        raise NoEmbeddings(no_embeddings_message(settings, files)) from None
 
 
 def engine_access(settings: Settings) -> EngineAccess:

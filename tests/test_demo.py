@@ -102,6 +102,13 @@ def test_three_searches_show_both_ranks_and_scores_and_the_word_pairs(first_run)
     assert "done in" not in done.stdout
 
 
+def test_its_queries_are_kept_for_the_page_to_offer(first_run):
+    home, _ = first_run
+    offered = json.loads((home / "examples.json").read_text(encoding="utf-8"))["texts"]
+    assert offered[0] == {"query": "un billet d'autobus pour les enfants", "language": "fr", "target": "en"}
+    assert len(offered) == 3
+
+
 def test_the_command_to_search_on_with_can_be_typed_as_it_stands(home, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", [".venv/bin/sinkrank", "demo"])  # as make calls it, in no active environment
     run_again(home)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from uuid import uuid4
 
 from reranker.embeddings.rows import PRECISIONS, Precision
-from reranker.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
+from reranker.errors import BadEmbeddings, BadInput, NoEmbeddings, NotFound, VersionMismatch
 from reranker.tokens import WORDS_VERSION
 
 FORMAT = 1
@@ -36,10 +36,18 @@ def check_output(output: Path, *, replace: bool) -> None:
         raise BadInput(f"{output} is not an embedding store, so it is not replaced; give another path")
 
 
+def has_store(path: Path) -> bool:
+    """Whether anything stands at the path of a store, damaged or not. An empty folder (a new volume) is nothing."""
+    try:
+        return any(path.iterdir()) if path.is_dir() else path.exists()
+    except OSError:
+        return True  # opening it says what is wrong
+
+
 def read_meta(path: Path) -> Mapping[str, Any]:
-    cure = "make a store with `sinkrank embeddings train` or `sinkrank embeddings import`"
-    if not path.exists():
-        raise NotFound(f"there are no embeddings at {path}; {cure}")
+    cure = "make a store with `sinkrank embeddings prepare`"
+    if not has_store(path):
+        raise NoEmbeddings(f"there are no embeddings at {path}; {cure}")
     if not (path / META).is_file():
         raise NotFound(f"{path} is not an embedding store (it has no {META}); {cure}")
     try:

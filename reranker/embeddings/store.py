@@ -84,7 +84,8 @@ class Embeddings:
 
         Raises:
             BadInput: there is no such rule for unknown words.
-            NotFound: there is no store at the path.
+            NoEmbeddings: there is nothing at the path.
+            NotFound: what is there is no store.
             BadEmbeddings: the store is damaged: a file is missing, or its size or a sample of its bytes is not what
                 `meta.json` says; `verify` reads all bytes.
             VersionMismatch: the store was made by another format or tokenizer.

@@ -78,6 +78,8 @@ class Evidence:
         feedback: (n,) distances from the moved query; None without feedback.
         neighbours: (n,) scores of the candidates that each resembles (`ranking.neighbours`); None where they do not
             count.
+        exact: (n,) whether a field of the candidate is the query word for word: transport moves nothing to that field,
+            so the order distance counts as 0, however long the other fields are. None for nowhere.
     """
 
     first_stage: NDArray[np.float64]
@@ -85,6 +87,7 @@ class Evidence:
     corrections: Sequence[Correction]
     feedback: NDArray[np.float64] | None = None
     neighbours: NDArray[np.float64] | None = None
+    exact: NDArray[np.bool_] | None = None
 
     def scores(self) -> NDArray[np.float64]:
         """The score of each candidate (n,), not rounded."""
@@ -132,10 +135,12 @@ class Evidence:
     def _nearness(
         self, distances: NDArray[np.float64], offsets: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """1 for the nearest candidate by `Correction.order_distance`, 0 for the farthest and for those without a known
-        word; and by how much it falls with the order distance: 0 where it does not."""
+        """1 for exact candidates and the nearest by `Correction.order_distance`, 0 for the farthest and for those
+        without a known word; and by how much it falls with the order distance: 0 where it does not."""
         unknown_share = self.corrections[0].unknown_share if self.corrections else 0.0
         ordered_by = order_distance(distances, unknown_share, offsets)
+        if self.exact is not None:
+            ordered_by = np.where(self.exact, ordered_by.min(initial=0.0), ordered_by)
         is_known = np.isfinite(ordered_by)
         near = scaled(np.where(is_known, -ordered_by, 0.0), is_known)
         spread = np.ptp(ordered_by[is_known]) if is_known.any() else 0.0

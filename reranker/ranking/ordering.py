@@ -62,17 +62,24 @@ class Ordering:
         )
         return self._reranking(documents, [found])
 
-    def by_evidence(self, first_stage: NDArray[np.float64], with_feedback: bool, with_neighbours: bool) -> Reranking:
+    def by_evidence(
+        self,
+        first_stage: NDArray[np.float64],
+        with_feedback: bool,
+        with_neighbours: bool,
+        exact: NDArray[np.bool_] | None = None,
+    ) -> Reranking:
         """All candidates, the highest score first, by all evidence together.
 
         Args:
             first_stage: (n,) scores of the candidates; NaN where there is none.
             with_feedback: whether to solve again for the moved query (`feedback`).
             with_neighbours: whether candidates speak for each other (`neighbours`).
+            exact: as of `Evidence`.
         """
         found = self._solve(self._query, len(self._bags))
         solves = [found]
-        evidence = Evidence(first_stage, _in_place(found), self._corrections)
+        evidence = Evidence(first_stage, _in_place(found), self._corrections, exact=exact)
         if with_feedback:
             moved = moved_query(self._query, self._bags, evidence.scores())
             solves.append(self._solve(moved, len(self._bags)))

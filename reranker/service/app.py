@@ -12,10 +12,13 @@ from reranker.settings import Settings
 from reranker.stores.protocol import Store
 
 
-def create_app(settings: Settings, store: Store | None, embeddings: Embeddings) -> Flask:
+def create_app(settings: Settings, store: Store | None, embeddings: Embeddings | None) -> Flask:
     """The service as a WSGI application.
 
-    It opens and owns nothing: who made the store closes it. `warm_up` compiles the kernels.
+    Who made the store closes it. `warm_up` compiles the kernels.
+
+    Args:
+        embeddings: None where there are none yet: it opens those of the settings once they are there.
     """
     app = Flask("reranker.service", static_folder=None)
     # The engine's paths are passed on as they came: `//` and a slash at the end mean what the engine says.

@@ -8,6 +8,7 @@ from flask import Blueprint, Response, render_template, send_from_directory
 
 from reranker.errors import SinkrankError
 from reranker.search import FIRST_STAGES
+from reranker.service.examples import Example
 from reranker.service.service import Service, current_service
 from reranker.transport import METHODS
 
@@ -24,6 +25,9 @@ _CONTENT_SECURITY_POLICY = "; ".join(
     ]
 )
 
+# Those of the first indices alone, so that a page of many does not wait for them.
+_MAX_INDICES_WITH_EXAMPLES = 5
+
 # Candidates to choose from; that of the settings stands among them.
 _DEPTHS = (20, 50, 100, 200, 500)
 
@@ -38,7 +42,7 @@ def page() -> Response:
     indices, problem = _indices(service)
     html = render_template(
         "page.html",
-        languages=service.embeddings.languages,
+        languages=service.opened.embeddings.languages if service.opened is not None else (),
         methods=METHODS,
         method=service.settings.method,
         first_stages=FIRST_STAGES,
@@ -48,6 +52,7 @@ def page() -> Response:
         store=service.store.address if service.store is not None else "",
         indices=indices,
         index=service.settings.index,
+        examples=[] if problem else _examples(service, indices),
         problem=problem,
     )
     response = Response(html, mimetype="text/html")
@@ -65,6 +70,9 @@ def static_file(name: str) -> Response:
 
 def _indices(service: Service) -> tuple[list[str], str]:
     """The names to choose from, and what to tell the reader where there is none."""
+    if service.opened is None:
+        message = service.no_embeddings()
+        return [], f"This service cannot re-rank yet: {message}. Load this page again when that is done."
     if service.store is None:
         return [], "This service has no store to search. Start it with: sinkrank serve --store ADDRESS"
     try:
@@ -75,3 +83,12 @@ def _indices(service: Service) -> tuple[list[str], str]:
     if not indices:
         return [], "There is no index yet. Make one with: sinkrank ingest FILE --index NAME"
     return indices, ""
+
+
+def _examples(service: Service, indices: list[str]) -> list[tuple[str, tuple[Example, ...]]]:
+    """Queries to try, by index."""
+    if service.examples is None:
+        return []
+    first = [name for name in indices if name == service.settings.index]
+    shown = list(dict.fromkeys([*first, *indices]))[:_MAX_INDICES_WITH_EXAMPLES]
+    return [(index, found) for index in shown if (found := service.examples.of_index(index))]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import dataclass, field
 
 from flask import current_app
 
-from reranker.detection import preferred_languages
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, StoreUnavailable, WrongParameter
+from reranker.errors import BadInput, NoEmbeddings, StoreUnavailable, WrongParameter
 from reranker.idf import IdfTable
+from reranker.missing_embeddings import no_embeddings_message
 from reranker.ranking.ranked import Reranking
 from reranker.request_context import note
 from reranker.reranking import Observer, Query, Reranker
 from reranker.search import Searcher
 from reranker.service.bag_cache import BagCache
+from reranker.service.examples import Examples
+from reranker.service.late import Late
+from reranker.service.opened import Looking, Opened
 from reranker.service.operations.metrics import Metrics
 from reranker.service.operations.shared_flag import SharedFlag
 from reranker.service.operations.tracing import trace_reranking
@@ -26,6 +30,7 @@ from reranker.transport import METHODS, Parameters, check_method, warm_up
 from reranker.transport.problem import FLOAT64_FROM_EPSILON
 
 EXTENSION = "sinkrank"
+_log = logging.getLogger(__name__)
 
 # What a request may ask for of itself. 10,000 iterations in the log domain, which begins below this epsilon, take
 # minutes for one long document, and a kernel under way cannot be stopped: a few such requests would hold the service.
@@ -37,10 +42,13 @@ MIN_REQUEST_EPSILON = FLOAT64_FROM_EPSILON
 class Service:
     """Shared by all threads; nothing in it changes from request to request but caches.
 
+    Without embeddings the proxy passes searches on, and what needs them raises `NoEmbeddings`, until there are some at
+    the path of the settings.
+
     Attributes:
         store: None where the service only re-ranks texts that come with the request.
-        reranker: with the idf of the embeddings' training texts.
-        texts: what reads the texts of requests and hits.
+        bag_cache: the words of texts that were read before.
+        examples: queries that the page offers; None where the service has no store.
         metrics: what all of it counts into.
         warm: set once the kernels are compiled.
         draining: set once the process was told to stop: balancers are to send no more.
@@ -48,21 +56,23 @@ class Service:
 
     settings: Settings
     store: Store | None
-    embeddings: Embeddings
-    reranker: Reranker
-    texts: TextBags
+    bag_cache: BagCache
+    examples: Examples | None
     metrics: Metrics
-    _searcher: Searcher | None = None
+    _opened: Late[Opened]
+    _looking: Looking
     warm: threading.Event = field(default_factory=threading.Event)
     draining: SharedFlag = field(default_factory=SharedFlag)
 
     @classmethod
-    def build(cls, settings: Settings, store: Store | None, embeddings: Embeddings) -> Service:
+    def build(cls, settings: Settings, store: Store | None, embeddings: Embeddings | None) -> Service:
         """
+        Args:
+            embeddings: None where there are none yet.
+
         Raises:
             BadInput: the settings name a method, parameters or a query language that there are not.
         """
-        n_threads = settings.n_threads
         # What no request could do with is refused before the first one comes.
         if settings.method == "none":
             raise WrongParameter(
@@ -71,27 +81,60 @@ class Service:
             )
         check_method(settings.method)
         Parameters(settings.epsilon, settings.n_iterations, settings.tau)
-        language = settings.query_language
-        metrics = Metrics()
-        observer = _observer(metrics)
-        searcher = (
-            None
-            if store is None
-            else Searcher(store, embeddings, n_threads, observer=observer, query_language=language)
-        )
-        preferred = preferred_languages(embeddings, language)
-        reranker = Reranker(embeddings, n_threads=n_threads, observer=observer, preferred_languages=preferred)
-        texts = TextBags(embeddings, BagCache(settings.bag_cache_size))
-        return cls(settings, store, embeddings, reranker, texts, metrics, searcher)
+        metrics, cache, looking = Metrics(), BagCache(settings.bag_cache_size), Looking(settings)
+
+        def opened() -> Opened | None:
+            found = looking.look() if embeddings is None else embeddings
+            return None if found is None else Opened.build(settings, store, found, cache, _observer(metrics))
+
+        late = Late(opened)
+        if late.get() is None:
+            _log.warning(
+                "%s. Until they are there searches come back in the engine's order; then re-ranking begins by itself, "
+                "without a restart",
+                no_embeddings_message(settings),
+            )
+        examples = None if store is None else Examples(store, settings.home)
+        return cls(settings, store, cache, examples, metrics, late, looking)
+
+    @property
+    def opened(self) -> Opened | None:
+        """What needs embeddings; None where there are none yet."""
+        return self._opened.get()
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """Raises NoEmbeddings, as the properties below."""
+        return self._needed().embeddings
+
+    @property
+    def reranker(self) -> Reranker:
+        return self._needed().reranker
+
+    @property
+    def texts(self) -> TextBags:
+        return self._needed().texts
 
     @property
     def searcher(self) -> Searcher:
         """Raises StoreUnavailable where the service has no store."""
-        if self._searcher is None:
+        if self.store is None:
             raise StoreUnavailable(
                 "this service has no store to search; start it with `sinkrank serve --store ADDRESS`"
             )
-        return self._searcher
+        searcher = self._needed().searcher
+        assert searcher is not None  # noqa: S101 - there is a store
+        return searcher
+
+    def no_embeddings(self) -> str:
+        """What to say where there are none: the cure too."""
+        return self._looking.problem or no_embeddings_message(self.settings)
+
+    def _needed(self) -> Opened:
+        opened = self.opened
+        if opened is None:
+            raise NoEmbeddings(self.no_embeddings())
+        return opened
 
     def parameters(
         self, epsilon: float | None = None, n_iterations: int | None = None, tau: float | None = None

@@ -58,6 +58,11 @@ class EngineAddress:
         return replace(self, username=username or self.username, password=password or self.password)
 
 
+def is_engine(address: str) -> bool:
+    """Whether an address is that of an engine; else it is a folder."""
+    return isinstance(read_address(address), EngineAddress)
+
+
 def read_address(address: str) -> EngineAddress | Path:
     """The engine's address, or the folder.
 

@@ -18,7 +18,7 @@ def demo(
     home: options.Home = None,
     config: options.Config = None,
 ) -> None:
-    """Fetch real pages, train embeddings, index, search across languages, and serve.
+    """Fetch real pages, train embeddings, index, search across languages and in one, and serve.
 
     Example: [bold]sinkrank demo --no-serve[/bold]
     """

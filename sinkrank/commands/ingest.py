@@ -171,7 +171,7 @@ def ingest_files(
         min_confidence,
         _pairs(types.split(",") if types else (), "--types", "FIELD=TYPE, parted by commas"),
     )
-    loaded = resources.open_embeddings(settings)
+    loaded = resources.open_embeddings(settings, files or ())
     checkpoints = settings.home / "ingest"
     options_ = Options(
         layout,

@@ -11,6 +11,7 @@ import typer
 from sinkrank import options
 
 if TYPE_CHECKING:
+    from reranker.embeddings import Embeddings
     from reranker.settings import LoadedSettings, Settings
     from reranker.stores.protocol import Store
 
@@ -52,6 +53,8 @@ def serve(
     """Serve the search, the rerank APIs, the proxy and the page over HTTP, until Ctrl-C or SIGTERM.
 
     Requests that have begun are answered before it ends. Without a store it still re-ranks the texts of a request.
+    Without embeddings it passes searches on to the engine, and re-ranks them as soon as `sinkrank embeddings prepare`
+    has made some.
 
     Example: [bold]sinkrank serve --port 8080 --store opensearch://localhost:9200[/bold]
     """
@@ -88,6 +91,7 @@ def run_service(settings: Settings, store: Store | None) -> None:
     """Builds the service over a store, if there is one, and serves it until it is told to stop.
 
     Raises:
+        NoEmbeddings: there are none, and no engine to pass searches on to.
         NotFound, BadEmbeddings, VersionMismatch: the embeddings cannot be opened.
         BadInput: the address cannot be listened at.
         WrongParameter: a setting needs what is not installed.
@@ -102,14 +106,14 @@ def _run(settings: Settings, store: Store | None) -> None:
     from reranker.service.app import create_app, drain, warm_up
     from reranker.service.operations.logs import set_up_logs
     from reranker.service.operations.tracing import start_tracing
-    from sinkrank import output, resources
+    from sinkrank import output
     from sinkrank.processes import serve_with_processes
     from sinkrank.server import address_of, bind, serve_until_stopped
 
     set_up_logs(settings)
     if settings.traces:
         start_tracing()
-    app = create_app(settings, store, resources.open_embeddings(settings))
+    app = create_app(settings, store, _embeddings(settings))
     console = output.talk()
     with bind(settings.host, settings.port) as listener:
         address = address_of(listener)
@@ -124,6 +128,20 @@ def _run(settings: Settings, store: Store | None) -> None:
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes
         serve(app, settings, listener, ready, lambda: drain(app))
     console.print("stopped")
+
+
+def _embeddings(settings: Settings) -> Embeddings | None:
+    """The embeddings; None where there are none yet and the proxy can pass searches on until then, which is logged."""
+    from reranker.errors import NoEmbeddings
+    from reranker.stores.addresses import is_engine
+    from sinkrank import resources
+
+    try:
+        return resources.open_embeddings(settings)
+    except NoEmbeddings:
+        if is_engine(settings.store_address):
+            return None
+        raise
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def test_the_lines_say_ok_or_problem(home: Path, run: Run) -> None:
 def test_nothing_made_yet(empty_home: Path, run: Run) -> None:
     code, found = checks(run, "--quick")
     assert code == 1
-    assert "sinkrank embeddings train" in found["embeddings"]["message"]
+    assert "sinkrank embeddings prepare FILE" in found["embeddings"]["message"]
     assert found["store"]["ok"] is False
 
 

@@ -215,3 +215,14 @@ def test_doctor_says_that_an_index_is_empty(run: Run, engine: Engine, make: Make
         False,
         "not made by Sinkrank; it holds no document that can be read: fill it, then look again",
     )
+
+
+def test_without_embeddings_doctor_says_that_searches_pass_and_what_makes_them(
+    engine: Engine, make: MakeIndex, run: Run, home: Path
+) -> None:
+    index = make()
+    code, found = checks(run, "--quick", "--store", engine.url, "--index", index, "--embeddings", "none")
+    assert code == 1
+    command = f"sinkrank embeddings prepare --store {engine.url} --index {index} --output none"
+    assert command in found["embeddings"]["message"]
+    assert "passes its searches on" in found[f"index {index}"]["message"]

@@ -241,7 +241,7 @@ def test_languages_that_cannot_be_told_are_reported(home: Path, run: Run) -> Non
     ("arguments", "message"),
     [
         (["absent.jsonl"], "there is no file 'absent.jsonl'"),
-        (["in.jsonl", "--embeddings", "nowhere"], "there are no embeddings at"),
+        (["in.jsonl", "--embeddings", "nowhere"], "`sinkrank embeddings prepare in.jsonl --output nowhere`"),
         (["in.jsonl", "--rejects", "no/such/folder.jsonl"], "name another file with --rejects"),
         (["-", "-"], "can be read only once"),
     ],

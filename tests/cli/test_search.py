@@ -309,3 +309,11 @@ def test_a_word_without_an_embedding_takes_another_by_the_rule_that_is_set(run: 
     assert json.loads(run("search", "wate cat", "--lang", "en", "--json").stdout)["unknown_words"] == []
     monkeypatch.setenv("SINKRANK_UNKNOWN_WORDS", "skip")
     assert json.loads(run("search", "wate cat", "--lang", "en", "--json").stdout)["unknown_words"] == ["wate"]
+
+
+def test_without_embeddings_it_names_the_command_that_makes_them(run: Run) -> None:
+    result = run("search", "cat", "--store", "opensearch://localhost:1", "--index", "pages", "--embeddings", "none")
+    assert result.exit_code == 1
+    command = "sinkrank embeddings prepare --store opensearch://localhost:1 --index pages --output none"
+    assert f"`{command}`" in result.stderr
+    assert result.stdout == ""

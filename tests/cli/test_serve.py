@@ -66,10 +66,12 @@ def test_json_without_print_settings_is_wrong_use(empty_home: Path, run: Run) ->
     assert run("serve", "--json").exit_code == 2
 
 
-def test_serving_without_embeddings_says_how_to_make_them(empty_home: Path, run: Run) -> None:
+def test_without_embeddings_and_without_an_engine_it_ends_with_the_command_that_helps(
+    empty_home: Path, run: Run
+) -> None:
     result = run("serve", "--port", "0")
     assert result.exit_code == 1
-    assert "sinkrank embeddings train" in result.stderr
+    assert "sinkrank embeddings prepare FILE" in result.stderr
 
 
 def test_a_port_that_is_taken_is_an_error_with_the_cure() -> None:

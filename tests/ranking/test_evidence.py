@@ -16,11 +16,12 @@ NAN, INF = math.nan, math.inf
 ABOVE_FLOOR = 1 - WINDOW_FLOOR
 
 
-def evidence(first_stage, distances, corrections=None, feedback=None, neighbours=None):
+def evidence(first_stage, distances, corrections=None, feedback=None, neighbours=None, exact=None):
     corrections = corrections or [Correction()] * len(distances)
     moved = None if feedback is None else np.array(feedback, float)
     like = None if neighbours is None else np.array(neighbours, float)
-    return Evidence(np.array(first_stage, float), np.array(distances, float), corrections, moved, like)
+    is_exact = None if exact is None else np.array(exact, bool)
+    return Evidence(np.array(first_stage, float), np.array(distances, float), corrections, moved, like, is_exact)
 
 
 @pytest.mark.parametrize("shares", [PLAIN, WITH_NEIGHBOURS, WITH_FEEDBACK])
@@ -72,6 +73,24 @@ def test_a_candidate_without_a_known_word_keeps_what_the_first_stage_gave_it():
     parts = evidence(first_stage=[10, 4, 2], distances=[INF, 0.1, 0.9], feedback=[INF, 0.1, 0.9]).parts()
     assert parts[0].first_stage == pytest.approx(ABOVE_FLOOR * 0.4)
     assert (parts[0].words, parts[0].feedback) == (0.0, 0.0)
+
+
+def test_a_candidate_with_the_query_in_a_field_is_at_distance_0():
+    """Of distances 0, 0.3 and 0.6 the second is half way."""
+    rows = {"first_stage": [9, 9, 3], "distances": [0.5, 0.3, 0.6], "feedback": [0.9, 0.3, 0.6]}
+    found = evidence(**rows, exact=[True, False, False])
+    half = 0.02 + ABOVE_FLOOR * (0.4 + 0.5 * 0.6)
+    assert found.scores().tolist() == pytest.approx([1.0, half, 0.02])
+    (parts, *_) = found.parts()
+    assert (parts.words, parts.feedback) == pytest.approx((ABOVE_FLOOR * 0.2 / 0.75, ABOVE_FLOOR * 0.25 / 0.75))
+
+
+def test_what_an_exact_candidate_lacks_is_told_and_its_parts_sum_all_the_same():
+    corrections = [Correction(0.5, ("zzz",), 1.0, 0.5), Correction(0.5, (), 0.0, 0.0)]
+    exact, other = evidence([1, 1], [0.4, 0.2], corrections, exact=[True, False]).parts()
+    assert exact.lacking_words < 0
+    assert exact.words + exact.lacking_words + exact.hubness == pytest.approx(ABOVE_FLOOR * 0.2)
+    assert exact.total > other.total
 
 
 def test_lacking_words_and_hubness_are_taken_off_by_what_they_add_to_the_order_distance():

@@ -96,6 +96,13 @@ def test_both_orders_stand_side_by_side_with_a_line_for_each_hit(open_page: Open
     assert f"▲ {risen['first_stage_rank'] - risen['rank']}" in item.inner_text()
 
 
+def test_an_example_searches_when_it_is_clicked(open_page: OpenPage) -> None:
+    page = open_page()
+    page.get_by_role("button", name="Nothing known").click()
+    expect(page.get_by_label("Query", exact=True)).to_have_value("Nothing known")
+    expect(page.locator("#status")).to_contain_text("unknown: nothing, known")
+
+
 def test_lines_end_where_the_hits_stand(open_page: OpenPage) -> None:
     page = open_page("?query=cat+water")
     expect(page.locator("#after li").first).to_be_visible()

@@ -207,7 +207,7 @@ class Check(BaseModel):
 class Readiness(_Answer):
     """Whether each part can do its work."""
 
-    status: Literal["ready", "not ready"]
+    status: Literal["ready", "degraded", "not ready"]
     checks: dict[str, Check]
 
 

@@ -1,4 +1,7 @@
-"""Finds out whether the service can do its work: the engine answers, the embeddings are whole, the kernels compiled."""
+"""Finds out whether the service can do its work: the engine answers, the embeddings are whole, the kernels compiled.
+
+Without embeddings a proxy is `degraded`: it passes every search on, so balancers leave it on.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 
 from reranker.errors import SinkrankError
 from reranker.service.service import Service
+from reranker.stores.addresses import is_engine
 
 # Rows that are read of the embeddings each time: enough to see a file that was cut or replaced under the process.
 _N_SAMPLED = 16
@@ -16,7 +20,8 @@ _NORM_TOLERANCE = 0.01
 
 
 def readiness(service: Service) -> dict[str, Any]:
-    """The state of each part; `status` is `ready` where all of them are.
+    """The state of each part; `status` is `ready` where all of them are, `degraded` where only the embeddings are not
+    there yet and searches pass through to an engine, else `not ready`.
 
     A service that was told to stop is not ready: balancers take it off while it answers what still comes.
     """
@@ -26,8 +31,10 @@ def readiness(service: Service) -> dict[str, Any]:
         "kernel": {"ready": service.warm.is_set()},
         "running": {"ready": not service.draining.is_set()},
     }
-    is_ready = all(check["ready"] for check in checks.values())
-    return {"status": "ready" if is_ready else "not ready", "checks": checks}
+    wanting = [name for name, check in checks.items() if not check["ready"]]
+    passes = wanting == ["embeddings"] and service.opened is None and is_engine(service.settings.store_address)
+    status = "degraded" if passes else "not ready" if wanting else "ready"
+    return {"status": status, "checks": checks}
 
 
 def _store(service: Service) -> dict[str, Any]:
@@ -41,7 +48,10 @@ def _store(service: Service) -> dict[str, Any]:
 
 
 def _embeddings(service: Service) -> dict[str, Any]:
-    embeddings = service.embeddings
+    opened = service.opened
+    if opened is None:
+        return {"ready": False, "message": service.no_embeddings()}
+    embeddings = opened.embeddings
     found: dict[str, Any] = {
         "ready": True,
         "version": embeddings.version,

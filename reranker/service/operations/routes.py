@@ -21,9 +21,9 @@ def live() -> Response:
 
 @blueprint.get("/-/ready")
 def ready() -> Response:
-    """200 where every part is ready, 503 and what is not where one is not."""
+    """200 where every part is ready, or searches pass through for want of embeddings; else 503 and what is not."""
     found = readiness(current_service())
-    return json_response(found, 200 if found["status"] == "ready" else 503)
+    return json_response(found, 503 if found["status"] == "not ready" else 200)
 
 
 @blueprint.get("/-/metrics")

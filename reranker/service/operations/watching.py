@@ -35,7 +35,7 @@ _slow = logging.getLogger("sinkrank.slow")
 def register(app: Flask, service: Service) -> None:
     """Installs it; after the proxy, whose counts it takes over."""
     proxy = app.extensions.get(PROXY_EXTENSION)
-    app.extensions[_FIGURES_EXTENSION] = Figures(service.texts.cache, proxy, service.metrics)
+    app.extensions[_FIGURES_EXTENSION] = Figures(service.bag_cache, proxy, service.metrics)
     app.before_request(_begin)
     app.after_request(_answered)
     app.teardown_request(_end)

@@ -16,7 +16,7 @@ from typing import Any
 from reranker.service.bag_cache import Bag, BagCache
 from reranker.service.proxy.document_key import DocumentKey
 from reranker.service.proxy.engine_call import EngineCalls
-from reranker.service.proxy.hits import Hit, HitReader
+from reranker.service.proxy.hits import Hit, HitReader, with_exact_keys
 from reranker.service.proxy.search_request import ProxySearch
 from reranker.service.proxy.term_vectors import TermVectors
 
@@ -100,9 +100,11 @@ class HitBags:
     def _in_hand(self, search: ProxySearch, hit: Hit, is_ours: Callable[[str], bool]) -> Bag | None:
         bag = self._reader.packed_bag(hit) if is_ours(str(hit.get("_index"))) else None
         source = hit.get("_source")
-        if bag is None and isinstance(source, dict) and search.source_filter.brings(search.read_fields):
-            bag = self._source_bag(search, source)
-        return bag
+        if not isinstance(source, dict) or not search.source_filter.brings(search.read_fields):
+            return bag
+        if bag is None:
+            return self._source_bag(search, source)
+        return with_exact_keys(bag[0], source, search.read_fields), bag[1]
 
     def _source_bag(self, search: ProxySearch, source: Any) -> Bag:
         """Of the named fields; where a query names them and they hold no known word, of every string."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from reranker.detection import preferred_languages
 from reranker.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
+from reranker.exact_text import exact_key
 from reranker.reranking import Reranker
 from reranker.search import INDEX_CACHE_SECONDS
 from reranker.service.bag_cache import Bag
@@ -47,6 +48,12 @@ def _scores(hits: Sequence[Hit]) -> NDArray[np.float64] | None:
     if not all(isinstance(score, int | float) and math.isfinite(score) for score in scores):
         return None
     return np.array(scores, dtype=np.float64)
+
+
+def _exact(text: str, bags: Sequence[Bag]) -> NDArray[np.bool_]:
+    """Of which hits a field is the query, word for word (n,)."""
+    key = exact_key(text)
+    return np.array([key in bag.exact_keys for bag, _ in bags], dtype=bool)
 
 
 class HitRanker:
@@ -84,6 +91,7 @@ class HitRanker:
             search.method,
             search.parameters,
             first_stage_scores=_scores(hits),
+            exact=_exact(search.text, bags),
             feedback=search.feedback,
             race=search.race,
         )

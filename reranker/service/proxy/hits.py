@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
-from reranker.bags import unpack
+from reranker.bags import BagOfWords, unpack
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
+from reranker.exact_text import exact_keys
 from reranker.service.bag_cache import Bag
 from reranker.service.proxy.source_filter import BAG_FIELD, LANGUAGE_FIELD, is_match
 from reranker.service.text_bags import TextBags
@@ -60,14 +62,22 @@ class HitReader:
             fields: that hold the text (dots for nested ones, `*` for any part); every string where there are none.
             or_all: whether every string is read where these fields hold no known word.
         """
-        bag = self.text_bag(source_text(source, fields))
-        if or_all and fields and not len(bag[0]):
-            bag = self.text_bag(source_text(source, ()))
-        return bag
+        bag, language = self.text_bag(source_text(source, fields))
+        if or_all and fields and not len(bag):
+            bag, language = self.text_bag(source_text(source, ()))
+        return with_exact_keys(bag, source, fields), language
 
     def text_bag(self, text: str) -> Bag:
         """The same of a text."""
         return self._texts.read(text)
+
+
+def with_exact_keys(bag: BagOfWords, source: Any, fields: Sequence[str]) -> BagOfWords:
+    """The bag, knowing the short texts of the named fields; of none where none are named."""
+    if not fields:
+        return bag
+    distinct = dict.fromkeys(fields)  # a boosted field is read several times
+    return replace(bag, exact_keys=exact_keys(_strings([_field(source, name) for name in distinct], 0)))
 
 
 def source_text(source: Any, fields: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from reranker.service.proxy.guard import Guard
 from reranker.service.proxy.parameters import is_true, read_parameters, without_parameters
 from reranker.service.proxy.query_text import FieldTypes
 from reranker.service.proxy.raw_json import write_array, write_document, write_object
-from reranker.service.proxy.rules import Skip, is_switched_off, skip_reason
+from reranker.service.proxy.rules import NO_EMBEDDINGS, Skip, WithoutEmbeddings, is_switched_off, skip_reason
 from reranker.service.proxy.search import Answer, filter_path
 from reranker.service.proxy.search_request import ProxySearch, read_body, read_search
 from reranker.service.proxy.upstream import Upstream
@@ -92,7 +92,10 @@ def read_multi_search(
     if all(line.search is None for line in lines):
         reasons = {line.reason for line in lines}
         changed = any(line.body_without_ours != line.body for line in lines)
-        raise Skip(reasons.pop() if len(reasons) == 1 else "none_of_them", read.body_without_ours if changed else None)
+        passed = read.body_without_ours if changed else None
+        if NO_EMBEDDINGS in reasons:
+            raise WithoutEmbeddings(passed)
+        raise Skip(reasons.pop() if len(reasons) == 1 else "none_of_them", passed)
     return read
 
 

@@ -16,6 +16,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from reranker.errors import NotFound, WrongParameter
 from reranker.service.errors import use_shape
+from reranker.service.late import Late
 from reranker.service.proxy.breaker import CircuitBreaker
 from reranker.service.proxy.counters import Counters
 from reranker.service.proxy.field_types import FieldTypeCache
@@ -26,7 +27,7 @@ from reranker.service.proxy.hit_ranking import HitRanker
 from reranker.service.proxy.hits import HitReader
 from reranker.service.proxy.index_figures import IndexFigures, SampledStore
 from reranker.service.proxy.passing import pass_on
-from reranker.service.proxy.searches import Searches
+from reranker.service.proxy.searches import ProxyRanking, Searches
 from reranker.service.proxy.term_vectors import TermVectors
 from reranker.service.proxy.upstream import Upstream
 from reranker.service.proxy.window_ranking import WindowRanker
@@ -49,7 +50,11 @@ class Proxy:
     upstream: Upstream
     searches: Searches
     counters: Counters
-    figures: IndexFigures
+
+    @property
+    def figures(self) -> IndexFigures:
+        """Raises NoEmbeddings."""
+        return self.searches.ranking.figures
 
     @classmethod
     def build(cls, service: Service) -> Proxy:
@@ -59,16 +64,11 @@ class Proxy:
         """
         settings = service.settings
         upstream = Upstream(_addresses(settings), settings)
-        store = service.store if settings.proxy_learn_weights else None
-        figures = IndexFigures(store if isinstance(store, SampledStore) else None, service.embeddings)
-        ranker = HitRanker(service, figures)
-        reader = HitReader(service.embeddings, ranker.is_ours, service.texts)
-        bags = HitBags(reader, service.texts.cache, TermVectors(service.embeddings))
         breaker = CircuitBreaker(settings.proxy_breaker_failures, settings.proxy_breaker_rest_s)
         guard = Guard(settings.proxy_max_reranks, breaker)
         counters = Counters()
-        searches = Searches(service, upstream, WindowRanker(ranker, bags), guard, counters, FieldTypeCache())
-        return cls(upstream, searches, counters, figures)
+        searches = Searches(service, upstream, Late(lambda: _ranking(service)), guard, counters, FieldTypeCache())
+        return cls(upstream, searches, counters)
 
 
 def register(app: Flask, settings: Settings) -> None:
@@ -117,6 +117,19 @@ def no_engine(path: str = "") -> Response:
 
 def _to_page() -> AnyResponse:
     return redirect("/-/ui")
+
+
+def _ranking(service: Service) -> ProxyRanking | None:
+    """What orders hits; None where there are no embeddings yet."""
+    opened = service.opened
+    if opened is None:
+        return None
+    store = service.store if service.settings.proxy_learn_weights else None
+    figures = IndexFigures(store if isinstance(store, SampledStore) else None, opened.embeddings)
+    ranker = HitRanker(service, figures)
+    reader = HitReader(opened.embeddings, ranker.is_ours, opened.texts)
+    bags = HitBags(reader, service.bag_cache, TermVectors(opened.embeddings))
+    return ProxyRanking(figures, WindowRanker(ranker, bags))
 
 
 def _addresses(settings: Settings) -> list[EngineAddress]:

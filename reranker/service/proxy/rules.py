@@ -14,6 +14,8 @@ _FALLING_SCORES: tuple[Any, ...] = (
 )
 # Each name of an answer is compared with each path: with more of them a request could choose how long that takes.
 _MAX_FILTER_PATHS = 100
+# The reason where there are no embeddings yet.
+NO_EMBEDDINGS = "no_embeddings"
 _NO = ("false", "0", "no", "off")
 _YES = ("true", "1", "yes", "on")
 # The text forms of JSON: `application/json`, `application/vnd.elasticsearch+json; compatible-with=8`.
@@ -24,14 +26,26 @@ class Skip(Exception):
     """The search is not to be re-ranked.
 
     Attributes:
+        status: for the header.
         reason: one of a fixed set of words, for the header.
         body: what to pass on in place of the body that came, where that holds our section; else None.
     """
+
+    status = "skipped"
 
     def __init__(self, reason: str, body: bytes | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.body = body
+
+
+class WithoutEmbeddings(Skip):
+    """The search is to be re-ranked, and there are no embeddings yet."""
+
+    status = "fallback"
+
+    def __init__(self, body: bytes | None = None) -> None:
+        super().__init__(NO_EMBEDDINGS, body)
 
 
 def is_switched_off(parameters: Mapping[str, str]) -> bool:

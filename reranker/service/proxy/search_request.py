@@ -24,7 +24,7 @@ from reranker.service.proxy.query_text import (
     read_query,
 )
 from reranker.service.proxy.raw_json import RawObject, read_document, read_object, write_object
-from reranker.service.proxy.rules import Skip, is_asked_for, is_switched_off, skip_reason
+from reranker.service.proxy.rules import Skip, WithoutEmbeddings, is_asked_for, is_switched_off, skip_reason
 from reranker.service.proxy.source_filter import SourceFilter, read_source_filter
 from reranker.service.proxy.window import PagePlan, plan_page
 from reranker.service.requests import Name, QueryText, parse
@@ -162,7 +162,8 @@ def read_search(
     try:
         return _read(service, parameters, body, ext, others, passed, types or NoFieldTypes())
     except Skip as skip:
-        raise Skip(skip.reason, passed) from None
+        skip.body = passed
+        raise
 
 
 def _read(
@@ -179,11 +180,13 @@ def _read(
     reason = skip_reason(values, parameters)
     if reason is not None:
         raise Skip(reason)
-    page = _page(service, values, parameters, ext.window_size)
     method = ext.method or service.settings.method
     if method == "none":
         raise Skip("method_none")
     check_method(method)
+    if service.opened is None:
+        raise WithoutEmbeddings
+    page = _page(service, values, parameters, ext.window_size)
     query = _query(values, parameters, types, section)
     text = query.text
     language = None if ext.language is None else language_code(ext.language)

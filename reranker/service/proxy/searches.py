@@ -12,7 +12,8 @@ from itertools import chain
 from flask import Response, request
 from werkzeug.datastructures import Headers as HeaderList
 
-from reranker.errors import SinkrankError
+from reranker.errors import NoEmbeddings, SinkrankError
+from reranker.service.late import Late
 from reranker.service.proxy.counters import Counters
 from reranker.service.proxy.deadline import Deadline
 from reranker.service.proxy.document_key import caller_key
@@ -21,6 +22,7 @@ from reranker.service.proxy.fallback import Fallback, Refused
 from reranker.service.proxy.field_types import CallerMappings, FieldTypeCache
 from reranker.service.proxy.guard import Guard, NotNow
 from reranker.service.proxy.headers import raw_target, request_headers, without_headers
+from reranker.service.proxy.index_figures import IndexFigures
 from reranker.service.proxy.multi_search import MultiSearchRunner, read_multi_search
 from reranker.service.proxy.parameters import read_parameters, without_parameters
 from reranker.service.proxy.passing import compressed, decoded, read_ahead, send_on, streamed
@@ -46,19 +48,36 @@ Reading = tuple[Callable[[], Answer], bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Searches:
-    """What answers searches; safe to share between threads.
+class ProxyRanking:
+    """What orders hits: it needs embeddings."""
 
-    Attributes:
-        ranker: a test may put another into it.
-    """
+    figures: IndexFigures
+    ranker: WindowRanker
+
+
+@dataclass(frozen=True, slots=True)
+class Searches:
+    """What answers searches; safe to share between threads."""
 
     service: Service
     upstream: Upstream
-    ranker: WindowRanker
+    _ranking: Late[ProxyRanking]
     guard: Guard
     counters: Counters
     field_types: FieldTypeCache
+
+    @property
+    def ranking(self) -> ProxyRanking:
+        """Raises NoEmbeddings."""
+        ranking = self._ranking.get()
+        if ranking is None:
+            raise NoEmbeddings(self.service.no_embeddings())
+        return ranking
+
+    @property
+    def ranker(self) -> WindowRanker:
+        """A test may put another into it."""
+        return self.ranking.ranker
 
     def search(self, raw_path: str, query_string: str) -> Response:
         """`_search`."""
@@ -113,7 +132,7 @@ class Searches:
             run, new_body = read(incoming, decoded(start, limit))
             return self._ranked(run())
         except Skip as skip:
-            return self._unranked(incoming, "skipped", skip.reason, skip.body, rest)
+            return self._unranked(incoming, skip.status, skip.reason, skip.body, rest)
         except NotNow as not_now:
             return self._unranked(incoming, "fallback", not_now.reason, new_body)
         except Refused as refused:

@@ -130,6 +130,22 @@ function searchSoon() {
   if (shown) pause = window.setTimeout(() => search({ page: shown.page }), SLIDER_PAUSE_MS);
 }
 
+function showExamples() {
+  for (const offered of document.querySelectorAll(".examples")) {
+    const index = form.elements.index?.value ?? offered.dataset.index;
+    offered.hidden = offered.dataset.index !== index;
+  }
+}
+
+function tryExample(button) {
+  form.elements.query.value = button.textContent;
+  address.choose(form, { language: button.dataset.language, target: button.dataset.target });
+  search();
+}
+
+for (const button of document.querySelectorAll(".examples button")) {
+  button.addEventListener("click", () => tryExample(button));
+}
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   window.clearTimeout(pause);
@@ -137,6 +153,7 @@ form.addEventListener("submit", (event) => {
 });
 form.addEventListener("input", (event) => {
   if (event.target.name !== "query") searchSoon();
+  if (event.target.name === "index") showExamples();
 });
 form.elements.reset.addEventListener("click", () => {
   address.resetSliders(form);
@@ -172,5 +189,6 @@ new ResizeObserver(() => {
 
 const linked = address.readAddress();
 address.fillForm(form, linked.state);
+showExamples();
 showJudgments();
 if (linked.state.query) search(linked);

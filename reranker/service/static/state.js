@@ -41,12 +41,17 @@ export function readForm(form) {
   return state;
 }
 
-export function fillForm(form, state) {
-  form.elements.query.value = state.query ?? "";
+// Sets the choices that a state names, where the form offers them.
+export function choose(form, state) {
   for (const name of CHOICES) {
     const field = form.elements[name];
     if (field && [...field.options].some((option) => option.value === state[name])) field.value = state[name];
   }
+}
+
+export function fillForm(form, state) {
+  form.elements.query.value = state.query ?? "";
+  choose(form, state);
   resetSliders(form);
   const epsilon = state.epsilon ?? DEFAULT_EPSILON;
   form.elements.epsilon.value = Math.log10(epsilon);

@@ -5,6 +5,7 @@ import pytest
 
 from reranker.bags import BagOfWords, pack
 from reranker.embeddings import Embeddings
+from reranker.exact_text import exact_key
 from reranker.service.bag_cache import BagCache
 from reranker.service.proxy.hits import HitReader, source_text
 from reranker.service.text_bags import TextBags
@@ -74,3 +75,11 @@ def test_a_text_is_read_once(embeddings: Embeddings) -> None:
     first = reader.source_bag({"a": "chat eau"}, ())
     assert reader.source_bag({"b": ["chat eau"]}, ())[0] is first[0]
     assert (cache.n_hits, cache.n_misses) == (1, 1)
+
+
+def test_the_short_texts_of_the_named_fields_are_known_of_a_hit(embeddings: Embeddings) -> None:
+    reader = reader_of(embeddings)
+    source = {"title": "A cat", "parts": {"name": ["Big dog", "word " * 50]}, "kind": "pet"}
+    bag, _ = reader.source_bag(source, ("title", "title", "parts.name"))
+    assert bag.exact_keys == {exact_key("a cat"), exact_key("big dog")}
+    assert reader.source_bag(source, ())[0].exact_keys == frozenset()

@@ -153,3 +153,22 @@ def test_the_terms_of_an_analyzer_that_changes_words_are_not_used(
     answer = post(http, f"{url}/{index_name}/_search", {**EVERY, "ext": chat()})
     assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("fallback", "no_text_in_hits")
     assert [hit["_id"] for hit in hits(answer)] == ["0"]
+
+
+@pytest.mark.parametrize("source", [True, False])
+def test_a_page_whose_title_is_the_query_goes_before_one_of_the_same_words(
+    http: urllib3.PoolManager, engine: Engine, url: str, index_name: str, source: bool
+) -> None:
+    """To the engine both titles are one, so their scores are equal; by transport alone the first page, whose text is
+    about dogs, would be the nearer one."""
+    documents = [{"title": "Dog, cat", "text": "dog " * 40}, {"title": "Cat dog", "text": "bread " * 40}]
+    make_index(http, engine.url, index_name, {"title": {"type": "text"}, "text": {"type": "text"}}, documents)
+    body = {
+        "query": {"multi_match": {"query": "cat dog", "fields": ["title^5", "text"], "type": "cross_fields"}},
+        "_source": source,
+        "ext": {"rerank": {"language": "en", "details": True}},
+    }
+    for _ in range(2):  # once more from the cache
+        found = hits(post(http, f"{url}/{index_name}/_search", body))
+        assert [hit["_id"] for hit in found] == ["1", "0"]
+        assert len({hit["_rerank"]["first_stage_score"] for hit in found}) == 1

@@ -1,0 +1,90 @@
+"""What a service makes of its embeddings, and how it finds embeddings that are made while it runs."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from reranker.detection import preferred_languages
+from reranker.embeddings import Embeddings
+from reranker.embeddings.folder import has_store
+from reranker.errors import SinkrankError
+from reranker.reranking import Observer, Reranker
+from reranker.search import Searcher
+from reranker.service.bag_cache import BagCache
+from reranker.service.text_bags import TextBags
+from reranker.settings import Settings
+from reranker.stores.protocol import Store
+
+# Between two looks at the path. A look is one call to the file system.
+LOOK_SECONDS = 2.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What needs embeddings.
+
+    Attributes:
+        reranker: with the idf of the embeddings' training texts.
+        texts: what reads the texts of requests and hits.
+        searcher: None where the service has no store.
+    """
+
+    embeddings: Embeddings
+    reranker: Reranker
+    texts: TextBags
+    searcher: Searcher | None
+
+    @classmethod
+    def build(
+        cls, settings: Settings, store: Store | None, embeddings: Embeddings, cache: BagCache, observer: Observer
+    ) -> Opened:
+        language, n_threads = settings.query_language, settings.n_threads
+        preferred = preferred_languages(embeddings, language)
+        reranker = Reranker(embeddings, n_threads=n_threads, observer=observer, preferred_languages=preferred)
+        searcher = None
+        if store is not None:
+            searcher = Searcher(store, embeddings, n_threads, observer=observer, query_language=language)
+        return cls(embeddings, reranker, TextBags(embeddings, cache), searcher)
+
+
+class Looking:
+    """Opens the embeddings of the settings when they are there; one thread at a time calls it.
+
+    Attributes:
+        problem: why what is there cannot be opened; empty where nothing is there.
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._next_look = clock()
+        self.problem = ""
+
+    @property
+    def path(self) -> Path:
+        return self._settings.embeddings_path
+
+    def look(self) -> Embeddings | None:
+        """The embeddings; None where there are none yet, or the last look was a moment ago."""
+        now = self._clock()
+        if now < self._next_look:
+            return None
+        self._next_look = now + LOOK_SECONDS
+        if not has_store(self.path):
+            self.problem = ""
+            return None
+        try:
+            embeddings = Embeddings.open(self.path, self._settings.unknown_words)
+        except SinkrankError as error:
+            if str(error) != self.problem:
+                _log.error("the embeddings that are there now cannot be opened: %s", error)
+            self.problem = str(error)
+            return None
+        _log.warning("the embeddings at %s are there now: searches are re-ranked", self.path)
+        return embeddings

@@ -1,0 +1,207 @@
+"""A service that was started before there were embeddings."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from reranker.embeddings.folder import has_store
+from reranker.missing_embeddings import prepare_command
+from reranker.service.app import create_app, warm_up
+from reranker.service.opened import LOOK_SECONDS, Looking
+from reranker.service.proxy import PROXY_EXTENSION
+from reranker.service.service import EXTENSION
+from reranker.settings import Settings
+from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
+from tests.tiny import tiny_embeddings
+
+HITS = [
+    {"_index": "i", "_id": text, "_score": 9.5 - n, "_source": {"t": text}} for n, text in enumerate(["car", "cat"])
+]
+ANSWER = json.dumps({"took": 3, "hits": {"total": {"value": 2}, "max_score": 9.5, "hits": HITS}}, indent=1).encode()
+SEARCH = {"query": {"match": {"t": "cat"}}}
+
+
+def answer(received: Received) -> bytes:
+    if "_msearch" in received.line:
+        return ok(b'{"responses": [' + ANSWER + b"]}")
+    return ok(ANSWER)
+
+
+@pytest.fixture
+def fake() -> Any:
+    with fake_engine() as fake:
+        fake.answer = answer
+        yield fake
+
+
+@pytest.fixture
+def app(fake: FakeEngine, tmp_path: Path) -> Flask:
+    app = create_app(Settings(home=tmp_path, threads=1, store=fake.url, method="rwmd"), None, None)
+    warm_up(app)
+    return app
+
+
+@pytest.fixture
+def look_now(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Lets the time pass until the next look."""
+    looking = app.extensions[EXTENSION]._looking
+    return lambda: setattr(looking, "_next_look", 0.0)
+
+
+def test_the_proxy_passes_every_search_on_as_it_came(app: Flask, fake: FakeEngine) -> None:
+    response = app.test_client().post("/i/_search?pretty", json=SEARCH)
+    assert response.data == ANSWER
+    assert (response.headers["X-Rerank-Status"], response.headers["X-Rerank-Reason"]) == ("fallback", "no_embeddings")
+    (received,) = fake.received
+    assert received.line == "POST /i/_search?pretty HTTP/1.1"
+    assert json.loads(received.body) == SEARCH
+    assert app.extensions[PROXY_EXTENSION].counters.snapshot()["searches"] == {"fallback/no_embeddings": 1}
+
+
+def test_the_log_says_at_the_start_which_command_makes_them(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    create_app(Settings(home=tmp_path, store="opensearch://me:secret@h:1"), None, None)
+    (record,) = caplog.records
+    assert "sinkrank embeddings prepare --store opensearch://h:1 --index INDEX" in record.message
+    assert "without a restart" in record.message
+
+
+def test_our_section_is_taken_out_of_what_is_passed_on(app: Flask, fake: FakeEngine) -> None:
+    response = app.test_client().post("/i/_search", json={**SEARCH, "ext": {"rerank": {"window_size": 5}}})
+    assert response.headers["X-Rerank-Reason"] == "no_embeddings"
+    assert json.loads(fake.received[0].body) == SEARCH
+
+
+def test_a_multi_search_is_passed_on_too(app: Flask, fake: FakeEngine) -> None:
+    lines = [{"index": "i"}, {**SEARCH, "ext": {"rerank": {}}}, {}, {**SEARCH, "sort": ["price"]}]
+    body = "".join(json.dumps(line) + "\n" for line in lines)
+    response = app.test_client().post("/_msearch", data=body, content_type="application/x-ndjson")
+    assert (response.headers["X-Rerank-Status"], response.headers["X-Rerank-Reason"]) == ("fallback", "no_embeddings")
+    assert [json.loads(line) for line in fake.received[0].body.splitlines()] == [{"index": "i"}, SEARCH, {}, lines[3]]
+
+
+def test_a_search_that_would_not_be_reranked_keeps_its_own_reason(app: Flask) -> None:
+    response = app.test_client().post("/i/_search", json={**SEARCH, "sort": ["price"]})
+    assert (response.headers["X-Rerank-Status"], response.headers["X-Rerank-Reason"]) == ("skipped", "sorted")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "key"),
+    [
+        ("/v1/rerank", {"query": "cat", "documents": ["dog"]}, "message"),
+        ("/v2/rerank", {"query": "cat", "documents": ["dog"]}, "message"),
+        ("/rerank", {"query": "cat", "texts": ["dog"]}, "error"),
+    ],
+)
+def test_the_rerank_routes_answer_503_with_the_command_that_helps(
+    app: Flask, fake: FakeEngine, tmp_path: Path, path: str, body: dict[str, Any], key: str
+) -> None:
+    response = app.test_client().post(path, json=body)
+    assert response.status_code == 503
+    command = f"sinkrank embeddings prepare --store {fake.url} --index INDEX --home {tmp_path}"
+    assert command in response.get_json()[key]
+
+
+def test_our_own_search_answers_503_too(tmp_path: Path) -> None:
+    from reranker.stores import open_store
+
+    store = open_store(str(tmp_path / "store"))
+    client = create_app(Settings(home=tmp_path), store, None).test_client()
+    for path, body in (("/v1/search", {"query": "cat"}), ("/v1/explain", {"query": "cat", "id": "1"})):
+        response = client.post(path, json=body)
+        assert (response.status_code, response.get_json()["code"]) == (503, "no_embeddings")
+        assert "sinkrank embeddings prepare FILE" in response.get_json()["detail"]
+    store.close()
+
+
+def test_a_proxy_is_degraded_and_stays_with_the_balancer(app: Flask) -> None:
+    response = app.test_client().get("/-/ready")
+    assert (response.status_code, response.get_json()["status"]) == (200, "degraded")
+    check = response.get_json()["checks"]["embeddings"]
+    assert check["ready"] is False
+    assert "sinkrank embeddings prepare --store opensearch://" in check["message"]
+
+
+def test_without_an_engine_there_is_nothing_to_pass_on_and_it_is_not_ready(tmp_path: Path) -> None:
+    app = create_app(Settings(home=tmp_path), None, None)
+    warm_up(app)
+    response = app.test_client().get("/-/ready")
+    assert (response.status_code, response.get_json()["status"]) == (503, "not ready")
+
+
+def test_a_degraded_proxy_that_drains_is_not_ready(app: Flask) -> None:
+    app.extensions[EXTENSION].draining.set()
+    assert app.test_client().get("/-/ready").status_code == 503
+
+
+def test_the_page_says_which_command_makes_them(app: Flask) -> None:
+    page = app.test_client().get("/-/ui")
+    assert page.status_code == 200
+    assert "sinkrank embeddings prepare --store opensearch://" in page.text
+
+
+def test_embeddings_that_are_made_later_are_taken_up_without_a_restart(
+    app: Flask, fake: FakeEngine, tmp_path: Path, look_now: Callable[[], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    client = app.test_client()
+    assert client.post("/i/_search", json=SEARCH).headers["X-Rerank-Status"] == "fallback"
+    made = tiny_embeddings(tmp_path / "embeddings")
+    look_now()
+    response = client.post("/i/_search", json=SEARCH)
+    assert response.headers["X-Rerank-Status"] == "applied"
+    assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["cat", "car"]
+    ready = client.get("/-/ready").get_json()
+    assert (ready["status"], ready["checks"]["embeddings"]["version"]) == ("ready", made.version)
+    assert client.post("/v1/rerank", json={"query": "cat", "documents": ["dog"]}).status_code == 200
+    assert "are there now" in caplog.text
+
+
+def test_embeddings_that_are_made_later_and_damaged_are_named_and_searches_pass(
+    app: Flask, tmp_path: Path, look_now: Callable[[], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    tiny_embeddings(tmp_path / "embeddings")
+    (tmp_path / "embeddings" / "vectors.npy").write_bytes(b"cut")
+    client = app.test_client()
+    with caplog.at_level(logging.ERROR):
+        for _ in range(2):
+            look_now()
+            assert client.post("/i/_search", json=SEARCH).headers["X-Rerank-Reason"] == "no_embeddings"
+    assert len([record for record in caplog.records if "cannot be opened" in record.message]) == 1
+    assert "damaged" in client.get("/-/ready").get_json()["checks"]["embeddings"]["message"]
+
+
+def test_it_looks_every_two_seconds_at_most(tmp_path: Path) -> None:
+    now = [100.0]
+    looking = Looking(Settings(home=tmp_path), clock=lambda: now[0])
+    assert looking.look() is None
+    tiny_embeddings(tmp_path / "embeddings")
+    now[0] += LOOK_SECONDS - 0.1
+    assert looking.look() is None
+    now[0] += 0.2
+    assert looking.look() is not None
+
+
+def test_an_empty_folder_is_no_store_and_a_file_is_one_to_complain_about(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("x")
+    found = [has_store(tmp_path / name) for name in ("nothing", "empty", "file")]
+    assert found == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("settings", "command"),
+    [
+        (Settings(store="https://me:secret@search.example"), "--store https://search.example:443 --index INDEX"),
+        (Settings(store="opensearch://h:1", index="my pages"), "--store opensearch://h:1 --index 'my pages'"),
+        (Settings(), "FILE"),
+        (Settings(store="opensearch://h:1", embeddings=Path("e")), "--store opensearch://h:1 --index INDEX --output e"),
+    ],
+)
+def test_the_command_names_store_and_index_and_no_secret(settings: Settings, command: str) -> None:
+    assert prepare_command(settings) == f"sinkrank embeddings prepare {command}"
