@@ -26,8 +26,10 @@ UNSPACED_LANGUAGES = {
 # For a character class. Of the long vowel sign ー the script is "common", as it stands in two scripts.
 UNSPACED_SCRIPTS = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 
-_UNSPACED = regex.compile(f"[{UNSPACED_SCRIPTS}]")
-_ONE_KIND = regex.compile(rf"[{UNSPACED_SCRIPTS}][{UNSPACED_SCRIPTS}\p{{M}}]*+|[^{UNSPACED_SCRIPTS}]++")
+_LETTER = rf"[[{UNSPACED_SCRIPTS}]--\p{{M}}]"
+_UNSPACED = regex.compile(f"(?V1){_LETTER}")
+# A mark stays with the letter before it, of whatever script.
+_ONE_KIND = regex.compile(rf"(?V1){_LETTER}[{UNSPACED_SCRIPTS}\p{{M}}]*+|(?:[^{UNSPACED_SCRIPTS}]|\p{{M}})++")
 
 # No run holds it, so no word goes over it.
 _BETWEEN = "\n"

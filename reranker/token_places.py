@@ -9,9 +9,10 @@ import regex
 from reranker.normalization import normalize_term
 from reranker.tokens import MAX_TOKENS, found_with_starts, has_digit, is_stop_word, parts_of
 
-# What is normalised by itself: a character with its marks.
-_CLUSTER = regex.compile(r"\X")
-_CATALAN_CLUSTER = regex.compile(r"(?:[lL]·)++[lL]\p{M}*+|\X")
+# What is normalised by itself: a character with its marks and joiners, and a run of Hangul, whose letters compose
+# syllables and stay in one token.
+_CLUSTER = regex.compile(r"(?s:\p{Hangul}++|.)[\p{M}\u200c\u200d\uff9e\uff9f]*+")
+_CATALAN_CLUSTER = regex.compile(rf"(?:[lL]·)++[lL]\p{{M}}*+|{_CLUSTER.pattern}")
 
 
 def token_places(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> list[tuple[str, int, int]]:
@@ -52,6 +53,11 @@ def _origins(text: str, language: str) -> tuple[list[int] | range, list[int] | r
     ends: list[int] = []
     for cluster, end in zip(clusters, accumulate(map(len, clusters)), strict=True):
         n = kept[cluster]
-        starts += [end - len(cluster)] * n
-        ends += [end] * n
+        start = end - len(cluster)
+        if n == len(cluster):
+            starts += range(start, end)
+            ends += range(start + 1, end + 1)
+        else:
+            starts += [start] * n
+            ends += [end] * n
     return starts, ends

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.embeddings.selection import Selection, Source
 from reranker import segmentation
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.errors import BadInput
+from reranker.errors import BadEmbeddings, BadInput
 from reranker.segmentation import can_split, split_words
 from reranker.tokens import is_word, letter_tokens, tokenize
 from tests.tiny import tiny_embeddings
@@ -106,6 +107,14 @@ def test_without_icu_embeddings_of_these_languages_are_refused_and_others_open(t
     with pytest.raises(BadInput, match=r"thai hold words in Thai, .* pip install 'sinkrank\[words\]'"):
         Embeddings.open(tmp_path / "thai")
     assert Embeddings.open(tmp_path / "tiny").n_terms == 10
+
+
+def test_without_icu_an_import_leaves_out_their_words_and_says_what_to_install(without_icu, tmp_path):
+    selection = Selection(None)
+    selection.begin(Source(tmp_path / "wiki.zh.vec", "zh"))
+    assert not selection.wants("学生".encode(), "line 1")
+    with pytest.raises(BadEmbeddings, match=r"gave no term \(1 words of languages .* pip install 'sinkrank\[words\]'"):
+        selection.end()
 
 
 def test_without_icu_a_foreign_sentence_in_another_language_is_no_error(without_icu):

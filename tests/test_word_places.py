@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reranker import Reranker
@@ -45,6 +45,8 @@ def explained(reranker, query, document):
     return with_places(found, document, reranker.embeddings)
 
 
+@example("م\u0650ك\u0654\u17b9", "und", 3)  # a Khmer mark on an Arabic letter
+@example("ก\u094dक", "tr", 3)  # clusters of Unicode would take both letters together
 @given(st.text() | st.text(st.sampled_from(LETTERS)), st.sampled_from(LANGUAGES), st.sampled_from([3, 500]))
 def test_the_places_are_those_of_the_tokens(text, language, most):
     places = token_places(text, language, most)
