@@ -20,7 +20,8 @@ from ir_measures import Qrel
 from evaluation.corpora.pages import Corpus, Page, by_language
 from reranker.errors import BadInput
 from reranker.languages import language_pair
-from reranker.tokens import has_digit, letter_tokens, token_places, tokenize
+from reranker.token_places import token_places
+from reranker.tokens import has_digit, letter_tokens, tokenize
 
 N_FIRST_TOKENS: Mapping[str, int] = MappingProxyType({"first3": 3, "first8": 8, "first20": 20, "first60": 60})
 QUERY_KINDS = (*N_FIRST_TOKENS, "pages", "halves")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reranker.embeddings import Embeddings
 from reranker.errors import WrongParameter
+from reranker.normalization import normalization_of
 from reranker.tokens import LONGEST_CACHED_TOKEN, is_stop_word, letter_tokens
 
 # Each language's count has a byte of one integer, so that one sum counts for all: 255 at most.
@@ -19,7 +20,7 @@ _MAX_TOKENS = 100
 # Words come again and again, and asking each language for each of them takes longer than the transport. Some 200 bytes
 # an entry.
 _MAX_CACHED_TOKENS = 100_000
-_votes: WeakKeyDictionary[Embeddings, dict[str, int]] = WeakKeyDictionary()
+_votes: WeakKeyDictionary[Embeddings, dict[str, dict[str, int]]] = WeakKeyDictionary()
 _term_ids: WeakKeyDictionary[Embeddings, dict[str, NDArray[np.int64]]] = WeakKeyDictionary()
 
 
@@ -34,18 +35,22 @@ def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] =
         preferred: languages, the likeliest first (`preferred_languages`). They decide nothing but a tie, so a Finnish
             query stays Finnish where English is preferred.
     """
-    votes = _votes.setdefault(embeddings, {})
-    tokens = letter_tokens(text, "und", _MAX_TOKENS)
+    tokens = {
+        normalization: letter_tokens(text, normalization, _MAX_TOKENS, with_stop_words=True)
+        for normalization in dict.fromkeys(map(normalization_of, embeddings.languages))
+    }
     total = 0
-    for token in tokens:
-        vote = votes.get(token)
-        if vote is None:
-            vote = _vote(token, embeddings)
-            if len(token) <= LONGEST_CACHED_TOKEN:
-                if len(votes) >= _MAX_CACHED_TOKENS:
-                    votes.clear()  # a thread that reads meanwhile only asks again
-                votes[token] = vote
-        total += vote
+    for normalization, found in tokens.items():
+        votes = _votes.setdefault(embeddings, {}).setdefault(normalization, {})
+        for token in found:
+            vote = votes.get(token)
+            if vote is None:
+                vote = _vote(token, normalization, embeddings)
+                if len(token) <= LONGEST_CACHED_TOKEN:
+                    if len(votes) >= _MAX_CACHED_TOKENS:
+                        votes.clear()  # a thread that reads meanwhile only asks again
+                    votes[token] = vote
+            total += vote
     n_known = total.to_bytes(len(embeddings.languages), "little")
     best = [language for language, n in zip(embeddings.languages, n_known, strict=True) if n == max(n_known)]
     if len(best) == 1:
@@ -53,7 +58,10 @@ def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] =
     for language in preferred:
         if language in best:
             return language
-    return min(best, key=lambda language: sum(_rarity(token, language, embeddings) for token in tokens))
+    return min(
+        best,
+        key=lambda language: sum(_rarity(token, language, embeddings) for token in tokens[normalization_of(language)]),
+    )
 
 
 def preferred_languages(
@@ -77,12 +85,13 @@ def preferred_languages(
     return tuple(dict.fromkeys([*([query_language] if query_language else ()), *by_frequency]))
 
 
-def _vote(token: str, embeddings: Embeddings) -> int:
-    """One in the byte of each language that knows the token."""
+def _vote(token: str, normalization: str, embeddings: Embeddings) -> int:
+    """One in the byte of each language that knows the token, of those whose terms are normalised so."""
     return sum(
         1 << 8 * place
         for place, language in enumerate(embeddings.languages)
-        if is_stop_word(token, language) or embeddings.term_id(language, token) is not None
+        if normalization_of(language) == normalization
+        and (is_stop_word(token, language) or embeddings.term_id(language, token) is not None)
     )
 
 

@@ -11,9 +11,9 @@ from reranker.corrections import NO_CORRECTION, Correction
 from reranker.documents import Document
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
+from reranker.normalization import as_written
 from reranker.ranking.evidence import ScoreParts
 from reranker.scores import score
-from reranker.tokens import as_written
 from reranker.transport import Parameters, transport
 
 # How many document words are named for each query word; the rest is summed up, so that nothing is lost.

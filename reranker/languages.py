@@ -8,12 +8,17 @@ import stopwordsiso
 from rapidfuzz import process
 
 from reranker.errors import UnknownLanguage, WrongParameter
+from reranker.segmentation import UNSPACED_LANGUAGES
+from reranker.stems import STEMMERS
+
+# Without stop words and stems: languages of published vectors, and those whose letters have rules of their own.
+_OTHERS = ("az", "be", "bs", "ka", "kk", "mk", "sq", "te")
 
 
 @cache
 def known_languages() -> frozenset[str]:
-    """The ISO 639-1 codes that have a stop-word list."""
-    return frozenset(stopwordsiso.langs())
+    """The ISO 639-1 codes of the languages that have stop words, a stemmer, or words that are found in another way."""
+    return frozenset([*stopwordsiso.langs(), *STEMMERS, *UNSPACED_LANGUAGES, *_OTHERS])
 
 
 def language_code(name: str) -> str:

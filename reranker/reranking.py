@@ -133,11 +133,11 @@ class Reranker:
         else:
             language = language_code(language)
         # A query of nothing but stop words is taken at its word.
-        tokens = tokenize(text, language) or tokenize(text, "und")
+        tokens = tokenize(text, language) or tokenize(text, language, with_stop_words=True)
         if not tokens:
             raise EmptyQuery("the query has no word or number; give it at least one")
         unknown = tuple(token for token in tokens if self.embeddings.stand_in(language, token) is None)
-        if len(unknown) == len(tokens):
+        if len(unknown) == len(tokens) and language in self.embeddings.languages:
             # Rather than find nothing: the words within its numbers (`internet2`).
             tokens += [word for word in letter_tokens(text, language) if self._is_known_part(language, word)]
         bag = self.embeddings.bag_of_tokens(tokens, language)

@@ -16,6 +16,9 @@ import regex
 import stopwordsiso
 from whoosh.lang.stopwords import stoplists
 
+from reranker.normalization import fold_script, lower_composed, normalize_term
+from reranker.segmentation import UNSPACED_SCRIPTS, check_can_split, split_words
+
 # Balikas et al. 2018, section 4: "we keep for each document the first 500 words".
 MAX_TOKENS = 500
 
@@ -29,10 +32,10 @@ _MAX_CACHED_TOKENS = 100_000
 _LONG_TEXT = 10_000
 
 # Raise it whenever the tokens of a text change: an index made by another version is then refused.
-TOKENIZER_VERSION = 2
+TOKENIZER_VERSION = 3
 
 # Raise it whenever the words among the tokens change: embeddings, which have words only, are then refused too.
-WORDS_VERSION = 1
+WORDS_VERSION = 2
 
 # A letter with its combining marks.
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+")
@@ -41,8 +44,7 @@ _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+")
 # from scripts without spaces between words, and from Hangul, which writes endings after a number: "第8章" holds 第, 8
 # and 章.
 _LETTER, _INNER, _ANY = (
-    rf"[[{kinds}]--[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}\p{{Thai}}\p{{Lao}}\p{{Khmer}}\p{{Myanmar}}\p{{Hangul}}]]"
-    for kinds in (r"\p{L}", r"\p{L}\p{M}", r"\p{L}\p{M}\p{Nd}")
+    rf"[[{kinds}]--[{UNSPACED_SCRIPTS}\p{{Hangul}}]]" for kinds in (r"\p{L}", r"\p{L}\p{M}", r"\p{L}\p{M}\p{Nd}")
 )
 _NUMBER = rf"(?:{_LETTER}{_INNER}*+)?\p{{Nd}}{_ANY}*+(?:[.,](?<=\p{{Nd}}.)(?=\p{{Nd}}){_ANY}++)*+"
 _TOKEN = regex.compile(rf"(?V1){_WORD.pattern}(?!\p{{Nd}})|{_NUMBER}|{_WORD.pattern}")
@@ -64,19 +66,8 @@ _KEYCAP = re.compile("[\ufe0f\u20e3]")
 _BLANK = re.compile(r"\s")
 
 
-def normalize_term(term: str) -> str:
-    """Lower case in NFC, with the final sigma ς written σ: the form in which terms are compared."""
-    lower = term.lower()
-    return lower if lower.isascii() else unicodedata.normalize("NFC", lower).replace("ς", "σ")
-
-
-def as_written(term: str, language: str) -> str:
-    """A term as people write it: a Greek one ends in ς again.
-
-    >>> as_written("λόγοσ", "el")
-    'λόγος'
-    """
-    return f"{term[:-1]}ς" if language == "el" and term.endswith("σ") else term
+# What an apostrophe parts from the next word, where the language's list lacks it (Lucene's CatalanAnalyzer has these).
+_ELIDED = {"ca": ("d", "l", "m", "n", "s", "t")}
 
 
 @cache
@@ -87,7 +78,8 @@ def stop_words(language: str) -> frozenset[str]:
     take content words out as well (English `computer` and `page`, Russian `женщина`).
     """
     listed = stoplists.get(language) or (stopwordsiso.stopwords(language) if stopwordsiso.has_lang(language) else ())
-    return frozenset(_stop_form(normalize_term(word), language) for word in listed)
+    words = [*listed, *_ELIDED.get(language, ())]
+    return frozenset(_stop_form(normalize_term(word, language), language) for word in words)
 
 
 def _stop_form(token: str, language: str) -> str:
@@ -120,7 +112,9 @@ def has_digit(token: str) -> bool:
     return not token.isalpha() and _DIGIT.search(token) is not None
 
 
-def tokenize(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> list[str]:
+def tokenize(
+    text: str, language: str, max_tokens: int | None = MAX_TOKENS, *, with_stop_words: bool = False
+) -> list[str]:
     """The tokens of a text in reading order, stop words of its language left out.
 
     Args:
@@ -132,8 +126,9 @@ def tokenize(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> l
     ['sku', '00001', 'rfc', '2822', '3.5', 'm']
     """
     tokens: list[str] = []
-    for part in _parts(text):
-        tokens += _without_stop_words(_found(normalize_term(part)), language)
+    for part in parts_of(text):
+        found = _found(part, language)
+        tokens += found if with_stop_words else _without_stop_words(found, language)
         if max_tokens is not None and len(tokens) >= max_tokens:
             tokens, is_full = _cut(tokens, max_tokens)
             if is_full:
@@ -141,48 +136,41 @@ def tokenize(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> l
     return tokens
 
 
-def letter_tokens(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> list[str]:
+def letter_tokens(
+    text: str, language: str, max_tokens: int | None = MAX_TOKENS, *, with_stop_words: bool = False
+) -> list[str]:
     """The runs of letters in a text, stop words left out: what embeddings are made for, and what tells a language.
 
     Unlike the words of `tokenize` they may be parts of a number.
 
+    Raises:
+        BadInput: the language has no spaces between words, and the package that finds them is not installed.
+
     >>> letter_tokens("UTF8 encodes 2 mats.", "en")
     ['utf', 'encodes', 'mats']
     """
+    check_can_split((language,), "texts were given in")
     tokens: list[str] = []
-    for part in _parts(text):
-        normalized = normalize_term(part)
-        runs = (_PLAIN_WORD if _is_plain(normalized) else _WORD).findall(normalized)
-        tokens += _without_stop_words(runs, language)
+    for part in parts_of(text):
+        lower = lower_composed(part, language)
+        if _is_plain(lower):
+            runs = _PLAIN_WORD.findall(lower)
+        else:
+            runs = split_words(_WORD.findall(fold_script(lower, language)))
+        tokens += runs if with_stop_words else _without_stop_words(runs, language)
         if max_tokens is not None and len(tokens) >= max_tokens:
             break
     return tokens[:max_tokens]
 
 
-def token_places(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> list[tuple[str, int, int]]:
-    """The tokens of `tokenize`, each with its start and end in the text as it was given, in characters.
-
-    >>> token_places("The cat, the 2 CATS.", "en")
-    [('cat', 4, 7), ('2', 13, 14), ('cats', 15, 19)]
-    """
-    left_out = stop_words(language)
-    found = ((_normalized(match.group()), *match.span()) for match in _TOKEN.finditer(text))
-    places = []
-    n_words = n_numbers = 0
-    for token, start, end in found:
-        if n_words == max_tokens:
-            break
-        if _stop_form(token, language) in left_out:
-            continue
-        is_number = has_digit(token)
-        n_numbers += is_number
-        n_words += not is_number
-        if max_tokens is None or n_numbers <= max_tokens or not is_number:
-            places.append((token, start, end))
-    return places
+def is_word(term: str, language: str) -> bool:
+    """Whether a text can hold a normalised term as one word; letters of a plain script need no second look."""
+    if term.isalpha() and _is_plain(term):
+        return True
+    return letter_tokens(term, language, None, with_stop_words=True) == [term]
 
 
-def _parts(text: str) -> Iterator[str]:
+def parts_of(text: str) -> Iterator[str]:
     """A long text in parts, so that no more of it is read than is needed; no token goes over their ends."""
     start = 0
     while len(text) - start > _LONG_TEXT:
@@ -221,23 +209,37 @@ def _cut(tokens: list[str], max_tokens: int) -> tuple[list[str], bool]:
     return kept, len(tokens) >= end
 
 
-def _found(normalized: str) -> list[str]:
-    """The tokens of a normalised text, with its stop words."""
+def _found(text: str, language: str) -> list[str]:
+    """The tokens of a text as it is written, with its stop words."""
+    lower = lower_composed(text, language)
     try:
-        latin = normalized.encode("latin-1")
+        latin = lower.encode("latin-1")
     except UnicodeEncodeError:
         pass
     else:
         if _JOINED_DIGITS.search(latin) is None:
             return latin.translate(_LATIN_TOKENS).decode("latin-1").split()
-    if _is_plain(normalized):
-        return _PLAIN_TOKEN.findall(normalized)
-    return [token if token.isalpha() else _normalized(token) for token in _TOKEN.findall(normalized)]
+    if _is_plain(lower):
+        return _PLAIN_TOKEN.findall(lower)
+    return [_with_ascii_digits(token) for token in split_words(_TOKEN.findall(fold_script(lower, language)))]
 
 
-def _normalized(token: str) -> str:
-    """A word or number as tokens are compared: a number has the digits of ASCII, whatever script it is written in."""
-    token = normalize_term(token)
-    if token.isascii() or not has_digit(token):
+def found_with_starts(normalized: str) -> list[tuple[str, int, int]]:
+    """The tokens of a normalised text, with its stop words: each with its start and its length in that text."""
+    matches = list(_TOKEN.finditer(normalized))
+    words = iter(split_words([match.group() for match in matches]))
+    found = []
+    for match in matches:
+        start = match.start()
+        while start < match.end():
+            word = next(words)
+            found.append((_with_ascii_digits(word), start, len(word)))
+            start += len(word)
+    return found
+
+
+def _with_ascii_digits(token: str) -> str:
+    """A number with the digits of ASCII, whatever script it is written in; a word as it is."""
+    if token.isalpha() or token.isascii() or not has_digit(token):
         return token
     return _KEYCAP.sub("", "".join(str(unicodedata.decimal(letter, letter)) for letter in token))

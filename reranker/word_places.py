@@ -8,7 +8,7 @@ from dataclasses import replace
 from reranker.documents import Document
 from reranker.embeddings import Embeddings
 from reranker.explanation import Explanation
-from reranker.tokens import token_places
+from reranker.token_places import token_places
 
 
 def with_places(explained: Explanation, document: Document, embeddings: Embeddings) -> Explanation:

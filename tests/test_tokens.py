@@ -5,7 +5,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.tokens import has_digit, letter_tokens, normalize_term, stop_words, token_places, tokenize
+from reranker.normalization import normalize_term
+from reranker.token_places import token_places
+from reranker.tokens import has_digit, letter_tokens, stop_words, tokenize
 
 
 def test_words_and_numbers_are_lower_case_without_punctuation_and_stop_words():
@@ -30,8 +32,8 @@ def test_embeddings_are_made_for_letters_alone():
         # A keyboard's key is its digit; a superscript is no digit.
         ("1\ufe0f\u20e3 m² h₂o h2o", ["1", "m", "h", "o", "h2o"]),
         # No space parts a number from the words of these scripts.
-        ("第8章 libreoffice7の使い方", ["第", "8", "章", "libreoffice7", "の使い方"]),
-        ("8장에서 บทที่8", ["8", "장에서", "บทที่", "8"]),
+        ("第8章 libreoffice7の使い方", ["第", "8", "章", "libreoffice7", "の", "使い方"]),
+        ("8장에서 บทที่8", ["8", "장에서", "บท", "ที่", "8"]),
         ("हिन्दी2", ["हिन्दी2"]),
     ],
 )  # fmt: skip
@@ -59,6 +61,7 @@ def test_all_ways_through_a_text_find_the_same_tokens(text):
 
 def test_an_apostrophe_parts_a_french_article_from_its_noun():
     assert tokenize("l'imprimante d’hiver", "fr") == ["imprimante", "hiver"]
+    assert tokenize("l'hivern d’estiu", "ca") == ["hivern", "estiu"]
 
 
 @pytest.mark.parametrize("word", ["computer", "page", "system", "number", "date"])

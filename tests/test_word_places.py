@@ -1,15 +1,37 @@
 """Where the words of an explanation stand in the document's text."""
 
+from itertools import pairwise
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reranker import Reranker
 from reranker.documents import Document
 from reranker.explanation import explain
-from reranker.tokens import token_places, tokenize
+from reranker.token_places import token_places
+from reranker.tokens import tokenize
 from reranker.word_places import with_places
 from tests.tiny import tiny_embeddings
+
+WORDS = {
+    "tr": ["İSTANBUL", "ISPARTA", "I\u0307zmir"],
+    "uk": ["п'ять", "М’ЯТА"],
+    "ca": ["COL·LECCIÓ", "cel·la"],
+    "ru": ["Ёлка"],
+    "de": ["Straße", "STRAẞE"],
+    "ar": ["مُحَمَّد", "كـتـاب", "مدينة"],
+    "fa": ["كتاب", "خانهٔ"],
+    "he": ["שָׁלוֹם", "\ufb2aלום"],
+    "hi": ["क्\u200dष", "\u0958लम"],
+    "ko": ["한국어", "\u1112\u1161\u11ab"],
+    "vi": ["Vie\u0323\u0302t", "tiếng"],
+    "el": ["ΛΌΓΟΣ"],
+    "ja": ["ﾊﾟｿｺﾝ", "カ\uff9e"],
+    "th": ["ภาษา"],
+}
+LANGUAGES = [*WORDS, "en", "fi", "zh", "km", "und"]
+LETTERS = "".join(word for words in WORDS.values() for word in words) + "0٣８. -'·\u200d\u0307\u064eI字"
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +45,39 @@ def explained(reranker, query, document):
     return with_places(found, document, reranker.embeddings)
 
 
-@given(st.text(), st.sampled_from(["en", "el", "fi", "tr"]), st.sampled_from([3, 500]))
+@example("م\u0650ك\u0654\u17b9", "und", 3)  # a Khmer mark on an Arabic letter
+@example("ก\u094dक", "tr", 3)  # clusters of Unicode would take both letters together
+@given(st.text() | st.text(st.sampled_from(LETTERS)), st.sampled_from(LANGUAGES), st.sampled_from([3, 500]))
 def test_the_places_are_those_of_the_tokens(text, language, most):
-    assert [token for token, _, _ in token_places(text, language, most)] == tokenize(text, language, most)
+    places = token_places(text, language, most)
+    assert [token for token, _, _ in places] == tokenize(text, language, most)
+    assert all(0 <= start < end <= len(text) for _, start, end in places)
+    assert all(end <= start for (_, _, end), (_, start, _) in pairwise(places))
+
+
+@given(st.lists(st.sampled_from([(language, word) for language, words in WORDS.items() for word in words])))
+def test_a_word_of_any_script_stands_in_its_place_as_it_is_written(chosen):
+    for language in LANGUAGES:
+        words = [word for code, word in chosen if code == language]
+        text = " — ".join(["🐈", *words, "字"])
+        found = [text[start:end] for _, start, end in token_places(text, language)]
+        assert found == [*words, "字"]
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("zh", ["学生", "喜欢", "语言"]),
+        ("ja", ["ｺﾝﾋﾟｭｰﾀｰ", "を", "使う"]),
+        ("ja", ["ＷＯＲＤ", "の", "使い方", "8"]),
+        ("th", ["ภาษา", "ไทย", "สวยงาม"]),
+        ("zh", ["喜欢", "𠮷", "𠮷"]),
+    ],
+)
+def test_words_without_spaces_between_them_stand_in_places_of_their_own(language, words):
+    text = "".join(words)
+    kept = [word for word in words if tokenize(word, language)]
+    assert [text[start:end] for _, start, end in token_places(text, language)] == kept
 
 
 @given(st.lists(st.sampled_from(["Ο ΛΌΓΟΣ", "e\u0301te\u0301", "İstanbul", "—", "🐈 cat", "12"])).map(" ".join))

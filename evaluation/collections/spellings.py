@@ -9,7 +9,8 @@ import regex
 
 from evaluation.judged.judgments import JudgedQuery
 from reranker.documents import Document
-from reranker.tokens import is_stop_word, normalize_term
+from reranker.normalization import normalize_term
+from reranker.tokens import is_stop_word
 
 # A token of transport (letters) or a number, which BM25 finds too.
 _TOKEN = regex.compile(r"\p{L}[\p{L}\p{M}]*|\p{N}+")

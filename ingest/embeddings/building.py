@@ -20,7 +20,8 @@ from ingest.progress import Progress, no_progress
 from reranker.documents import Document
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
 from reranker.errors import BadInput
-from reranker.tokens import as_written, letter_tokens
+from reranker.normalization import as_written
+from reranker.tokens import letter_tokens
 
 # Mu and Viswanath 2018 take off as many directions as a hundredth of the dimensions.
 _DIMS_OF_DIRECTION = 100

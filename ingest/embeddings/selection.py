@@ -10,7 +10,9 @@ from pathlib import Path
 from ingest.embeddings.streams import open_file
 from reranker.errors import BadEmbeddings, BadInput
 from reranker.languages import known_languages, language_code
-from reranker.tokens import is_stop_word, letter_tokens, normalize_term
+from reranker.normalization import normalize_term
+from reranker.segmentation import can_split, check_can_split
+from reranker.tokens import is_stop_word, is_word
 
 # A ConceptNet term: https://github.com/commonsense/conceptnet5/wiki/URI-hierarchy
 _CONCEPT = "/c/"
@@ -22,6 +24,7 @@ DUPLICATE = "words that came before, such as in another case"
 OVER_MAX = "words beyond the most frequent ones asked for"
 OTHER_LANGUAGE = "words of languages that were not asked for"
 NOT_IN_VOCABULARY = "words that the vocabulary does not hold, or too seldom"
+NOT_SPLIT = "words of languages without spaces between words, which need: pip install 'sinkrank[words]'"
 UNKNOWN_LANGUAGE = "words of languages that Sinkrank does not know"
 
 # So few words may stand in the order of the alphabet by chance, or because somebody wrote them down so.
@@ -129,8 +132,10 @@ class Selection:
                 f"{place}: the word {key!r} does not say its language, as /c/en/{key} would; give it with --lang, or "
                 f"before the file's name: en={self._source.path.name}"
             )
-        term = normalize_term(key)
-        if not _is_token(term):
+        if not can_split(language):
+            return self._skip(NOT_SPLIT)
+        term = normalize_term(key, language)
+        if not is_word(term, language):
             return self._skip(NOT_ONE_WORD)
         if is_stop_word(term, language):
             return self._skip(STOP_WORD)
@@ -156,11 +161,6 @@ class Selection:
         return False
 
 
-def _is_token(term: str) -> bool:
-    """Whether the tokenizer gives a normalised term back as it is; letters without marks need no second look."""
-    return term.isalpha() or letter_tokens(term, "", max_tokens=None) == [term]
-
-
 def read_vocabulary(path: Path, language: str, min_count: int | None = None, max_terms: int | None = None) -> set[str]:
     """The terms of a file with a word a line, and perhaps its count or document frequency after a blank, as word2vec
     and fastText write their vocabularies; counts of words that become one term are added up.
@@ -171,8 +171,10 @@ def read_vocabulary(path: Path, language: str, min_count: int | None = None, max
 
     Raises:
         NotFound: there is no such file.
-        BadInput: a count is asked for and a line has none, or one that is no number; or no term is left.
+        BadInput: a count is asked for and a line has none, or one that is no number; or no term is left; or the
+            language's words cannot be found (`reranker.segmentation`).
     """
+    check_can_split((language,), f"{path} is in")
     counted = min_count is not None
     counts: Counter[str] = Counter()
     with open_file(path) as file:
@@ -180,8 +182,8 @@ def read_vocabulary(path: Path, language: str, min_count: int | None = None, max
             if not line.strip():
                 continue
             word, count = _word_and_count(line, f"{path}, line {number}", counted)
-            term = normalize_term(word)
-            if _is_token(term) and not is_stop_word(term, language):
+            term = normalize_term(word, language)
+            if is_word(term, language) and not is_stop_word(term, language):
                 counts[term] += count
     kept = most_frequent(counts, min_count, max_terms)
     if not kept:

@@ -23,7 +23,9 @@ from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
 from reranker.errors import BadEmbeddings, UnknownLanguage, UnknownWords, VersionMismatch
 from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.tokens import LONGEST_CACHED_TOKEN, has_digit, normalize_term, tokenize
+from reranker.normalization import normalize_term
+from reranker.segmentation import check_can_split
+from reranker.tokens import LONGEST_CACHED_TOKEN, has_digit, tokenize
 
 # Some 100 bytes an entry: at most 20 MB a language, and running text has fewer common terms.
 _MAX_CACHED_TERMS = 200_000
@@ -83,7 +85,8 @@ class Embeddings:
         """Opens a store that `sinkrank embeddings train` or `import` has made.
 
         Raises:
-            BadInput: there is no such rule for unknown words.
+            BadInput: there is no such rule for unknown words; or a language of the store has no spaces between words,
+                and the package that finds them is not installed.
             NoEmbeddings: there is nothing at the path.
             NotFound: what is there is no store.
             BadEmbeddings: the store is damaged: a file is missing, or its size or a sample of its bytes is not what
@@ -92,6 +95,7 @@ class Embeddings:
         """
         path = Path(path).resolve()
         meta = read_meta(path)
+        check_can_split(meta["languages"], f"the embeddings in {path} hold words in")
         check(path, meta, whole=False)
         n_terms, dim = meta["n_terms"], meta["dim"]
         vocabulary = Vocabulary.open(path, list(meta["languages"]), n_terms, meta["n_term_bytes"])
@@ -119,7 +123,7 @@ class Embeddings:
         return f"<Embeddings {self.path}: {self.n_terms} terms, dim {self.dim}, {' '.join(self.languages)}>"
 
     def term_id(self, language: str, term: str) -> int | None:
-        """The row of a term, or None; the caller has normalised it (`reranker.tokens.normalize_term`)."""
+        """The row of a term, or None; the caller has normalised it (`reranker.normalization.normalize_term`)."""
         known = self._known.get(language)
         if known is None:
             return None
@@ -233,7 +237,7 @@ class Embeddings:
         self._check_language(language)
         if target_language is not None:
             self._check_language(target_language)
-        term_id = self.term_id(language, normalize_term(term))
+        term_id = self.term_id(language, normalize_term(term, language))
         if term_id is None:
             raise UnknownWords(self._unknown_word(term, language))
         cosines = self._cosines(self._rows[term_id])
@@ -284,7 +288,7 @@ class Embeddings:
             )
 
     def _unknown_word(self, term: str, language: str) -> str:
-        wanted = normalize_term(term)
+        wanted = normalize_term(term, language)
         # One edit in three letters at most, so that no far-fetched word is offered.
         spellings = process.extract(
             wanted,

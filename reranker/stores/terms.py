@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import regex
 
+from reranker.segmentation import UNSPACED_SCRIPTS
 from reranker.stems import stem
 from reranker.tokens import LONGEST_CACHED_TOKEN, has_digit, is_stop_word, tokenize
 
@@ -13,16 +14,15 @@ from reranker.tokens import LONGEST_CACHED_TOKEN, has_digit, is_stop_word, token
 _NUMBER = regex.compile(r"\p{N}+")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 
-# Scripts that put no space between words: a run of letters is a whole sentence there.
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+_UNSPACED = regex.compile(f"[{UNSPACED_SCRIPTS}]")
 
 # Words come again and again, and the stemmers are written in Python.
 _MAX_CACHED_TOKENS = 500_000
 
 
 def bm25_terms(text: str, language: str, max_terms: int | None = None) -> list[str]:
-    """The terms of a text: its words stemmed, unspaced scripts in pairs of characters (as Lucene's `cjk` analyzer
-    does), numbers with more than digits in them whole and by their words, then all runs of digits.
+    """The terms of a text: its words stemmed, those of unspaced scripts in pairs of characters (so a part of a long
+    word is found too), numbers with more than digits in them whole and by their words, then all runs of digits.
 
     >>> bm25_terms("Runs in 2019 by h264", "en")
     ['run', 'h264', 'h', '2019', '264']

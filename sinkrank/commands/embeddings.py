@@ -200,7 +200,7 @@ def nearest(
     from rich.text import Text
 
     from reranker.languages import language_code
-    from reranker.tokens import as_written
+    from reranker.normalization import as_written
     from sinkrank import output, resources
 
     language, target = language_code(lang), language_code(to) if to is not None else None

@@ -14,10 +14,11 @@ from typing import Any
 from urllib.parse import quote
 
 from reranker.embeddings import Embeddings
+from reranker.normalization import normalize_term
 from reranker.service.proxy.engine_call import EngineCalls
 from reranker.service.proxy.fallback import Fallback
 from reranker.service.proxy.hits import Hit
-from reranker.tokens import MAX_TOKENS, normalize_term
+from reranker.tokens import MAX_TOKENS
 
 # How long an analyzer is taken to be what it was.
 TRUST_S = 300.0

@@ -1,0 +1,116 @@
+"""Turns a term or a text into the form in which terms are compared: lower case, NFC, and what else its language and
+its script take for one letter.
+
+The rules for scripts hold in every language. They are those of Lucene's analyzers, which the engines use:
+
+    all         final ς is σ; İ is i (its dot does not stay behind as a mark of its own)
+    Arabic      tatweel, short vowels and other marks go
+    Hebrew      points and accents go
+    Indic       joiners (ZWJ, ZWNJ) within a word go
+    full width  Ａ is a; half-width katakana become wide
+
+    tr, az      I is ı, and İ is i
+    de          ß is ss, as in capitals and in Switzerland
+    ru          ё is е
+    uk, be      an apostrophe within a word is its letter ʼ (U+02BC)
+    ca          l·l keeps its dot, as ŀl
+    ar          أ إ آ ٱ are ا; ى and ی are ي; ک is ك; ة is ه
+    fa          أ إ ٱ are ا; ي and ى are ی; ك is ک; ة and ۀ are ه
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+# Of no language in particular (ISO 639-2: undetermined).
+UNDETERMINED = "und"
+
+_DOT = "\u0307"
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])['\u2019](?=[^\W\d_])")
+_CATALAN_DOT = re.compile("l\u00b7(?=l)")
+
+# Where the rules of scripts have something to do.
+_SPECIAL = re.compile("[\u0591-\u06ed\u200c\u200d\uff10-\uff9f]")
+_JOINER = re.compile("(?<=[\u0900-\u0dff])[\u200c\u200d]+")
+_WIDE_OR_NARROW = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uff9f]+")
+
+_POINTS = [*range(0x591, 0x5BE), 0x5BF, 0x5C1, 0x5C2, 0x5C4, 0x5C5, 0x5C7]
+_HARAKAT = [*range(0x610, 0x61B), 0x640, *range(0x64B, 0x660), 0x670, *range(0x6D6, 0x6DD), *range(0x6DF, 0x6E5)]
+_HARAKAT += [0x6E7, 0x6E8, *range(0x6EA, 0x6EE)]
+_REMOVED: dict[int, str | None] = dict.fromkeys([*_POINTS, *_HARAKAT])
+_LETTERS = {
+    "ar": _REMOVED | str.maketrans("أإآٱىیکة", "ااااييكه"),
+    "fa": _REMOVED | str.maketrans("أإٱىيكةۀ", "اااییکهه"),
+}
+
+
+def normalize_term(term: str, language: str = UNDETERMINED) -> str:
+    """The form in which terms of a language are compared; a text may be given as well.
+
+    >>> normalize_term("İSTANBUL ISPARTA", "tr")
+    'istanbul ısparta'
+    >>> normalize_term("İSTANBUL ISPARTA", "en")
+    'istanbul isparta'
+    """
+    return fold_script(lower_composed(term, language), language)
+
+
+def lower_composed(term: str, language: str) -> str:
+    """The first half of `normalize_term`: lower case in NFC by the rules of the language."""
+    before = _BEFORE.get(language)
+    lower = (term if before is None else before(term)).lower()
+    if lower.isascii():
+        return lower
+    normal = unicodedata.normalize("NFC", lower).replace("ς", "σ")
+    if _DOT in normal:
+        normal = normal.replace(f"i{_DOT}", "i")
+    after = _AFTER.get(language)
+    return normal if after is None else after(normal)
+
+
+def fold_script(text: str, language: str) -> str:
+    """The second half of `normalize_term`; Latin, Greek and Cyrillic stay as they are."""
+    if _SPECIAL.search(text) is None:
+        return text
+    text = _JOINER.sub("", text.translate(_LETTERS.get(language, _REMOVED)))
+    if _WIDE_OR_NARROW.search(text) is None:
+        return text
+    text = _WIDE_OR_NARROW.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
+    return unicodedata.normalize("NFC", text)
+
+
+def normalization_of(language: str) -> str:
+    """What languages share whose terms are normalised alike: `und` for those without rules of their own."""
+    return language if language in _OWN_RULES else UNDETERMINED
+
+
+def as_written(term: str, language: str) -> str:
+    """A term as people write it: a Greek one ends in ς again, and a Catalan l·l has its dot.
+
+    >>> as_written("λόγοσ", "el")
+    'λόγος'
+    """
+    if language == "ca":
+        return term.replace("ŀ", "l·")
+    return f"{term[:-1]}ς" if language == "el" and term.endswith("σ") else term
+
+
+def _without_dot(text: str) -> str:
+    return text.replace("I\u0307", "i").replace("İ", "i").replace("I", "ı")
+
+
+def _with_letter_apostrophe(text: str) -> str:
+    return _APOSTROPHE.sub("\u02bc", text)
+
+
+_BEFORE: dict[str, Callable[[str], str]] = {"tr": _without_dot, "az": _without_dot}
+_AFTER: dict[str, Callable[[str], str]] = {
+    "be": _with_letter_apostrophe,
+    "ca": lambda text: _CATALAN_DOT.sub("ŀ", text),
+    "de": lambda text: text.replace("ß", "ss"),
+    "ru": lambda text: text.replace("ё", "е"),
+    "uk": _with_letter_apostrophe,
+}
+_OWN_RULES = {*_BEFORE, *_AFTER, *_LETTERS}

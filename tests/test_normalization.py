@@ -1,0 +1,82 @@
+"""The form in which terms are compared: what is one letter in a language or a script."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reranker.languages import known_languages
+from reranker.normalization import as_written, normalization_of, normalize_term
+
+# Letters of the scripts and languages that have rules, their marks, and what stands between letters.
+LETTERS = "aIİıßЁёЙΣςl·L'’ʼ字𠮷ไทยမ\u0301\u0307 ＡｚＺ９ｶﾞカー"
+LETTERS += "كکيیىأإآٱاةهۀـ\u064e\u0651\u0654\u0670אב\u05b8\u05bc־क़ष\u094d\u200c\u200d"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "normalized"),
+    [
+        # Unicode's SpecialCasing.txt, "tr" and "az": U+0130 ↔ i, I ↔ U+0131.
+        ("tr", "İSTANBUL ISPARTA", "istanbul ısparta"),
+        ("tr", "I\u0307zmir ILIK", "izmir ılık"),
+        ("az", "BAKI İL", "bakı il"),
+        # In other languages the simple mapping of UnicodeData.txt, 0130 → 0069, as Lucene's LowerCaseFilter has it.
+        ("en", "İSTANBUL", "istanbul"),
+        ("und", "İ", "i"),
+        ("ru", "Ёлка, ещё", "елка, еще"),
+        ("be", "Ёлка", "ёлка"),
+        ("uk", "П'ЯТЬ м’ята", "пʼять мʼята"),
+        ("fr", "l'hiver", "l'hiver"),
+        ("ca", "COL·LECCIÓ a·b", "coŀlecció a·b"),
+        # Lucene's ArabicNormalizer: alef forms, dotless yeh, teh marbuta, tatweel, short vowels.
+        ("ar", "مُحَمَّدٌ", "محمد"),
+        ("ar", "كـتـاب", "كتاب"),
+        ("ar", "أحمد إلى آخر", "احمد الي اخر"),
+        ("ar", "مدينة", "مدينه"),
+        # Lucene's PersianNormalizer takes both keyboards' yeh and kaf for one, here the Persian ones.
+        ("fa", "كتاب علي", "کتاب علی"),
+        ("fa", "خانهٔ آب", "خانه آب"),
+        # Marks and tatweel go in other languages of the script; their letters stay.
+        ("ur", "اُردُو ے ی", "اردو ے ی"),
+        ("en", "كِتاب أ", "كتاب أ"),
+        ("he", "שָׁלוֹם בְּרֵאשִׁית־הַ", "שלום בראשית־ה"),
+        ("he", "\ufb2aלום", "שלום"),
+        # Lucene's IndicNormalizer drops joiners; NFC writes क़ as two.
+        ("hi", "क्\u200dष \u0958लम", "क्ष \u0915\u093cलम"),
+        ("en", "zero\u200cwidth", "zero\u200cwidth"),
+        # Lucene's CJKWidthFilter.
+        ("ja", "ＷＯＲＤ ﾊﾟｿｺﾝ ８", "word パソコン 8"),
+        ("ja", "カﾞ、｡", "ガ、｡"),
+        # Unicode's CaseFolding.txt, 00DF → 0073 0073.
+        ("de", "STRASSE Straße ẞ", "strasse strasse ss"),
+        ("en", "Straße", "straße"),
+        ("el", "ΛΌΓΟΣ", "λόγοσ"),
+    ],
+)
+def test_what_is_one_letter_in_a_language_is_written_as_one(language, text, normalized):
+    assert normalize_term(text, language) == normalized
+
+
+@given(st.text(st.one_of(st.sampled_from(LETTERS), st.characters(exclude_categories=["Cs"])), max_size=12))
+@pytest.mark.parametrize("language", ["und", "tr", "ru", "uk", "ca", "de", "ar", "fa"])
+def test_what_is_normalised_stays_as_it_is(language, text):
+    once = normalize_term(text, language)
+    # A Turkish I comes of nothing that is lower case already.
+    assert normalize_term(once, language) == once
+    assert unicodedata.is_normalized("NFC", once)
+
+
+def test_languages_share_their_normalisation_if_and_only_if_they_have_no_rules_of_their_own():
+    sample = "İI ß Ёё м'я l·l أى ة ك ي"
+    plain = normalize_term(sample)
+    own = {language for language in known_languages() if normalize_term(sample, language) != plain}
+    assert {language for language in known_languages() if normalization_of(language) == language} == own
+    assert {normalization_of(language) for language in known_languages() - own} == {"und"}
+    assert own == {"tr", "az", "ru", "uk", "be", "ca", "de", "ar", "fa"}
+
+
+@pytest.mark.parametrize(("term", "language", "written"), [("λόγοσ", "el", "λόγος"), ("coŀlecció", "ca", "col·lecció")])
+def test_a_term_is_shown_as_people_write_it(term, language, written):
+    assert as_written(term, language) == written
+    assert normalize_term(written, language) == term
