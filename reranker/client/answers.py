@@ -185,5 +185,5 @@ class Check(TypedDict):
 class Readiness(TypedDict):
     """Whether each part can do its work."""
 
-    status: Literal["ready", "not ready"]
+    status: Literal["ready", "degraded", "not ready"]
     checks: dict[str, Check]
