@@ -94,10 +94,9 @@ def align(
 
 
 def join(
-    store: _First,
-    other: _Second,
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", help="Two or more embedding stores.")],
     dim: Annotated[
-        int | None, typer.Option("--dim", min=1, help="Dimensions to keep (default: those of the larger store).")
+        int | None, typer.Option("--dim", min=1, help="Dimensions to keep (default: those of the largest store).")
     ] = None,
     precision: Precision = "float32",
     output: Output = None,
@@ -106,7 +105,7 @@ def join(
     home: options.Home = None,
     config: options.Config = None,
 ) -> None:
-    """Make one store of two of any origins that share words: their vectors end to end, reduced to the main directions.
+    """Make one store of several that share words: their vectors end to end, reduced to the main directions.
 
     Example: [bold]sinkrank embeddings join trained built --output joined[/bold]
     """
@@ -117,8 +116,7 @@ def join(
     settings = options.load(config, home=home, embeddings=output).settings
     with shown.progress_bars() as progress:
         summary = run(
-            Embeddings.open(store),
-            Embeddings.open(other),
+            [Embeddings.open(store) for store in stores],
             settings.embeddings_path,
             dim=dim,
             replace=replace,
