@@ -1,4 +1,4 @@
-"""Turns aligned texts into counts: which unit, and which document, of a language holds which term."""
+"""Turns texts into counts: which unit, and which document, of a language holds which term."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Counts:
 
     Attributes:
         languages: in the alphabetical order of their codes.
-        n_groups: groups that stand in enough languages; the others have no column.
+        n_groups: groups that train; the others have no column.
         n_unaligned: units of the others.
     """
 
@@ -89,9 +89,9 @@ def read_units(units: Units, progress: Progress = no_progress) -> Iterator[Unit]
     done = 0
     for done, (place, row) in enumerate(_rows(units), start=1):
         if done % _UNITS_A_REPORT == 0:
-            progress(done, None, "counting words of aligned texts")
+            progress(done, None, "counting words")
         yield _unit(place, row)
-    progress(done, done, "counted words of aligned texts")
+    progress(done, done, "counted words")
 
 
 def _rows(units: Units) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -143,6 +143,11 @@ class _LanguageCounter:
         self.unit_groups = array("i")
         self.unit_documents = array("i")
 
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """(n_units,) the group of each unit."""
+        return np.array(self.unit_groups, dtype=np.int64)
+
     def add(self, tokens: list[str], group: int, document: int) -> None:
         """Counts a unit; its document is -1 where it is a part of none."""
         unit = len(self.unit_groups)
@@ -166,7 +171,7 @@ class _LanguageCounter:
         rows[[self.ids[term] for term in kept]] = np.arange(len(kept))
         pair_rows = rows[np.array(self.pair_terms, dtype=np.int64)]
         pair_units = np.array(self.pair_units, dtype=np.int64)
-        groups = columns[np.array(self.unit_groups, dtype=np.int64)][pair_units]
+        groups = columns[self.groups][pair_units]
         documents = np.array(self.unit_documents, dtype=np.int64)
         in_documents = _presence(pair_rows, documents[pair_units], (len(kept), n_documents))
         return LanguageCounts(
@@ -188,37 +193,68 @@ def _presence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[
     return matrix
 
 
-def count_units(units: Iterable[Unit], min_count: int, *, least_languages: int = 2) -> Counts:
-    """Counts the terms of units, in one pass.
+class UnitCounter:
+    """Counts the terms of units, as they come."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, int] = {}
+        self._documents: dict[str, int] = {}
+        self._counters: dict[str, _LanguageCounter] = {}
+
+    def add(self, unit: Unit) -> None:
+        """Counts one unit."""
+        self._counters.setdefault(unit.language, _LanguageCounter()).add(
+            letter_tokens(unit.text, unit.language, max_tokens=None),
+            self._groups.setdefault(unit.group, len(self._groups)),
+            -1 if unit.document is None else self._documents.setdefault(unit.document, len(self._documents)),
+        )
+
+    @property
+    def n_units(self) -> dict[str, int]:
+        """Units by language, the language with the most first."""
+        found = {code: len(counter.unit_groups) for code, counter in self._counters.items()}
+        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+    @property
+    def n_aligned_groups(self) -> int:
+        """Groups in two or more languages."""
+        return int((self._n_languages() >= 2).sum())
+
+    def result(self, min_count: int, *, language: str | None = None) -> Counts:
+        """
+        Args:
+            min_count: a term that occurs less often in its language is left out.
+            language: the only one to take, with all of its groups; None takes the groups in two or more languages.
+        """
+        counters = self._counters if language is None else {language: self._counters[language]}
+        is_taken = self._n_languages(counters) >= (2 if language is None else 1)
+        columns = np.where(is_taken, np.cumsum(is_taken) - 1, -1)
+        n_columns = int(is_taken.sum())
+        n_unaligned = sum(int((columns[counter.groups] < 0).sum()) for counter in counters.values())
+        return Counts(
+            {
+                code: counters[code].result(columns, n_columns, len(self._documents), min_count)
+                for code in sorted(counters)
+            },
+            n_columns,
+            n_unaligned,
+        )
+
+    def _n_languages(self, counters: Mapping[str, _LanguageCounter] | None = None) -> NDArray[np.int64]:
+        """(n_groups,) how many languages each group is in."""
+        n_languages = np.zeros(len(self._groups), dtype=np.int64)
+        for counter in (self._counters if counters is None else counters).values():
+            n_languages[np.unique(counter.groups)] += 1
+        return n_languages
+
+
+def count_units(units: Iterable[Unit], min_count: int) -> Counts:
+    """Counts the terms of aligned units, in one pass; groups in a single language are left out.
 
     Args:
         min_count: a term that occurs less often in its language is left out.
-        least_languages: that a group must stand in; one that stands in a single language aligns nothing.
     """
-    groups: dict[str, int] = {}
-    documents: dict[str, int] = {}
-    counters: dict[str, _LanguageCounter] = {}
+    counter = UnitCounter()
     for unit in units:
-        counter = counters.setdefault(unit.language, _LanguageCounter())
-        counter.add(
-            letter_tokens(unit.text, unit.language, max_tokens=None),
-            groups.setdefault(unit.group, len(groups)),
-            -1 if unit.document is None else documents.setdefault(unit.document, len(documents)),
-        )
-    n_languages = np.zeros(len(groups), dtype=np.int64)
-    for counter in counters.values():
-        n_languages[np.unique(np.array(counter.unit_groups, dtype=np.int64))] += 1
-    aligned = n_languages >= least_languages
-    columns = np.where(aligned, np.cumsum(aligned) - 1, -1)
-    n_columns = int(aligned.sum())
-    n_unaligned = sum(
-        int((columns[np.array(counter.unit_groups, dtype=np.int64)] < 0).sum()) for counter in counters.values()
-    )
-    return Counts(
-        {
-            language: counters[language].result(columns, n_columns, len(documents), min_count)
-            for language in sorted(counters)
-        },
-        n_columns,
-        n_unaligned,
-    )
+        counter.add(unit)
+    return counter.result(min_count)

@@ -184,7 +184,7 @@ def test_a_store_is_built_of_a_dictionary_and_a_collection(empty_home: Path, run
         (["train", "--dictionary", "en-xx=a.tsv"], 2, "is not a language code"),
         (["train", "--dictionary", "fr-de"], 1, "FreeDict has no dictionary fr-de"),
         (["train", "--dictionary", "en-fr=none.tsv"], 1, "no file 'none.tsv'"),
-        (["train"], 1, "there are no aligned texts"),
+        (["train"], 2, "name at least one file of documents"),
         (["import", "en=en.vec", "--precision", "int4"], 2, "float32, float16, int8"),
         (["import", "en=en.vec", "--min-count", "2"], 1, "give a vocabulary"),
         (["import", "en=en.vec", "--vocabulary", "words"], 2, "fr=words"),

@@ -163,8 +163,8 @@ def test_seldom_words_and_unaligned_units_are_left_out_and_counted(tmp_path):
     assert (store.term_id("en", "hapax"), store.term_id("en", "unicorn")) == (None, None)
     assert summary.skipped == {
         "terms that came too seldom": 1,
-        "terms in no aligned unit, or in nearly all": 1,
-        "units of groups in one language only": 1,
+        "terms in no text that trained, or in nearly all": 1,
+        "texts of groups in one language only": 1,
     }
 
 
@@ -176,7 +176,7 @@ def test_stop_words_and_numbers_are_no_terms(tmp_path):
 def test_too_little_text_for_the_dimensions_is_warned_of(tmp_path):
     summary = train(toy(), tmp_path / "store")
     assert summary.dim < 300
-    assert "dimensions instead of 300: 15 aligned groups" in summary.warnings[0]
+    assert "dimensions instead of 300: 15 texts hold no more" in summary.warnings[0]
 
 
 def test_a_language_that_nothing_ties_to_the_others_is_warned_of(tmp_path):
@@ -227,12 +227,13 @@ def test_a_bad_row_in_memory_is_named_by_its_number(tmp_path):
 @pytest.mark.parametrize(
     ("units", "message"),
     [
-        ([], "there are no aligned texts"),
-        ([unit(1, "en", "cat"), unit(2, "fr", "chat")], r"0 of the groups .*\(en, fr came\)"),
-        ([unit(1, "en", "cat"), unit(1, "fr", "chat"), unit(2, "en", "dog")], "1 of the groups"),
+        ([], "there is no text to train on"),
+        ([unit(1, "en", "cat"), unit(2, "fr", "chat")], r"2 languages \(en 1, fr 1\).* but 0 came.*--group-field"),
+        ([unit(1, "en", "cat"), unit(1, "fr", "chat"), unit(2, "en", "dog")], r"\(en 2, fr 1\).* but 1 came"),
+        ([unit(1, "en", "cat")], "1 of the texts are in 'en'"),
         ([unit(g, lang, "same") for g in (1, 2) for lang in ("de", "fr")], "nothing tells the words apart"),
     ],
-    ids=["nothing", "no translations", "one aligned group", "one word everywhere"],
+    ids=["nothing", "no translations", "one aligned group", "one text", "one word everywhere"],
 )
 def test_texts_that_teach_nothing_are_refused_with_the_cure(tmp_path, units, message):
     with pytest.raises(BadInput, match=message) as caught:
@@ -254,7 +255,7 @@ def test_one_language_is_trained_on_without_translations(tmp_path):
 
 
 def test_a_language_of_one_text_is_not_trained_on(tmp_path):
-    with pytest.raises(BadInput, match=r"1 of the groups stand in 'fr'.*give more texts"):
+    with pytest.raises(BadInput, match=r"1 of the texts are in 'fr'.*give more texts"):
         train([unit(1, "fr", "chat"), unit(2, "en", "cat")], tmp_path / "store", language="fr")
 
 
@@ -281,7 +282,7 @@ def test_progress_is_reported_step_by_step(tmp_path):
         dim=6,
         progress=lambda done, total, description: seen.append((done, total, description)),
     )
-    assert seen[0] == (30, 30, "counted words of aligned texts")
+    assert seen[0] == (30, 30, "counted words")
     assert seen[-1] == (2, 2, "compared spellings")
 
 
