@@ -15,13 +15,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from evaluation import module_command
-from evaluation.corpora import Corpus, freedict, load_libreoffice
+from evaluation.corpora import Corpus, load_libreoffice
 from evaluation.corpora.pages import Page, development
 from evaluation.experiment import Plan, run_plan
 from evaluation.tasks import Direction
 from ingest.embeddings.aligning import align
 from ingest.embeddings.dictionaries import Dictionary, Pair, read_pairs
 from ingest.embeddings.training import DIM, train
+from ingest.fetching import freedict
 from reranker.embeddings import Embeddings
 
 LANGUAGES = ("fr", "de", "fi")
@@ -80,7 +81,7 @@ def rows(
 
 def _pairs(home: Path, language: str) -> Iterator[Pair]:
     for direction in (Direction("en", language), Direction(language, "en")):
-        path = freedict.fetch(home / "corpora" / "freedict", direction)
+        path = freedict.fetch(home / "corpora" / "freedict", str(direction))
         yield from read_pairs(Dictionary(path, direction.query_language, direction.document_language))
 
 

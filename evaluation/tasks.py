@@ -18,8 +18,8 @@ from types import MappingProxyType
 from ir_measures import Qrel
 
 from evaluation.corpora.pages import Corpus, Page, by_language
-from reranker.errors import BadInput, WrongParameter
-from reranker.languages import language_code
+from reranker.errors import BadInput
+from reranker.languages import language_pair
 from reranker.tokens import has_digit, letter_tokens, token_places, tokenize
 
 N_FIRST_TOKENS: Mapping[str, int] = MappingProxyType({"first3": 3, "first8": 8, "first20": 20, "first60": 60})
@@ -55,15 +55,7 @@ class Direction:
             WrongParameter: not two languages with a hyphen between, or twice the same.
             UnknownLanguage: one of them is not a language code.
         """
-        parts = text.strip().split("-")
-        if len(parts) != 2:
-            raise WrongParameter(
-                f"{text!r} is not a direction; give two languages such as fi-en (from Finnish to English)"
-            )
-        direction = cls(language_code(parts[0]), language_code(parts[1]))
-        if direction.query_language == direction.document_language:
-            raise WrongParameter(f"direction {text!r} has the same language twice; give two that differ, such as fi-en")
-        return direction
+        return cls(*language_pair(text))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@
     │   ├── BadDocument           a document that cannot be indexed, with its reason
     │   └── BadEmbeddings         an embeddings file or store that cannot be read
     ├── NotFound                  a store, index, document or file that is not there (HTTP 404)
+    │   └── FetchFailed           a file that is not here and could not be fetched (HTTP 503)
     ├── VersionMismatch           an index made with other versions (HTTP 409)
     ├── NotOurIndex               an index that Sinkrank did not make (HTTP 409)
     └── StoreUnavailable          a node that is down or answers with an error (HTTP 503)
@@ -62,6 +63,11 @@ class BadEmbeddings(BadInput):
 class NotFound(SinkrankError):
     http_status = 404
     code = "not_found"
+
+
+class FetchFailed(NotFound):
+    http_status = 503
+    code = "fetch_failed"
 
 
 class VersionMismatch(SinkrankError):

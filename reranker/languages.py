@@ -7,7 +7,7 @@ from functools import cache
 import stopwordsiso
 from rapidfuzz import process
 
-from reranker.errors import UnknownLanguage
+from reranker.errors import UnknownLanguage, WrongParameter
 
 
 @cache
@@ -30,3 +30,19 @@ def language_code(name: str) -> str:
         f"{name!r} is not a language code; give an ISO 639-1 code of two letters such as "
         f"{', '.join(repr(code) for code in nearest)}"
     )
+
+
+def language_pair(text: str) -> tuple[str, str]:
+    """The two codes of a direction: `fi-en`, from Finnish to English.
+
+    Raises:
+        WrongParameter: not two languages with a hyphen between, or twice the same.
+        UnknownLanguage: one of them is not a language code.
+    """
+    parts = text.strip().split("-")
+    if len(parts) != 2:
+        raise WrongParameter(f"{text!r} is not a direction; give two languages such as fi-en (from Finnish to English)")
+    language, target = language_code(parts[0]), language_code(parts[1])
+    if language == target:
+        raise WrongParameter(f"direction {text!r} has the same language twice; give two that differ, such as fi-en")
+    return language, target

@@ -50,25 +50,25 @@ def open_dictionaries(names: Sequence[str], home: Path, progress: Progress) -> l
         BadInput: a name is not of the form `en-fr` or `en-fr=FILE`, or FreeDict has no such dictionary.
         CorpusUnavailable: it cannot be fetched.
     """
-    from evaluation.corpora import freedict
-    from evaluation.tasks import Direction
     from ingest.embeddings.dictionaries import Dictionary
+    from ingest.fetching import freedict
     from reranker.errors import BadInput
+    from reranker.languages import language_pair
 
     found = []
     for name in names:
         pair, separator, file = name.partition("=")
-        direction = Direction.parse(pair)
+        language, target = language_pair(pair)
         if separator:
             path = Path(file)
-        elif direction in freedict.LICENCES:
-            path = freedict.fetch(home / "corpora" / "freedict", direction, progress)
+        elif f"{language}-{target}" in freedict.LICENCES:
+            path = freedict.fetch(home / "corpora" / "freedict", f"{language}-{target}", progress)
         else:
             raise BadInput(
-                f"FreeDict has no dictionary {pair} that is fetched here, only "
-                f"{', '.join(map(str, freedict.LICENCES))}; give one of your own: --dictionary {pair}=FILE"
+                f"FreeDict has no dictionary {pair}; it has {freedict.pairs_near(f'{language}-{target}')}; "
+                f"give one of your own: --dictionary {pair}=FILE"
             )
-        found.append(Dictionary(path, direction.query_language, direction.document_language))
+        found.append(Dictionary(path, language, target))
     return found
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evaluation.corpora.debian import Archive, RunCommand, run_command
 from evaluation.corpora.mallard import parse_topic
 from evaluation.corpora.pages import Corpus, Page, select_pages, split
+from ingest.fetching.debian import Archive, RunCommand, run_command
 from ingest.progress import Progress, no_progress
 
 PACKAGE = "gnome-user-docs"

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from evaluation.corpora.debian import CorpusUnavailable
 from evaluation.corpora.libreoffice_html import PARSER_VERSION, parse_page
 from evaluation.corpora.libreoffice_packages import (
     PACKAGES,
@@ -24,6 +23,7 @@ from evaluation.corpora.pages import (
     split,
     write_jsonl,
 )
+from ingest.fetching.debian import CorpusUnavailable
 from ingest.progress import Progress, no_progress
 
 __all__ = ["LANGUAGES", "N_TRAIN", "CorpusUnavailable", "fetch", "load_libreoffice", "read_pages"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from evaluation.corpora.debian import Archive, RunCommand, run_command
+from ingest.fetching.debian import Archive, RunCommand, run_command
 from ingest.progress import Progress, no_progress
 
 PACKAGES: Mapping[str, str] = MappingProxyType(

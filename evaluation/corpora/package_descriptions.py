@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from evaluation.corpora.alignment import aligned
-from evaluation.corpora.debian import Archive, CorpusUnavailable, RunCommand, run_command
 from evaluation.corpora.pages import SPLIT_SEED, Corpus, Page, Paragraph, select_pages, split, write_jsonl
+from ingest.fetching.debian import Archive, CorpusUnavailable, RunCommand, run_command
 from ingest.progress import Progress, no_progress
 
 LANGUAGES = ("en", "fr", "de")

@@ -45,7 +45,6 @@ class TranslatedBM25:
         f"BM25 (bm25s, Lucene's form, k1 {K1:g}, b {B:g}) on Snowball stems; queries translated word by word with "
         "FreeDict, every translation weighted by the senses that give it, unknown words kept"
     )
-    data = licences()
 
     def __init__(
         self,
@@ -56,6 +55,7 @@ class TranslatedBM25:
         self._directions, self._folder, self._load = tuple(directions), folder, load or load_dictionary
         for direction in self._directions:
             check_direction(direction)
+        self.data = licences(self._directions)
         self._dictionaries: dict[Direction, BilingualDictionary] = {}
 
     def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:

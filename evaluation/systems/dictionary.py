@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evaluation.corpora import freedict
 from evaluation.tasks import Direction
 from ingest.embeddings.dictionaries import Translations
+from ingest.fetching import freedict
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput
 from reranker.stores.terms import bm25_terms
@@ -92,22 +92,21 @@ def read_into(
     """
     check_direction(direction)
     for listed, take in ((direction, add), (_back(direction), add_inverted)):
-        if listed in freedict.LICENCES:
-            path = freedict.fetch(folder, listed, progress)
-            take(freedict.read_dictionary(path, listed))
+        if str(listed) in freedict.LICENCES:
+            path = freedict.fetch(folder, str(listed), progress)
+            take(freedict.read_dictionary(path, str(listed)))
 
 
 def check_direction(direction: Direction, system: str = "bm25-translated") -> None:
     """Raises BadInput if FreeDict has no dictionary for a direction, either way."""
-    if not {direction, _back(direction)} & freedict.LICENCES.keys():
-        raise BadInput(
-            f"there is no dictionary for {direction}; {system} knows {', '.join(map(str, freedict.LICENCES))}"
-        )
+    if not {str(direction), str(_back(direction))} & freedict.LICENCES.keys():
+        raise BadInput(f"there is no dictionary for {direction}; {system} knows {freedict.pairs_near(str(direction))}")
 
 
-def licences() -> str:
-    """Where the dictionaries come from, and the licence of each."""
-    listed = ", ".join(f"{direction} {licence}" for direction, licence in freedict.LICENCES.items())
+def licences(directions: Iterable[Direction]) -> str:
+    """Where the dictionaries of the directions come from, both ways each, and the licence of each."""
+    asked = {str(each) for direction in directions for each in (direction, _back(direction))}
+    listed = ", ".join(f"{pair} {licence}" for pair, licence in freedict.LICENCES.items() if pair in asked)
     return f"FreeDict, Debian packages dict-freedict-*-*: {listed}"
 
 

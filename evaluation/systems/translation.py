@@ -100,7 +100,7 @@ class Translated:
             "queries translated word by word with FreeDict, of several translations the one most probable by the words "
             f"of the training pages; then: {system.description}"
         )
-        self.data = "; ".join(filter(None, (licences(), system.data)))
+        self.data = "; ".join(filter(None, (licences(self._directions), system.data)))
         for direction in self._directions:
             check_direction(direction, name)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.maven import fetched_jar
+from ingest.fetching.maven import fetched_jar
 from reranker.errors import BadInput, NotFound
 
 

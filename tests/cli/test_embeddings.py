@@ -182,7 +182,7 @@ def test_a_store_is_built_of_a_dictionary_and_a_collection(empty_home: Path, run
     ("arguments", "exit_code", "message"),
     [
         (["train", "--dictionary", "en-xx=a.tsv"], 2, "is not a language code"),
-        (["train", "--dictionary", "fr-de"], 1, "FreeDict has no dictionary fr-de"),
+        (["train", "--dictionary", "fr-zh"], 1, "FreeDict has no dictionary fr-zh; it has fr-bg"),
         (["train", "--dictionary", "en-fr=none.tsv"], 1, "no file 'none.tsv'"),
         (["train"], 2, "name at least one file of documents"),
         (["import", "en=en.vec", "--precision", "int4"], 2, "float32, float16, int8"),

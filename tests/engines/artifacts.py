@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evaluation.maven import COPY_ONE_GOAL, fetched_jar
+from ingest.fetching.maven import COPY_ONE_GOAL, fetched_jar
 from tests.engines.assemble import cache_folder, fetch_with_maven, only_one_builder
 from tests.engines.toolchain import find_jdk, find_maven
 

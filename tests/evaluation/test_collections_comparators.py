@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from evaluation.collections.comparators import Candidates, parse_comparators, rank_by_bm25, rank_by_encoder, scaled
 from evaluation.collections.encoders import ENCODERS, E5Encoder, OnnxEncoder
 from evaluation.judged.judgments import JudgedQuery
-from evaluation.maven import fetched_jar
 from ingest.embeddings.onnx_model import OnnxModel, OnnxSession
+from ingest.fetching.maven import fetched_jar
 from reranker.errors import BadInput, NotFound, WrongParameter
 from tests.evaluation.onnx_model import embedding_model
 

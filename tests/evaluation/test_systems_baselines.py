@@ -128,8 +128,8 @@ def test_both_dictionaries_of_a_direction_are_read_where_there_are_two(
         "fr-en": [Translations("chat", (("cat",),))],
         "en-fr": [Translations("pussy", (("chat",),)), Translations("dog", (("chien",),))],
     }
-    monkeypatch.setattr("evaluation.corpora.freedict.fetch", lambda folder, direction, progress: folder)
-    monkeypatch.setattr("evaluation.corpora.freedict.read_dictionary", lambda path, direction: held[str(direction)])
+    monkeypatch.setattr("ingest.fetching.freedict.fetch", lambda folder, direction, progress: folder)
+    monkeypatch.setattr("ingest.fetching.freedict.read_dictionary", lambda path, direction: held[str(direction)])
 
     found = load_dictionary(FR_EN, tmp_path)
 
@@ -139,8 +139,8 @@ def test_both_dictionaries_of_a_direction_are_read_where_there_are_two(
 
 
 def test_a_direction_without_a_dictionary_is_refused_with_those_that_have_one(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"no dictionary for fr-de.*fi-en"):
-        make_systems(("bm25-translated",), Surroundings((FR_EN, Direction("fr", "de")), tmp_path))
+    with pytest.raises(BadInput, match=r"no dictionary for fr-sk.*fr-en"):
+        make_systems(("bm25-translated",), Surroundings((FR_EN, Direction("fr", "sk")), tmp_path))
 
 
 # BM25

@@ -193,9 +193,12 @@ def test_a_system_that_brings_no_data_names_none(corpus: Corpus, embeddings: Emb
     assert "- with" not in markdown(measured(corpus, embeddings, TfIdf()))
 
 
-def test_the_dictionaries_are_named_with_their_licences() -> None:
-    assert "fi-en CC-BY-SA-3.0" in TranslatedBM25.data
-    assert "de-en GPL-3.0 and AGPL-3.0" in TranslatedBM25.data
+def test_the_dictionaries_are_named_with_their_licences(tmp_path: Path) -> None:
+    asked = Direction("fi", "en"), Direction("de", "en")
+    data = TranslatedBM25(asked, tmp_path).data
+    assert "en-de GPL-3.0-or-later" in data
+    assert "fi-en CC-BY-SA-3.0" in data
+    assert "fr" not in data.split(": ")[1]
 
 
 # The command

@@ -87,5 +87,5 @@ def test_the_idf_of_a_translated_query_is_that_of_the_documents() -> None:
 
 
 def test_a_direction_without_a_dictionary_is_refused() -> None:
-    with pytest.raises(BadInput, match="no dictionary for fr-de; translated-tf knows en-fr"):
-        Translated("translated-tf", SurfaceForms("tf"), [Direction("fr", "de")], Path())
+    with pytest.raises(BadInput, match="no dictionary for fr-sk; translated-tf knows fr-bg"):
+        Translated("translated-tf", SurfaceForms("tf"), [Direction("fr", "sk")], Path())

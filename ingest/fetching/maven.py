@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reranker.errors import BadInput, NotFound
+from reranker.errors import BadInput, FetchFailed
 
 COPY_ONE_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 _LIMIT_S = 900
@@ -28,7 +28,7 @@ def fetched_jar(coordinates: str, sha256: str, folder: Path, fetch: Fetch | None
         fetch: `fetch_with_mvn` where it is None.
 
     Raises:
-        NotFound: Maven is not installed, or could not fetch it.
+        FetchFailed: Maven is not installed, or could not fetch it.
         BadInput: the jar is not the expected one.
     """
     jar = folder / f"{coordinates.replace(':', '-')}.jar"
@@ -50,11 +50,11 @@ def fetch_with_mvn(coordinates: str, folder: Path) -> None:
     """Fetches with the `mvn` on PATH, whose settings may name a mirror.
 
     Raises:
-        NotFound: there is no Maven, or it failed or took longer than a quarter of an hour.
+        FetchFailed: there is no Maven, or it failed or took longer than a quarter of an hour.
     """
     maven = shutil.which("mvn")
     if maven is None:
-        raise NotFound(
+        raise FetchFailed(
             f"{coordinates} is fetched with Maven, and mvn is not on PATH; install it (on Debian: "
             "apt-get install maven)"
         )
@@ -64,10 +64,10 @@ def fetch_with_mvn(coordinates: str, folder: Path) -> None:
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_LIMIT_S, check=False
         )
     except subprocess.TimeoutExpired as error:
-        raise NotFound(f"Maven did not fetch {coordinates} within {_LIMIT_S} s; try again") from error
+        raise FetchFailed(f"Maven did not fetch {coordinates} within {_LIMIT_S} s; try again") from error
     if done.returncode:
         told = " ".join((done.stdout + done.stderr).split())[:_MAX_SHOWN]
-        raise NotFound(
+        raise FetchFailed(
             f"Maven could not fetch {coordinates}: {told}; check that Maven Central, or the mirror in "
             "~/.m2/settings.xml, answers"
         )

@@ -1,6 +1,6 @@
 """Debian packages from Debian's archive into a folder, without installing anything.
 
-The only module of the corpora that touches the network, and only through `apt-get`.
+Touches the network only through `apt-get`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from reranker.errors import SinkrankError
+from reranker.errors import FetchFailed
 
 # The largest package has 21 MB; a quarter of an hour covers a very slow line.
 _TIMEOUT_S = 900
@@ -22,10 +22,9 @@ RunCommand = Callable[[Sequence[str], Path], subprocess.CompletedProcess[str]]
 """Runs a command in a folder, returns its exit code and output; raises FileNotFoundError without it."""
 
 
-class CorpusUnavailable(SinkrankError):
-    """A corpus that is neither here nor to be had; the message says what to do instead."""
+class CorpusUnavailable(FetchFailed):
+    """A package that is neither here nor to be had; the message says what to do instead."""
 
-    http_status: ClassVar[int] = 503
     code: ClassVar[str] = "corpus_unavailable"
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.corpora import CorpusUnavailable
-from evaluation.corpora.freedict import LICENCES, fetch, read_dictionary
-from evaluation.tasks import Direction
 from ingest.embeddings.dictd import number, read_entries
 from ingest.embeddings.dictionaries import senses_of
+from ingest.fetching.debian import CorpusUnavailable
+from ingest.fetching.freedict import LICENCES, fetch, package_of, read_dictionary
 from reranker.errors import BadInput
+from reranker.languages import language_pair
 
-FI_EN = Direction("fi", "en")
+FI_EN = "fi-en"
 
 # 64 bytes stand before the first entry, so that its offset is `BA` in base 64: one times 64 and no more.
 INFO = "00-database-info\n".ljust(64, ".")
@@ -191,13 +191,25 @@ def test_without_debians_tools_the_error_says_what_to_do_instead(tmp_path: Path)
     def has_no_tools(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
         raise FileNotFoundError(command[0])
 
-    with pytest.raises(
-        CorpusUnavailable, match=r"no apt-get.*dict-freedict-fin-eng_\*\.deb.*leave bm25-translated out"
-    ):
+    with pytest.raises(CorpusUnavailable, match=r"no apt-get.*dict-freedict-fin-eng_\*\.deb.*or leave the dictionary"):
         fetch(tmp_path, FI_EN, run=has_no_tools)
 
 
-def test_each_of_the_ten_directions_has_a_dictionary_with_a_licence() -> None:
-    assert {str(direction) for direction in LICENCES} == {
-        f"{a}-{b}" for other in ("fr", "de", "el", "fi", "sv") for a, b in (("en", other), (other, "en"))
-    }
+@pytest.mark.parametrize(
+    ("pair", "package", "licence"),
+    [
+        # As the copyright files of Debian's packages say.
+        ("en-fr", "dict-freedict-eng-fra", "GPL-2.0-or-later"),
+        ("de-en", "dict-freedict-deu-eng", "GPL-3.0-or-later"),
+        ("fr-de", "dict-freedict-fra-deu", "CC-BY-SA-3.0"),
+        ("sw-pl", "dict-freedict-swh-pol", "GPL-3.0-or-later and GFDL-1.1-or-later"),
+        ("eo-en", "dict-freedict-epo-eng", "CC-BY-3.0"),
+    ],
+)
+def test_a_dictionary_has_its_package_and_its_licence(pair: str, package: str, licence: str) -> None:
+    assert (package_of(pair), LICENCES[pair]) == (package, licence)
+
+
+def test_each_dictionary_is_of_two_languages_that_sinkrank_knows() -> None:
+    assert len(LICENCES) == 187  # of Debian 12's 203 packages
+    assert all(language_pair(pair) == tuple(pair.split("-")) and package_of(pair) for pair in LICENCES)

@@ -1,0 +1,123 @@
+"""FreeDict's bilingual dictionaries, from Debian's packages, as the translations of each headword, sense by sense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from ingest.embeddings.dictd import read_entries
+from ingest.embeddings.dictionaries import Translations, senses_of
+from ingest.fetching.debian import Archive, RunCommand, run_command
+from ingest.progress import Progress, no_progress
+
+_CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "af": "afr", "ar": "ara", "bg": "bul", "br": "bre", "cs": "ces", "da": "dan", "de": "deu", "el": "ell",
+        "en": "eng", "eo": "epo", "es": "spa", "fi": "fin", "fr": "fra", "ga": "gle", "hi": "hin", "hr": "hrv",
+        "hu": "hun", "id": "ind", "it": "ita", "ja": "jpn", "ku": "kur", "la": "lat", "lt": "lit", "nl": "nld",
+        "no": "nor", "pl": "pol", "pt": "por", "ru": "rus", "sk": "slk", "sl": "slv", "sv": "swe", "sw": "swh",
+        "tr": "tur",
+    }
+)  # fmt: skip
+"""ISO 639-1 to the code in FreeDict's names."""
+
+# From the copyright files of the packages in Debian 12 (freedict 2022.04.21, freedict-wikdict 2022.12.07). The 16
+# packages with a language that has no stop-word list, such as Icelandic or Welsh, are left out.
+_PAIRS_BY_LICENCE = {
+    "CC-BY-SA-3.0": (
+        "de: bg el es fi fr id pl ru sv; el: bg en es fi fr id it ja la lt nl no pl pt ru sv; en: bg fi id ja no; "
+        "fi: bg de el en fr id it ja la lt nl no pl pt sv; fr: bg de el es fi it ja la lt pl pt ru sv tr; "
+        "it: bg el es fi id ja lt no pl pt ru sv tr; ja: de en fr ru; nl: bg el es fi id it la lt pl pt ru sv; "
+        "pl: bg de el en es fi fr id it ja nl no pt ru sv tr; pt: es fr; "
+        "sv: bg de el es fi fr it ja la nl no pl pt ru tr"
+    ),
+    "GPL-2.0-or-later": (
+        "af: de en; ar: en; br: fr; cs: en; de: it ku nl pt tr; "
+        "en: af ar cs el es fr ga hi hr it la lt nl pt ru sv sw tr; es: de en pt; fr: br en nl; ga: en pl; hr: en; "
+        "it: de en; ku: de en tr; la: en; lt: en; nl: de en fr; pl: ga; pt: de en; sk: en; sv: en; sw: en; tr: de en"
+    ),
+    "GPL-3.0-or-later": "da: en; de: en; en: da de; la: de; sl: en",
+    "GPL-2.0-only": "en: hu; hu: en",
+    "GPL-3.0-or-later and GFDL-1.2-or-later": "en: pl",
+    "GPL-3.0-or-later and GFDL-1.1-or-later": "sw: pl",
+    "CC-BY-3.0": "eo: en",
+}
+
+LICENCES: Mapping[str, str] = MappingProxyType(
+    dict(
+        sorted(
+            (f"{language}-{target}", licence)
+            for licence, lines in _PAIRS_BY_LICENCE.items()
+            for language, targets in (line.split(": ") for line in lines.split("; "))
+            for target in targets.split()
+        )
+    )
+)
+"""The dictionaries that there are, `en-fr` from the language of the headwords, and the licence of each."""
+
+_DICTIONARIES = Path("usr/share/dictd")
+
+
+def package_of(pair: str) -> str:
+    """The Debian package of a dictionary: `dict-freedict-fin-eng` for fi-en."""
+    return f"dict-{_name(pair)}"
+
+
+def pairs_near(pair: str) -> str:
+    """The dictionaries with a language of the pair, to be shown where there is none for it.
+
+    >>> pairs_near("fi-sk")
+    'fi-bg, fi-de, fi-el, fi-en, fi-fr, fi-id, fi-it, fi-ja, fi-la, fi-lt, fi-nl, fi-no, fi-pl, fi-pt, fi-sv'
+    """
+    language, _, target = pair.partition("-")
+    found = [each for each in LICENCES if each.startswith(f"{language}-") or each.endswith(f"-{target}")]
+    return ", ".join(found) or "none from or to these languages"
+
+
+def fetch(
+    folder: Path,
+    pair: str,
+    progress: Progress = no_progress,
+    *,
+    run: RunCommand = run_command,
+    is_root: bool | None = None,
+) -> Path:
+    """Bring a dictionary of `LICENCES` under the folder, unless it is there, and return the folder of its two files.
+
+    Raises CorpusUnavailable if a tool is missing, or the package can be neither downloaded nor unpacked.
+    """
+    archive = Archive.at(folder, _ways_out(folder.resolve(), pair), run, is_root)
+    path = archive.folder / _name(pair)
+    if not path.is_dir():
+        progress(0, 1, f"downloading {package_of(pair)}")
+        package = archive.package(package_of(pair))
+        archive.unpack(package, _DICTIONARIES, [file.name for file in _files(path, pair)], path)
+        progress(1, 1, f"downloaded {package_of(pair)}")
+    return path
+
+
+def read_dictionary(path: Path, pair: str) -> Iterator[Translations]:
+    """Yield the headwords of a dictionary that `fetch` brought to the path; one may come several times.
+
+    Raises BadInput if it cannot be read.
+    """
+    for headword, text in read_entries(*_files(path, pair)):
+        yield Translations(headword, senses_of(text))
+
+
+def _files(path: Path, pair: str) -> tuple[Path, Path]:
+    return path / f"{_name(pair)}.index", path / f"{_name(pair)}.dict.dz"
+
+
+def _name(pair: str) -> str:
+    language, _, target = pair.partition("-")
+    return f"freedict-{_CODES[language]}-{_CODES[target]}"
+
+
+def _ways_out(folder: Path, pair: str) -> str:
+    return (
+        "FreeDict's dictionaries come from Debian packages: run this on Debian or Ubuntu or in such a container "
+        f"(for instance debian:bookworm), or put the file {package_of(pair)}_*.deb into {folder} "
+        "(dpkg-deb, from the package dpkg, unpacks it), or leave the dictionary (or the system bm25-translated) out."
+    )
