@@ -161,6 +161,7 @@ def _train(
         writer.commit(n_documents if counted else None)
     embeddings = Embeddings.open(output)
     skipped = {
+        "texts outside the sample that trained": counter.n_left_out,
         "texts in other languages": 0 if chosen is None else sum(counter.n_units.values()) - counter.n_units[chosen],
         "terms that came too seldom": sum(each.n_rare for each in counts.languages.values()),
         "terms in no text that trained, or in nearly all": n_without,

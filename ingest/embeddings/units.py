@@ -16,6 +16,7 @@ from scipy import sparse
 from ingest.embeddings.dictionaries import Dictionary, dictionary_units
 from ingest.files import json_type, open_sources, parse, read_rows
 from ingest.progress import Progress, no_progress
+from reranker.documents import id_hash
 from reranker.errors import BadInput, UnknownLanguage
 from reranker.languages import language_code
 from reranker.tokens import letter_tokens
@@ -25,6 +26,13 @@ Units = Iterable[Path | Dictionary | Mapping[str, Any]] | Path
 
 _FIELDS = ("group", "language", "text")
 _UNITS_A_REPORT = 512
+
+MAX_PAIRS = 20_000_000
+"""Distinct terms of units, summed over units, to train on; of longer input a sample of the groups. It bounds memory and
+time: the SVD reads them ten times."""
+
+MAX_TERMS = 300_000
+"""Of a language: the most frequent ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +156,32 @@ class _LanguageCounter:
         """(n_units,) the group of each unit."""
         return np.array(self.unit_groups, dtype=np.int64)
 
-    def add(self, tokens: list[str], group: int, document: int) -> None:
-        """Counts a unit; its document is -1 where it is a part of none."""
+    def add(self, tokens: list[str], group: int, document: int) -> int:
+        """Counts a unit, whose document is -1 where it is a part of none; returns how many distinct terms it has."""
         unit = len(self.unit_groups)
         self.unit_groups.append(group)
         self.unit_documents.append(document)
         self.occurrences.update(tokens)
         ids = self.ids
-        for token in dict.fromkeys(tokens):
+        distinct = dict.fromkeys(tokens)
+        for token in distinct:
             self.pair_terms.append(ids.setdefault(token, len(ids)))
             self.pair_units.append(unit)
+        return len(distinct)
+
+    def keep(self, is_kept: NDArray[np.bool_]) -> int:
+        """Forgets the units of the other groups; returns how many pairs are left.
+
+        Args:
+            is_kept: (n_groups,)
+        """
+        units = is_kept[self.groups]
+        pairs = units[np.array(self.pair_units)]
+        self.pair_terms = _array(np.array(self.pair_terms)[pairs])
+        self.pair_units = _array((np.cumsum(units) - 1)[np.array(self.pair_units)[pairs]])
+        self.unit_groups = _array(self.groups[units])
+        self.unit_documents = _array(np.array(self.unit_documents)[units])
+        return len(self.pair_terms)
 
     def result(self, columns: NDArray[np.int64], n_columns: int, n_documents: int, min_count: int) -> LanguageCounts:
         """
@@ -165,8 +189,10 @@ class _LanguageCounter:
             columns: (n_groups,) column of each group, or -1 for one that has none.
             n_documents: documents of all languages.
         """
-        kept = [term for term, count in self.occurrences.items() if count >= min_count]
+        n_units = np.bincount(np.array(self.pair_terms, dtype=np.int64), minlength=len(self.ids))
+        kept = [term for term, n in self.occurrences.items() if n >= min_count and n_units[self.ids[term]]]
         kept.sort(key=lambda term: (-self.occurrences[term], term))
+        del kept[MAX_TERMS:]
         rows = np.full(len(self.ids), -1, dtype=np.int64)
         rows[[self.ids[term] for term in kept]] = np.arange(len(kept))
         pair_rows = rows[np.array(self.pair_terms, dtype=np.int64)]
@@ -183,6 +209,10 @@ class _LanguageCounter:
         )
 
 
+def _array(values: NDArray[np.integer]) -> array[int]:
+    return array("i", values.astype(np.intc).tobytes())
+
+
 def _presence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> sparse.csr_matrix:
     """1 at each (row, column) that comes up, however often; a negative index is no place."""
     here = (rows >= 0) & (columns >= 0)
@@ -194,20 +224,46 @@ def _presence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[
 
 
 class UnitCounter:
-    """Counts the terms of units, as they come."""
+    """Counts the terms of units, as they come; where they are too many, those of a sample of the groups.
 
-    def __init__(self) -> None:
+    Attributes:
+        n_left_out: units outside the sample.
+    """
+
+    def __init__(self, max_pairs: int = MAX_PAIRS) -> None:
+        self.n_left_out = 0
+        self._max_pairs = max_pairs
+        self._n_pairs = 0
+        # One group of so many is kept, by a hash of its name: the same ones in every run, whatever the order.
+        self._one_of = 1
+        self._hashes = array("q")
         self._groups: dict[str, int] = {}
         self._documents: dict[str, int] = {}
         self._counters: dict[str, _LanguageCounter] = {}
 
     def add(self, unit: Unit) -> None:
         """Counts one unit."""
-        self._counters.setdefault(unit.language, _LanguageCounter()).add(
+        group_hash = id_hash(unit.group)
+        if group_hash % self._one_of:
+            self.n_left_out += 1
+            return
+        group = self._groups.setdefault(unit.group, len(self._groups))
+        if group == len(self._hashes):
+            self._hashes.append(group_hash)
+        self._n_pairs += self._counters.setdefault(unit.language, _LanguageCounter()).add(
             letter_tokens(unit.text, unit.language, max_tokens=None),
-            self._groups.setdefault(unit.group, len(self._groups)),
+            group,
             -1 if unit.document is None else self._documents.setdefault(unit.document, len(self._documents)),
         )
+        while self._n_pairs > self._max_pairs and len(self._groups) > 1:
+            self._halve()
+
+    def _halve(self) -> None:
+        self._one_of *= 2
+        is_kept = np.array(self._hashes) % self._one_of == 0
+        n_units = sum(self.n_units.values())
+        self._n_pairs = sum(counter.keep(is_kept) for counter in self._counters.values())
+        self.n_left_out += n_units - sum(self.n_units.values())
 
     @property
     def n_units(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from scipy import sparse
 from ingest.embeddings.spectral import ppmi, truncated_svd
 from ingest.embeddings.spelling import ngrams, smooth, spelling_matrix
 from ingest.embeddings.training import train
-from ingest.embeddings.units import count_units, read_units
+from ingest.embeddings.units import UnitCounter, count_units, read_units
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound
 
@@ -291,3 +291,40 @@ def test_weights_of_spelling_are_inverse_frequencies():
     matrix = spelling_matrix(["ab", "abc", "xyz"]).toarray()
     assert sorted(matrix.sum(axis=1).round(6).tolist()) == [0, 1, 1]
     assert matrix[0] @ matrix[1] == pytest.approx(1)
+
+
+def many(n=400):
+    """Aligned groups of two terms in each language; the second is the group's own."""
+    for number in range(n):
+        own = "".join(chr(97 + int(digit)) for digit in f"{number:04}")
+        yield unit(number, "en", f"cat {own}")
+        yield unit(number, "fr", f"chat {own}")
+
+
+def sampled(units, max_pairs):
+    counter = UnitCounter(max_pairs)
+    for each in read_units(units):
+        counter.add(each)
+    return counter
+
+
+def test_of_more_pairs_than_memory_is_given_to_a_sample_of_whole_groups_is_taken():
+    counter = sampled(many(), max_pairs=500)  # of 1,600
+    counts = counter.result(min_count=1)
+    english, french = counts.languages["en"], counts.languages["fr"]
+    assert 50 <= counts.n_groups <= 125  # an eighth to nearly a third: 4 pairs a group
+    assert counts.n_unaligned == 0  # a group comes with all its translations
+    assert set(english.terms) - {"cat"} == set(french.terms) - {"chat"}
+    assert len(english.terms) == counts.n_groups + 1  # terms of other groups are gone
+    assert english.document_frequencies.tolist() == [counts.n_groups] + [1] * counts.n_groups
+    assert counter.n_left_out == 2 * (400 - counts.n_groups)
+
+
+def test_the_sample_is_the_same_in_every_order():
+    terms = [sampled(units, 500).result(1).languages["en"].terms for units in (list(many()), list(many())[::-1])]
+    assert sorted(terms[0]) == sorted(terms[1])
+
+
+def test_texts_that_fit_are_all_taken():
+    counter = sampled(many(), max_pairs=1600)
+    assert (counter.n_left_out, counter.result(1).n_groups) == (0, 400)
