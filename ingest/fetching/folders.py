@@ -1,0 +1,24 @@
+"""Keeps a folder of fetched files whole: one process fetches at a time, and a file has the expected digest."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Held by one process at a time: two that fetch the same file would spoil it. Makes the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "fetching.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def sha256_of(path: Path) -> str:
+    """The file's digest in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,316 @@
+"""Fetches one file over HTTPS: what has come of it lies in `NAME.part`, and the file appears whole or not at all.
+
+A fetch that was cut goes on where it was (Range with If-Range). Proxies come from HTTPS_PROXY and NO_PROXY, own
+certificate authorities from SSL_CERT_FILE. Addresses come from the code, never from a request.
+"""
+
+from __future__ import annotations
+
+import http.client
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import urllib3
+from urllib3.exceptions import HTTPError, LocationValueError
+
+from ingest.fetching.folders import only_one, sha256_of
+from ingest.progress import Progress, no_progress
+from reranker.errors import FetchFailed
+
+_CHUNK_BYTES = 1 << 16
+_REDIRECTS = (301, 302, 303, 307, 308)
+_BUSY = (429, 500, 502, 503, 504)
+_PAGE = (b"<!doctype html", b"<html")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a fetch may take.
+
+    Attributes:
+        max_bytes: of the file.
+        total_s: for all attempts together.
+        stall_s: for the next `stall_bytes`.
+        n_attempts: tries without one new byte.
+        max_wait_s: that a server may ask for before the next try.
+    """
+
+    max_bytes: int = 16 << 30
+    total_s: float = 6 * 3600
+    stall_s: float = 60
+    stall_bytes: int = 1 << 14
+    connect_s: float = 15
+    n_attempts: int = 4
+    n_redirects: int = 5
+    max_wait_s: float = 120
+
+
+class _TryAgain(Exception):
+    """An answer or a cut that another try may mend.
+
+    Attributes:
+        wait_s: that the server asks for; None where it does not say.
+    """
+
+    def __init__(self, why: str, wait_s: float | None = None) -> None:
+        super().__init__(why)
+        self.wait_s = wait_s
+
+
+def fetch_file(
+    url: str,
+    target: Path,
+    *,
+    sha256: str | None = None,
+    n_bytes: int | None = None,
+    limits: Limits | None = None,
+    progress: Progress = no_progress,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Path:
+    """The file at the target, fetched unless it is there.
+
+    Args:
+        sha256: of the whole file, where it is known.
+        n_bytes: of the whole file, where they are known.
+
+    Raises:
+        FetchFailed: it cannot be fetched, is not what was expected, or goes beyond a limit; the message says how to
+            bring it by hand.
+    """
+    with only_one(target.parent):
+        if not target.exists():
+            try:
+                _Fetch(url, target, n_bytes, limits or Limits(), progress, sleep).run(sha256)
+            except FetchFailed as error:
+                raise FetchFailed(
+                    f"{url} could not be fetched: {error}. Or fetch it by hand, put it at {target}, and give the "
+                    "command again"
+                ) from error
+    return target
+
+
+class _Fetch:
+    """One file on its way."""
+
+    def __init__(
+        self,
+        url: str,
+        target: Path,
+        n_bytes: int | None,
+        limits: Limits,
+        progress: Progress,
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._url, self._target, self._limits = url, target, limits
+        self._n_bytes, self._progress, self._sleep = n_bytes, progress, sleep
+        self._part = target.with_name(f"{target.name}.part")
+        self._state = target.with_name(f"{target.name}.part.state")
+        self._deadline = time.monotonic() + limits.total_s
+
+    def run(self, sha256: str | None) -> None:
+        """Until the file is whole, or no more can be done."""
+        n_tries = 0
+        while True:
+            before = self._n_here()
+            try:
+                self._attempt()
+                break
+            except _TryAgain as error:
+                n_tries = 1 if self._n_here() > before else n_tries + 1
+                if n_tries >= self._limits.n_attempts:
+                    kept = f"; {self._n_here():,} bytes are kept for the next time" if self._n_here() else ""
+                    raise FetchFailed(f"{error}{kept}") from error
+                self._wait(error.wait_s if error.wait_s is not None else 2.0 ** (n_tries - 1))
+            except OSError as error:
+                self._discard()  # a full disk is not left full
+                raise FetchFailed(
+                    f"{self._part} cannot be written ({error.strerror or error}); free some space"
+                ) from error
+        if sha256 is not None and (digest := sha256_of(self._part)) != sha256:
+            self._discard()
+            raise FetchFailed(f"what came has the sha256 {digest}, expected {sha256}; try again")
+        self._part.replace(self._target)
+        self._state.unlink(missing_ok=True)
+
+    def _attempt(self) -> None:
+        """One request, from where the last one ended."""
+        try:
+            answer = self._answer()
+            with answer:
+                self._take(answer)
+        except (HTTPError, http.client.HTTPException) as error:
+            raise _TryAgain(_told(error)) from error
+
+    def _answer(self) -> urllib3.BaseHTTPResponse:
+        """The answer behind the redirects, which may not leave HTTPS."""
+        url = self._url
+        headers = {"User-Agent": "sinkrank", "Accept-Encoding": "identity"} | self._range()
+        for _ in range(self._limits.n_redirects + 1):
+            parts = urlsplit(url)
+            if parts.scheme != "https" or not parts.hostname:
+                raise FetchFailed(f"it leads to {parts.scheme}://{parts.hostname}, and only https:// is followed")
+            timeout = urllib3.Timeout(connect=self._limits.connect_s, read=self._limits.stall_s)
+            pool = _pool_manager(parts.hostname)
+            answer = pool.request(
+                "GET", url, headers=headers, timeout=timeout, retries=False, redirect=False, preload_content=False
+            )
+            if answer.status not in _REDIRECTS:
+                return answer
+            answer.close()
+            url = urljoin(url, answer.headers.get("Location", ""))
+        raise FetchFailed(f"it is redirected more than {self._limits.n_redirects} times")
+
+    def _range(self) -> dict[str, str]:
+        """Asks for the rest of the very file that the part is of; the part goes where that cannot be asked."""
+        n_here = self._n_here()
+        if not n_here:
+            return {}
+        url, _, validator = self._state.read_text("utf-8").partition("\n") if self._state.exists() else ("", "", "")
+        if url != self._url or not validator:
+            self._discard()
+            return {}
+        return {"Range": f"bytes={n_here}-", "If-Range": validator}
+
+    def _take(self, answer: urllib3.BaseHTTPResponse) -> None:
+        """Writes what an answer brings behind what is here."""
+        n_here = self._n_here()
+        if answer.status == 206 and n_here:
+            total = _total(answer.headers.get("Content-Range", ""), n_here)
+            if total is None:
+                self._discard()
+                raise _TryAgain("the server sent another part than the one asked for")
+        elif answer.status == 200:
+            n_here = 0
+            length = answer.headers.get("Content-Length", "")
+            total = int(length) if length.isdigit() else None
+        else:
+            raise self._refused(answer)
+        if "text/html" in answer.headers.get("Content-Type", "").lower():
+            raise FetchFailed("a web page came in place of the file; a proxy or a login may be in the way")
+        self._check_total(total, n_here)
+        self._keep_validator(answer)
+        with self._part.open("ab" if n_here else "wb") as part:
+            n_here = self._copy(answer, part, n_here, total)
+        if total is not None and n_here != total:
+            raise _TryAgain(f"the line was cut after {n_here:,} of {total:,} bytes")
+        if self._n_bytes is not None and n_here != self._n_bytes:
+            self._discard()
+            raise FetchFailed(f"{n_here:,} bytes came, and the file has {self._n_bytes:,}")
+
+    def _copy(self, answer: urllib3.BaseHTTPResponse, part: BinaryIO, n_here: int, total: int | None) -> int:
+        window_ends, n_window = time.monotonic() + self._limits.stall_s, 0
+        while chunk := answer.read1(_CHUNK_BYTES):
+            if n_here == 0 and chunk.lstrip().lower().startswith(_PAGE):
+                raise FetchFailed("a web page came in place of the file; a proxy or a login may be in the way")
+            n_here += len(chunk)
+            n_window += len(chunk)
+            if n_here > (total if total is not None else self._most()):
+                self._discard()
+                raise FetchFailed(f"more than the {total or self._most():,} bytes came that it may have")
+            part.write(chunk)
+            self._progress(n_here, total, f"fetching {self._target.name}")
+            now = time.monotonic()
+            if now > self._deadline:
+                raise FetchFailed(f"it took more than {self._limits.total_s:g} s; {n_here:,} bytes are kept")
+            if now > window_ends:
+                if n_window < self._limits.stall_bytes:
+                    raise _TryAgain(f"only {n_window:,} bytes came in {self._limits.stall_s:g} s")
+                window_ends, n_window = now + self._limits.stall_s, 0
+        return n_here
+
+    def _refused(self, answer: urllib3.BaseHTTPResponse) -> Exception:
+        """What an answer means that brings no file."""
+        if answer.status in (206, 416):
+            self._discard()
+            return _TryAgain("the server has no such part")
+        if answer.status in _BUSY:
+            return _TryAgain(f"the server answers {answer.status}", _retry_after(answer.headers.get("Retry-After")))
+        return FetchFailed(f"the server answers {answer.status}; it may have moved or need a login")
+
+    def _check_total(self, total: int | None, n_here: int) -> None:
+        if total is None:
+            return
+        if self._n_bytes is not None and total != self._n_bytes:
+            raise FetchFailed(f"the server has {total:,} bytes, and the file has {self._n_bytes:,}")
+        if total > self._limits.max_bytes:
+            raise FetchFailed(f"it has {total:,} bytes, and {self._limits.max_bytes:,} at most are taken")
+        free = shutil.disk_usage(self._target.parent).free
+        if total - n_here > free:
+            raise FetchFailed(f"{total - n_here:,} bytes are to come, and {self._target.parent} has {free:,} free")
+
+    def _most(self) -> int:
+        return self._limits.max_bytes if self._n_bytes is None else self._n_bytes
+
+    def _keep_validator(self, answer: urllib3.BaseHTTPResponse) -> None:
+        """So that the rest is only ever taken of the same file; a weak ETag does not promise that."""
+        tag = answer.headers.get("ETag", "")
+        validator = tag if tag.startswith('"') else answer.headers.get("Last-Modified", "")
+        self._state.write_text(f"{self._url}\n{validator}", "utf-8")
+
+    def _wait(self, seconds: float) -> None:
+        if seconds > self._limits.max_wait_s or time.monotonic() + seconds > self._deadline:
+            raise FetchFailed(f"the server asks to wait {seconds:,.0f} s; try again later")
+        self._sleep(seconds)
+
+    def _n_here(self) -> int:
+        return self._part.stat().st_size if self._part.exists() else 0
+
+    def _discard(self) -> None:
+        self._part.unlink(missing_ok=True)
+        self._state.unlink(missing_ok=True)
+
+
+def _pool_manager(host: str) -> urllib3.PoolManager:
+    """Straight, or through the proxy that the environment names.
+
+    Raises:
+        FetchFailed: the proxy's address is none; it is not repeated, since it may hold a password.
+    """
+    proxy = getproxies().get("https")
+    if not proxy or proxy_bypass(host):
+        return urllib3.PoolManager()
+    try:
+        parsed = urllib3.util.parse_url(proxy if "://" in proxy else f"http://{proxy}")
+        headers = urllib3.make_headers(proxy_basic_auth=parsed.auth) if parsed.auth else None
+        return urllib3.ProxyManager(f"{parsed.scheme}://{parsed.netloc}", proxy_headers=headers)
+    except (LocationValueError, ValueError, urllib3.exceptions.ProxySchemeUnknown) as error:
+        raise FetchFailed("HTTPS_PROXY is no address of a proxy; give one such as http://proxy:3128") from error
+
+
+def _total(content_range: str, start: int) -> int | None:
+    """The size of the whole file, by `bytes START-END/TOTAL`; None if it is of another part."""
+    unit, _, rest = content_range.partition(" ")
+    span, _, total = rest.partition("/")
+    if unit != "bytes" or span.partition("-")[0] != str(start) or not total.isdigit():
+        return None
+    return int(total)
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds, of seconds or a date."""
+    if not value:
+        return None
+    if value.strip().isdigit():
+        return float(value)
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def _told(error: Exception) -> str:
+    """What failed, without the addresses of pools and objects."""
+    reason = getattr(error, "reason", None) or error
+    text = " ".join(str(reason).split()).rpartition(" object at 0x")[2].rpartition(">: ")[2]
+    if isinstance(error, urllib3.exceptions.SSLError):
+        return f"the server's certificate is refused ({text}); SSL_CERT_FILE names certificate authorities of your own"
+    if isinstance(error, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError):
+        return f"there is no connection ({text}); check the network, or name a proxy with HTTPS_PROXY"
+    return f"the line broke ({text})"

