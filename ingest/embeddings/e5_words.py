@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,8 +88,8 @@ class WordEncoder:
         weights, tensors = self._weights, self._weights.tensors
         n, n_tokens = token_ids.shape
         places = tensors["emb.pos"].reshape(-1, weights.dim)[:n_tokens]
-        rows = unpacked(weights.words[token_ids]) + places + tensors["emb.type"][: weights.dim]
-        rows = self._normalized_rows(rows.reshape(n * n_tokens, -1), "emb.ln")
+        read = unpacked(weights.words[token_ids]) + places + tensors["emb.type"][: weights.dim]
+        rows = self._normalized_rows(np.asarray(read.reshape(n * n_tokens, -1), dtype=np.float32), "emb.ln")
         for number in range(weights.n_layers):
             name = f"l{number}."
             attended = self._attended(rows, name, n, n_tokens)
@@ -114,7 +115,7 @@ class WordEncoder:
         attended: Floats = context @ tensors[f"{name}ao.w"] + tensors[f"{name}ao.b"]
         return attended
 
-    def _normalized_rows(self, rows: Floats, name: str) -> Floats:
+    def _normalized_rows(self, rows: NDArray[Any], name: str) -> NDArray[Any]:
         centred = rows - rows.mean(axis=1, keepdims=True)
         variance = np.einsum("ij,ij->i", centred, centred)[:, None] / rows.shape[1]
         scaled: Floats = centred / np.sqrt(variance + np.float32(self._weights.epsilon))
@@ -122,8 +123,8 @@ class WordEncoder:
 
 
 def _gelu_share(rows: Floats) -> Floats:
-    """x → about Φ(x), the share of x that GELU lets through; by tanh, which is far faster than erf (Hendrycks and Gimpel
-    2016), and moves a vector by less than the package's own rounding."""
+    """x → about Φ(x), the share of x that GELU lets through (Hendrycks and Gimpel 2016). It goes by tanh, which is far
+    faster than erf and moves a vector by less than the package's own rounding."""
     cubes = rows * rows
     cubes *= np.float32(0.044715)
     cubes += 1
@@ -140,7 +141,7 @@ def _normalized(word: str, pieces: Pieces) -> str:
 
 
 def _split(text: str, pieces: Pieces) -> list[int]:
-    """The ids of the pieces that the text most probably is made of (Kudo 2018): the path of the highest sum of scores."""
+    """The ids of the most probable pieces of a text: the path of the highest sum of scores (Kudo 2018)."""
     scores, ids, unknown_score = pieces.scores, pieces.ids, pieces.unknown_score
     best: list[float] = [0.0] + [-np.inf] * len(text)
     back: list[tuple[int, int]] = [(0, 0)] * (len(text) + 1)
