@@ -179,9 +179,12 @@ def show_plan(plan: dict[str, Any], console: Console) -> None:
     lines = [f"{plan['documents']:,} documents ({languages}), {n_words:,} words"]
     if plan["unusable"]:
         lines.append(plan["unusable"])
+    named: set[str] = set()
     for part in plan["parts"]:
         download = f", {part['download_mb']:,} MB to download" if part["download_mb"] else ""
-        lines.append(f"  {part['part']}: {part['what']} (about {_time(part['seconds'])}{download})")
+        otherwise = "if that cannot be had: " if part["part"] in named else ""
+        named.add(part["part"])
+        lines.append(f"  {part['part']}: {otherwise}{part['what']} (about {_time(part['seconds'])}{download})")
     lines += [f"  without {name}: {reason}" for name, reason in plan["left_out"].items()]
     download = f", {plan['download_mb']:,} MB to download" if plan["download_mb"] else ""
     lines.append(f"about {_time(plan['seconds'])}{download}; the embeddings take some {plan['output_mb']:,} MB")

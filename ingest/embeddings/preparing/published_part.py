@@ -29,10 +29,8 @@ class PublishedVectors:
     entry: Published
     languages: Sequence[str]
     folder: Path
-
-    @property
-    def name(self) -> str:
-        return PUBLISHED
+    name: str = PUBLISHED
+    weight: float = 0.3
 
     @property
     def description(self) -> str:

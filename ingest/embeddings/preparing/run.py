@@ -100,6 +100,7 @@ def prepare(
     summary = join(
         [store.embeddings for store in stores],
         output,
+        weights=[store.part.weight for store in stores],
         collection=texts.collection,
         max_others=MAX_OTHERS,
         replace=replace,
