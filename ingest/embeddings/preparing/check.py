@@ -161,6 +161,9 @@ def _reciprocal_ranks(
     for number, question in enumerate(sample.questions):
         progress(number, len(sample.questions), "asking for documents by their titles")
         query = reranker.query_with_unknown_words(question.text, question.language)
+        if not len(query.weighted):
+            found.append(0.0)
+            continue
         places = by_language[languages[question.place]]
         ranking = reranker.rerank_bags(query, [(bags[place], languages[place]) for place in places])
         ranks = {document.index: rank for rank, document in enumerate(ranking.documents, start=1)}

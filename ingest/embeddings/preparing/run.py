@@ -92,8 +92,9 @@ def prepare(
             stores.append(_made(part, texts, notes, progress))
             left_out.pop(part.name, None)
         except (SinkrankError, OSError) as error:
-            earlier = f"{left_out[part.name]}; " if part.name in left_out else ""
-            left_out[part.name] = f"{earlier}{error}"
+            # Several downloads fail for one reason.
+            reasons = dict.fromkeys([*left_out.get(part.name, "").split("; "), str(error)])
+            left_out[part.name] = "; ".join(filter(None, reasons))
     if not stores:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise BadInput(f"no part could be made, so there are no embeddings ({reasons})")
