@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingest.embeddings.units import UnitCounter
+from ingest.embeddings.unit_counts import UnitCounter
 from reranker.errors import BadInput
 
 # Below it, training on the most frequent language would leave out more than a few strays.

@@ -1,11 +1,12 @@
 """Turns texts into a store of embeddings, with no network, no GPU and no model to start from.
 
-Terms are rows and aligned units are columns, and all languages share the columns: a term and its translation stand in
-the same units, so their rows are alike. Positive pointwise mutual information weighs the pairs (each language by its
-own totals, so that one with fewer translations is not pushed aside), a truncated SVD turns rows into vectors, and
-terms of like spelling lend each other what is known of them.
+Across languages, terms are rows and groups of translations are columns, which all languages share: a term and its
+translation are in the same groups, so their rows are alike. In one language the columns are its texts. Positive
+pointwise mutual information weighs the pairs (each language by its own totals, so that one with fewer translations is
+not pushed aside), a truncated SVD turns rows into vectors, and terms of like spelling lend each other what is known of
+them.
 
-This is latent semantic indexing of parallel text (Dumais, Landauer and Littman 1996) with the weights of Levy and
+This is latent semantic indexing (of parallel text: Dumais, Landauer and Littman 1996) with the weights of Levy and
 Goldberg 2014, and U·S^0.5 as Levy, Goldberg and Dagan 2015 recommend.
 """
 
@@ -27,7 +28,8 @@ from ingest.embeddings.languages import choose_language, other_languages
 from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
 from ingest.embeddings.spelling import smooth
 from ingest.embeddings.summary import Summary
-from ingest.embeddings.units import Counts, LanguageCounts, Unit, UnitCounter, Units, read_units
+from ingest.embeddings.unit_counts import Counts, LanguageCounts, UnitCounter
+from ingest.embeddings.units import Unit, Units, read_units
 from ingest.progress import Progress, no_progress
 from reranker.documents import Document
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
@@ -150,7 +152,7 @@ def _train(
     for unit in units:
         counter.add(unit)
     chosen = choose_language(counter, language)
-    counts = counter.result(min_count, language=chosen)
+    counts = counter.result(min_count, chosen)
     vectors = _vectors(counts, dim, seed, progress)
     dim_found = next(iter(vectors.values())).shape[1]
     with EmbeddingsWriter(output, dim=dim_found, source=source, replace=replace, precision=precision) as writer:

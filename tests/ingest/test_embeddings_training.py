@@ -11,7 +11,8 @@ from scipy import sparse
 from ingest.embeddings.spectral import ppmi, truncated_svd
 from ingest.embeddings.spelling import ngrams, smooth, spelling_matrix
 from ingest.embeddings.training import train
-from ingest.embeddings.units import UnitCounter, count_units, read_units
+from ingest.embeddings.unit_counts import UnitCounter, count_units
+from ingest.embeddings.units import read_units
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound
 
