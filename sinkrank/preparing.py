@@ -127,7 +127,25 @@ def _index_source(layout: Layout, settings: Settings) -> IndexSource:
         )
     password = settings.store_password
     where = where.with_credentials(settings.store_username, None if password is None else password.get_secret_value())
-    return IndexSource(where, check_index_name(settings.index), layout)
+    index = check_index_name(settings.index)
+    if layout.text_field is None:
+        layout = replace(layout, text_field=_text_fields(layout, index, settings))
+    return IndexSource(where, index, layout)
+
+
+def _text_fields(layout: Layout, index: str, settings: Settings) -> str | None:
+    """All text fields of an index that has none of the usual name, but for the title; None where it has one."""
+    from reranker.stores.engine import EngineStore
+    from reranker.stores.engine_fields import text_fields
+    from sinkrank.resources import opened_store
+
+    with opened_store(settings) as store:
+        mappings = store.mappings(index) if isinstance(store, EngineStore) else []
+    names = list(dict.fromkeys(name for each in mappings for name in text_fields(each)))
+    if set(layout.text_fields) & set(names) or any("sinkrank" in each.get("_meta", {}) for each in mappings):
+        return None
+    titles = [name for name in layout.title_fields if name in names][:1]
+    return ",".join(name for name in names if name not in titles) or None
 
 
 @contextmanager

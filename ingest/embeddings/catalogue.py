@@ -78,6 +78,21 @@ class Published:
             return str(self.origin.package)
         return self.origin.url.split("/")[2]
 
+    def row(self) -> tuple[str, ...]:
+        """What a table says of it: name, languages, dimensions, words, size, licence, source."""
+        languages = self.languages[0] if len(self.languages) == 1 else f"{len(self.languages)} languages"
+        varies = isinstance(self.origin, WebFile) and self.origin.has_one_file_a_language
+        unknown = "by language" if varies else "not stated"
+        return (
+            self.name,
+            languages if self.share_a_space else f"{languages}, one at a time",
+            str(self.dim),
+            f"{self.n_words:,}" if self.n_words else unknown,
+            f"{self.n_bytes / 1e6:.0f} MB" if self.n_bytes else unknown,
+            self.licence,
+            self.source,
+        )
+
 
 def _known(codes: str) -> tuple[str, ...]:
     return tuple(code for code in codes.split() if code in known_languages())

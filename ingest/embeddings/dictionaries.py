@@ -7,6 +7,7 @@ TSV     a word, a tab, its translation, a line; plain or gzipped; other columns 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,9 @@ _REMARK = regex.compile(r"\s+(?:see:|Synonyms?:|Note:|\")")
 # <masc>, [comp.], (sth.), {see also}
 _NOTE = regex.compile(r"<[^>]*>|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}")
 _BETWEEN = regex.compile(r"[,;]")
+# Marks that dictionaries write and texts do not: the stress of Cyrillic words, the length of Latin vowels.
+_ACUTE, _MACRON, _BREVE = "\u0301", "\u0304", "\u0306"
+_MARKS = {"bg": _ACUTE, "ru": _ACUTE, "uk": _ACUTE, "la": _MACRON + _BREVE}
 
 
 class Translations(NamedTuple):
@@ -117,12 +121,31 @@ def dictionary_units(dictionary: Dictionary) -> Iterator[Mapping[str, str | None
         for sense in senses:
             number += 1
             group = f"{dictionary.name}:{number}"
-            yield {"group": group, "language": dictionary.language, "text": headword, "document": None}
-            yield {"group": group, "language": dictionary.target, "text": "; ".join(sense), "document": None}
+            source, target = dictionary.language, dictionary.target
+            yield {"group": group, "language": source, "text": without_marks(headword, source), "document": None}
+            yield {
+                "group": group,
+                "language": target,
+                "text": without_marks("; ".join(sense), target),
+                "document": None,
+            }
+
+
+def without_marks(text: str, language: str) -> str:
+    """A text as it is written outside dictionaries.
+
+    >>> without_marks("цикламе́н", "ru"), without_marks("йод", "ru"), without_marks("adumbrātiō", "la")
+    ('цикламен', 'йод', 'adumbratio')
+    """
+    marks = _MARKS.get(language)
+    if marks is None:
+        return text
+    plain = "".join(sign for sign in unicodedata.normalize("NFD", text) if sign not in marks)
+    return unicodedata.normalize("NFC", plain)
 
 
 def _one_term(text: str, language: str) -> str | None:
-    tokens = letter_tokens(text, language, None)
+    tokens = letter_tokens(without_marks(text, language), language, None)
     return tokens[0] if len(tokens) == 1 else None
 
 

@@ -69,11 +69,10 @@ def _wink_head(stream: IO[bytes]) -> tuple[bytes, bytes]:
 
 
 def _last_row_end(buffer: bytes) -> int:
-    """Where the last row but one ends: at a `]` after a digit and before `,"`. A word can hold these signs too, but not
-    a quote that is not escaped, unless it ends the word and a colon follows."""
-    end = len(buffer)
+    """Where the last row but one ends: at a `]` before `,"`, unless a colon follows: then a word ends so."""
+    end = len(buffer) - 1
     while (end := buffer.rfind(b'],"', 0, end)) > 0:
-        if buffer[end - 1 : end].isdigit() and buffer[end + 3 : end + 4] != b":":
+        if buffer[end + 3 : end + 4] != b":":
             return end
     return -1
 

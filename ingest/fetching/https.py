@@ -7,25 +7,23 @@ certificate authorities from SSL_CERT_FILE. Addresses come from the code, never 
 from __future__ import annotations
 
 import http.client
+import os
 import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import urljoin, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import urllib3
-from urllib3.exceptions import HTTPError, LocationValueError
+from urllib3.exceptions import HTTPError
 
+from ingest.fetching.connections import certificate_refused, opened, seconds_to_wait, whole_size, why_it_broke
 from ingest.fetching.folders import only_one, sha256_of
 from ingest.progress import Progress, no_progress
-from reranker.errors import FetchFailed
+from reranker.errors import FetchFailed, one_line
 
 _CHUNK_BYTES = 1 << 16
-_REDIRECTS = (301, 302, 303, 307, 308)
 _BUSY = (429, 500, 502, 503, 504)
 _PAGE = (b"<!doctype html", b"<html")
 
@@ -87,7 +85,7 @@ def fetch_file(
     with only_one(target.parent):
         if not target.exists():
             try:
-                _Fetch(url, target, n_bytes, limits or Limits(), progress, sleep).run(sha256)
+                _Fetch(url, target, sha256, n_bytes, limits or Limits(), progress, sleep).run()
             except FetchFailed as error:
                 raise FetchFailed(
                     f"{url} could not be fetched: {error}. Or fetch it by hand, put it at {target}, and give the "
@@ -103,18 +101,20 @@ class _Fetch:
         self,
         url: str,
         target: Path,
+        sha256: str | None,
         n_bytes: int | None,
         limits: Limits,
         progress: Progress,
         sleep: Callable[[float], None],
     ) -> None:
         self._url, self._target, self._limits = url, target, limits
-        self._n_bytes, self._progress, self._sleep = n_bytes, progress, sleep
+        self._sha256, self._n_bytes, self._progress, self._sleep = sha256, n_bytes, progress, sleep
+        self._is_known = sha256 is not None or n_bytes is not None
         self._part = target.with_name(f"{target.name}.part")
         self._state = target.with_name(f"{target.name}.part.state")
         self._deadline = time.monotonic() + limits.total_s
 
-    def run(self, sha256: str | None) -> None:
+    def run(self) -> None:
         """Until the file is whole, or no more can be done."""
         n_tries = 0
         while True:
@@ -123,49 +123,29 @@ class _Fetch:
                 self._attempt()
                 break
             except _TryAgain as error:
-                n_tries = 1 if self._n_here() > before else n_tries + 1
+                n_tries = 1 if self._n_here() > before + self._limits.stall_bytes else n_tries + 1
                 if n_tries >= self._limits.n_attempts:
                     kept = f"; {self._n_here():,} bytes are kept for the next time" if self._n_here() else ""
                     raise FetchFailed(f"{error}{kept}") from error
                 self._wait(error.wait_s if error.wait_s is not None else 2.0 ** (n_tries - 1))
             except OSError as error:
                 self._discard()  # a full disk is not left full
-                raise FetchFailed(
-                    f"{self._part} cannot be written ({error.strerror or error}); free some space"
-                ) from error
-        if sha256 is not None and (digest := sha256_of(self._part)) != sha256:
+                raise FetchFailed(one_line(error)) from error
+        if self._sha256 is not None and (digest := sha256_of(self._part)) != self._sha256:
             self._discard()
-            raise FetchFailed(f"what came has the sha256 {digest}, expected {sha256}; try again")
+            raise FetchFailed(f"what came has the sha256 {digest}, expected {self._sha256}; try again")
         self._part.replace(self._target)
         self._state.unlink(missing_ok=True)
 
     def _attempt(self) -> None:
         """One request, from where the last one ended."""
+        limits = self._limits
         try:
-            answer = self._answer()
-            with answer:
+            with opened(self._url, self._range(), limits.connect_s, limits.stall_s, limits.n_redirects) as answer:
                 self._take(answer)
         except (HTTPError, http.client.HTTPException) as error:
-            raise _TryAgain(_told(error)) from error
-
-    def _answer(self) -> urllib3.BaseHTTPResponse:
-        """The answer behind the redirects, which may not leave HTTPS."""
-        url = self._url
-        headers = {"User-Agent": "sinkrank", "Accept-Encoding": "identity"} | self._range()
-        for _ in range(self._limits.n_redirects + 1):
-            parts = urlsplit(url)
-            if parts.scheme != "https" or not parts.hostname:
-                raise FetchFailed(f"it leads to {parts.scheme}://{parts.hostname}, and only https:// is followed")
-            timeout = urllib3.Timeout(connect=self._limits.connect_s, read=self._limits.stall_s)
-            pool = _pool_manager(parts.hostname)
-            answer = pool.request(
-                "GET", url, headers=headers, timeout=timeout, retries=False, redirect=False, preload_content=False
-            )
-            if answer.status not in _REDIRECTS:
-                return answer
-            answer.close()
-            url = urljoin(url, answer.headers.get("Location", ""))
-        raise FetchFailed(f"it is redirected more than {self._limits.n_redirects} times")
+            refused = certificate_refused(error)
+            raise refused if refused is not None else _TryAgain(why_it_broke(error)) from error
 
     def _range(self) -> dict[str, str]:
         """Asks for the rest of the very file that the part is of; the part goes where that cannot be asked."""
@@ -182,7 +162,7 @@ class _Fetch:
         """Writes what an answer brings behind what is here."""
         n_here = self._n_here()
         if answer.status == 206 and n_here:
-            total = _total(answer.headers.get("Content-Range", ""), n_here)
+            total = whole_size(answer.headers.get("Content-Range", ""), n_here)
             if total is None:
                 self._discard()
                 raise _TryAgain("the server sent another part than the one asked for")
@@ -190,6 +170,8 @@ class _Fetch:
             n_here = 0
             length = answer.headers.get("Content-Length", "")
             total = int(length) if length.isdigit() else None
+            if total is None and not (self._is_known or "chunked" in answer.headers.get("Transfer-Encoding", "")):
+                raise FetchFailed("the server does not say how long it is, so that its end cannot be known")
         else:
             raise self._refused(answer)
         if "text/html" in answer.headers.get("Content-Type", "").lower():
@@ -198,6 +180,8 @@ class _Fetch:
         self._keep_validator(answer)
         with self._part.open("ab" if n_here else "wb") as part:
             n_here = self._copy(answer, part, n_here, total)
+            part.flush()
+            os.fsync(part.fileno())
         if total is not None and n_here != total:
             raise _TryAgain(f"the line was cut after {n_here:,} of {total:,} bytes")
         if self._n_bytes is not None and n_here != self._n_bytes:
@@ -231,7 +215,7 @@ class _Fetch:
             self._discard()
             return _TryAgain("the server has no such part")
         if answer.status in _BUSY:
-            return _TryAgain(f"the server answers {answer.status}", _retry_after(answer.headers.get("Retry-After")))
+            return _TryAgain(f"the server answers {answer.status}", seconds_to_wait(answer.headers.get("Retry-After")))
         return FetchFailed(f"the server answers {answer.status}; it may have moved or need a login")
 
     def _check_total(self, total: int | None, n_here: int) -> None:
@@ -255,8 +239,10 @@ class _Fetch:
         self._state.write_text(f"{self._url}\n{validator}", "utf-8")
 
     def _wait(self, seconds: float) -> None:
-        if seconds > self._limits.max_wait_s or time.monotonic() + seconds > self._deadline:
+        if seconds > self._limits.max_wait_s:
             raise FetchFailed(f"the server asks to wait {seconds:,.0f} s; try again later")
+        if time.monotonic() + seconds > self._deadline:
+            raise FetchFailed(f"it took more than {self._limits.total_s:g} s")
         self._sleep(seconds)
 
     def _n_here(self) -> int:
@@ -265,52 +251,3 @@ class _Fetch:
     def _discard(self) -> None:
         self._part.unlink(missing_ok=True)
         self._state.unlink(missing_ok=True)
-
-
-def _pool_manager(host: str) -> urllib3.PoolManager:
-    """Straight, or through the proxy that the environment names.
-
-    Raises:
-        FetchFailed: the proxy's address is none; it is not repeated, since it may hold a password.
-    """
-    proxy = getproxies().get("https")
-    if not proxy or proxy_bypass(host):
-        return urllib3.PoolManager()
-    try:
-        parsed = urllib3.util.parse_url(proxy if "://" in proxy else f"http://{proxy}")
-        headers = urllib3.make_headers(proxy_basic_auth=parsed.auth) if parsed.auth else None
-        return urllib3.ProxyManager(f"{parsed.scheme}://{parsed.netloc}", proxy_headers=headers)
-    except (LocationValueError, ValueError, urllib3.exceptions.ProxySchemeUnknown) as error:
-        raise FetchFailed("HTTPS_PROXY is no address of a proxy; give one such as http://proxy:3128") from error
-
-
-def _total(content_range: str, start: int) -> int | None:
-    """The size of the whole file, by `bytes START-END/TOTAL`; None if it is of another part."""
-    unit, _, rest = content_range.partition(" ")
-    span, _, total = rest.partition("/")
-    if unit != "bytes" or span.partition("-")[0] != str(start) or not total.isdigit():
-        return None
-    return int(total)
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds, of seconds or a date."""
-    if not value:
-        return None
-    if value.strip().isdigit():
-        return float(value)
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (TypeError, ValueError):
-        return None
-
-
-def _told(error: Exception) -> str:
-    """What failed, without the addresses of pools and objects."""
-    reason = getattr(error, "reason", None) or error
-    text = " ".join(str(reason).split()).rpartition(" object at 0x")[2].rpartition(">: ")[2]
-    if isinstance(error, urllib3.exceptions.SSLError):
-        return f"the server's certificate is refused ({text}); SSL_CERT_FILE names certificate authorities of your own"
-    if isinstance(error, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError):
-        return f"there is no connection ({text}); check the network, or name a proxy with HTTPS_PROXY"
-    return f"the line broke ({text})"

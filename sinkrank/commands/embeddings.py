@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sinkrank import options
-from sinkrank.commands import embedding_spaces
+from sinkrank.commands import embedding_spaces, fetch
 from sinkrank.commands.embeddings_prepare import prepare
 from sinkrank.document_sources import opened_records, short_name, usable
 from sinkrank.embedding_options import (
@@ -18,10 +17,10 @@ from sinkrank.embedding_options import (
     Replace,
     TextField,
     check_has_collection,
-    count_words,
     open_dictionaries,
     show_summary,
 )
+from sinkrank.vocabulary_options import Collection, MaxTerms, MinCount, Vocabulary, import_sources, named_file
 
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
@@ -55,32 +54,10 @@ def import_(
             help="word2vec, word2vec-binary, fasttext, muse, numberbatch, glove (default: seen from the contents).",
         ),
     ] = None,
-    max_terms: Annotated[
-        int | None,
-        typer.Option("--max-terms", min=1, help="The most frequent words to keep of each language (default: all)."),
-    ] = None,
-    vocabulary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vocabulary",
-            metavar="FILE",
-            help="The only words to take, one a line, with their counts if there are; fr=FILE names their language.",
-        ),
-    ] = None,
-    min_count: Annotated[
-        int | None,
-        typer.Option(
-            "--min-count", min=1, help="Leave out words with a lower count in the vocabulary, or in fewer documents."
-        ),
-    ] = None,
-    collection: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--collection",
-            metavar="FILE",
-            help="Documents, as ingest reads them, or URL/INDEX: take only the words that they hold. May be repeated.",
-        ),
-    ] = None,
+    max_terms: MaxTerms = None,
+    vocabulary: Vocabulary = None,
+    min_count: MinCount = None,
+    collection: Collection = None,
     text_field: TextField = None,
     precision: Precision = "float32",
     output: Output = None,
@@ -95,29 +72,32 @@ def import_(
 
     Example: [bold]sinkrank embeddings import en=wiki.multi.en.vec fr=wiki.multi.fr.vec --max-terms 200000[/bold]
     """
-    from ingest.embeddings.importing import import_embeddings
     from ingest.embeddings.selection import Source
     from reranker.embeddings import check_output, check_precision
     from sinkrank import output as shown
 
     check_has_collection(collection, "--text-field", text_field)
     settings = options.load(config, home=home, embeddings=output).settings
-    sources = [Source(path, language, file_format) for path, language in (_named(file, lang) for file in files)]
+    sources = [Source(path, language, file_format) for path, language in (named_file(file, lang) for file in files)]
     check_output(settings.embeddings_path, replace=replace)
     with shown.progress_bars() as progress:
-        counted = count_words(collection, lang, text_field, settings, progress) if collection else None
-        summary = import_embeddings(
+        summary = import_sources(
             sources,
-            settings.embeddings_path,
-            replace=replace,
-            max_terms_per_language=max_terms,
-            vocabularies=_by_language(vocabulary or [], lang),
-            frequencies=None if counted is None else counted.document_frequencies,
+            settings,
+            progress,
+            lang=lang,
+            max_terms=max_terms,
+            vocabulary=vocabulary,
             min_count=min_count,
+            collection=collection,
+            text_field=text_field,
             precision=check_precision(precision),
-            progress=progress,
+            replace=replace,
         )
     show_summary(summary, json_)
+
+
+app.command("fetch")(fetch.fetch)
 
 
 @app.command()
@@ -278,27 +258,6 @@ def nearest(
     for code, term, cosine in found:
         table.add_row(Text(term), code, f"{cosine:.4f}")
     output.results().print(table)
-
-
-def _named(file: str, lang: str | None) -> tuple[Path, str | None]:
-    """The path and the language of a FILE argument; `fr=FILE` is read so unless a file of that very name is there."""
-    prefix, separator, rest = file.partition("=")
-    if separator and rest and prefix.isalpha() and not Path(file).exists():
-        return Path(rest), prefix
-    return Path(file), lang
-
-
-def _by_language(files: list[str], lang: str | None) -> dict[str, Path]:
-    from reranker.errors import WrongParameter
-    from reranker.languages import language_code
-
-    found: dict[str, Path] = {}
-    for file in files:
-        path, language = _named(file, lang)
-        if language is None:
-            raise WrongParameter(f"the vocabulary {file} has no language; write fr={file}, or give --lang")
-        found[language_code(language)] = path
-    return found
 
 
 def _facts(store: Embeddings) -> dict[str, Any]:

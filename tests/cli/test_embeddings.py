@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ingest.embeddings.word_encoder import Encoder
-from sinkrank.commands.embeddings import _named
+from sinkrank.vocabulary_options import named_file
 from tests.cli.conftest import Run, write_rows
 
 VECTORS = {"en": "3 2\ncat 1 0\ndog 0.8 0.6\ncar 0 -1\n", "fr": "2 2\nchat 0.96 0.28\nvoiture 0.28 -0.96\n"}
@@ -110,7 +110,7 @@ def test_aligned_texts_are_trained_on(empty_home: Path, run: Run) -> None:
     assert set(json.loads(result.stdout)["languages"]) == {"en", "fr"}
 
 
-def test_texts_of_one_language_are_trained_on_where_it_is_named(empty_home: Path, run: Run) -> None:
+def test_texts_of_one_language_are_trained_on_where_it_isnamed_file(empty_home: Path, run: Run) -> None:
     rows = [{"group": n, "language": "en", "text": text} for n, text in enumerate(["cat milk", "dog bone", "sun sky"])]
     (empty_home / "english.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
@@ -121,10 +121,10 @@ def test_texts_of_one_language_are_trained_on_where_it_is_named(empty_home: Path
 
 
 def test_a_name_with_an_equals_sign_is_a_path_where_such_a_file_is(empty_home: Path) -> None:
-    assert _named("fr=a.vec", None) == (Path("a.vec"), "fr")
-    assert _named("a.vec", "fr") == (Path("a.vec"), "fr")
+    assert named_file("fr=a.vec", None) == (Path("a.vec"), "fr")
+    assert named_file("a.vec", "fr") == (Path("a.vec"), "fr")
     (empty_home / "fr=a.vec").touch()
-    assert _named("fr=a.vec", None) == (Path("fr=a.vec"), None)
+    assert named_file("fr=a.vec", None) == (Path("fr=a.vec"), None)
 
 
 @pytest.fixture

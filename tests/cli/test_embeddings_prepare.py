@@ -306,15 +306,14 @@ def foreign(engine: Engine) -> Iterator[str]:
 @pytest.mark.engine
 @pytest.mark.usefixtures("encoder", "offline")
 def test_the_documents_may_be_an_index_of_ones_own(engine: Engine, foreign: str, empty_home: Path, run: Run) -> None:
-    command = [*PREPARE, "--store", engine.url, "--index", foreign]
-    without = run(*command)
-    assert without.exit_code == 1
-    assert "name those of the text with --text-field (it has body_text, headline)" in without.stderr
-    result = run(*command, "--text-field", "body_text", "--json")
+    # No field is called text or body: all text fields are read, and headline is the title.
+    result = run(*PREPARE, "--store", engine.url, "--index", foreign, "--json")
     assert result.exit_code == 0, result.stderr
     report = json.loads(result.stdout)
     assert report["has_titles"]
     assert [part["name"] for part in report["made"]] == ["training", "encoder"]
-    assert store(empty_home).meta["n_documents"] == {"en": 69}
+    found = store(empty_home)
+    assert found.meta["n_documents"] == {"en": 69}
+    assert found.term_id("en", "passport") is not None  # of a text alone
     assert left_over(empty_home) == []
     assert list((empty_home / ".sinkrank" / "collections").iterdir()) == []

@@ -112,3 +112,19 @@ def test_documents_and_a_dictionary_train_together_and_only_documents_are_counte
     assert english.n_documents == 15
     assert counts[store.term_id("en", "cat")] == 5
     assert store.term_id("en", "moon") not in counts
+
+
+@pytest.mark.parametrize(
+    ("pair", "line", "expected"),
+    [
+        # FreeDict writes where a word is stressed, and which vowels are long; й and ё are letters of their own.
+        (("de", "ru"), "Alpenveilchen\tцикламе́н", "цикламен"),
+        (("ru", "de"), "йо́га\tJoga", "joga"),
+        (("el", "la"), "κοντράτο\tcongruentĭā", "congruentia"),
+        (("en", "fr"), "marked\tmarqué", "marqué"),
+    ],
+)
+def test_marks_that_only_dictionaries_write_are_left_out(tmp_path, pair, line, expected):
+    dictionary = tsv(tmp_path / "a.tsv", f"{line}\n", pair)
+    assert [found.target[1] for found in read_pairs(dictionary)] == [expected]
+    assert [unit["text"] for unit in dictionary_units(dictionary)][1].lower() == expected

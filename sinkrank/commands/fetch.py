@@ -1,0 +1,103 @@
+"""`sinkrank embeddings fetch`: published vectors from where they lie, made into an embedding store in one go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sinkrank import options
+from sinkrank.embedding_options import Output, Precision, Replace, TextField, check_has_collection, show_summary
+from sinkrank.vocabulary_options import Collection, MaxTerms, MinCount, Vocabulary, import_sources
+
+if TYPE_CHECKING:
+    from ingest.embeddings.catalogue import Published
+
+
+def fetch(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Vectors of the catalogue, which is shown without it."),
+    ] = None,
+    lang: Annotated[
+        list[str] | None,
+        typer.Option("--lang", metavar="CODES", help="Languages to take, such as en,fr; may be repeated."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Show the catalogue.")] = False,
+    max_terms: MaxTerms = None,
+    vocabulary: Vocabulary = None,
+    min_count: MinCount = None,
+    collection: Collection = None,
+    text_field: TextField = None,
+    precision: Precision = "float32",
+    output: Output = None,
+    replace: Replace = False,
+    json_: options.Json = False,
+    home: options.Home = None,
+    config: options.Config = None,
+) -> None:
+    """Fetch published word vectors and make an embedding store of them.
+
+    Example: [bold]sinkrank embeddings fetch fasttext-aligned --lang en,fr --max-terms 200000[/bold]
+    """
+    from ingest.embeddings.catalogue import published
+    from ingest.embeddings.published import chosen_languages, fetch_published
+    from reranker.embeddings import check_output, check_precision
+    from sinkrank import output as shown
+
+    if name is None or list_:
+        _show_catalogue(json_)
+        return
+    check_has_collection(collection, "--text-field", text_field)
+    settings = options.load(config, home=home, embeddings=output).settings
+    entry = published(name)
+    languages = [code.strip() for codes in lang or [] for code in codes.split(",") if code.strip()]
+    chosen = chosen_languages(entry, languages)
+    checked_precision = check_precision(precision)
+    check_output(settings.embeddings_path, replace=replace)
+    with shown.progress_bars() as progress:
+        sources = fetch_published(entry, settings.home / "vectors", languages, progress)
+        summary = import_sources(
+            sources,
+            settings,
+            progress,
+            lang=chosen[0] if len(chosen) == 1 else None,
+            max_terms=max_terms,
+            vocabulary=vocabulary,
+            min_count=min_count,
+            collection=collection,
+            text_field=text_field,
+            precision=checked_precision,
+            replace=replace,
+        )
+    show_summary(summary, json_)
+
+
+def _show_catalogue(as_json: bool) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from ingest.embeddings.catalogue import CATALOGUE
+    from sinkrank import output
+
+    if as_json:
+        output.print_json([_facts(entry) for entry in CATALOGUE.values()])
+        return
+    table = Table("name", "languages", "dim", "words", "size", "licence", "source", box=box.SIMPLE_HEAD, pad_edge=False)
+    for entry in CATALOGUE.values():
+        table.add_row(*entry.row())
+    output.results().print(table)
+
+
+def _facts(entry: Published) -> dict[str, object]:
+    return {
+        "name": entry.name,
+        "languages": list(entry.languages),
+        "dim": entry.dim,
+        "n_words": entry.n_words,
+        "n_bytes": entry.n_bytes,
+        "licence": entry.licence,
+        "source": entry.source,
+        "page": entry.page,
+        "share_a_space": entry.share_a_space,
+    }

