@@ -96,8 +96,8 @@ def prepare(
             reasons = dict.fromkeys([*left_out.get(part.name, "").split("; "), str(error)])
             left_out[part.name] = "; ".join(filter(None, reasons))
     if not stores:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        raise BadInput(f"no part could be made, so there are no embeddings ({reasons})")
+        told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise BadInput(f"no part could be made, so there are no embeddings ({told})")
     summary = join(
         [store.embeddings for store in stores],
         output,
