@@ -236,6 +236,25 @@ def fake():
     return FakeEncoder()
 
 
+def test_encoding_stops_when_its_time_is_up_and_the_words_that_were_left_are_counted(tmp_path, fake):
+    counts = Collection({"en": Counter({"cat": 3, "dog": 2, "car": 1}), "fr": Counter({"chat": 5})}, {"en": 4, "fr": 5})
+    with WordVectors(tmp_path / "words", fake()._replace(batch_words=1)) as words:
+        words.encode(["car"])
+        assert not words.encode(["cat", "car"], seconds=-1)[0].any()
+        assert words.encode(["cat", "car"], seconds=-1)[1].any()  # it was kept
+
+        def two(wanted, progress):
+            vectors = words.encode(wanted, progress)
+            vectors[2:] = 0
+            return vectors
+
+        summary = build([], two, tmp_path / "out", collection=counts, encoder="fake 1")
+    # The most frequent of each language.
+    assert summary.languages == {"en": 1, "fr": 1}
+    assert summary.skipped == {"words that the time was too short to encode": 2}
+    assert Embeddings.open(tmp_path / "out").term_id("en", "cat") is not None
+
+
 def test_a_word_is_encoded_once_by_one_encoder(tmp_path, fake):
     with WordVectors(tmp_path / "deep" / "words", fake()) as words:
         first = words.encode(["cat", "chat", "cat"])

@@ -98,16 +98,7 @@ def prepare(
     if not stores:
         told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise BadInput(f"no part could be made, so there are no embeddings ({told})")
-    summary = join(
-        [store.embeddings for store in stores],
-        output,
-        weights=[store.part.weight for store in stores],
-        collection=texts.collection,
-        max_others=MAX_OTHERS,
-        replace=replace,
-        precision=precision,
-        progress=progress,
-    )
+    summary = _joined(stores, texts, output, left_out, replace, precision, progress)
     joined = Embeddings.open(output)
     sample = draw_sample(texts)
     made = [
@@ -132,6 +123,34 @@ def prepare(
         has_titles=sample.has_titles,
         n_questions=len(sample.questions),
     )
+
+
+def _joined(
+    stores: list[_Store],
+    texts: Texts,
+    output: Path,
+    left_out: dict[str, str],
+    replace: bool,
+    precision: Precision,
+    progress: Progress,
+) -> Summary:
+    """Joins the stores; the last of them is left out as long as they have no words in common."""
+    while True:
+        try:
+            return join(
+                [store.embeddings for store in stores],
+                output,
+                weights=[store.part.weight for store in stores],
+                collection=texts.collection,
+                max_others=MAX_OTHERS,
+                replace=replace,
+                precision=precision,
+                progress=progress,
+            )
+        except BadInput as error:
+            if len(stores) == 1:
+                raise
+            left_out[stores.pop().part.name] = str(error)
 
 
 def _made(part: Part, texts: Texts, notes: list[str], progress: Progress) -> _Store:
