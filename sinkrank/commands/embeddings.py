@@ -187,7 +187,7 @@ def train(
 
 
 for _command in (embedding_spaces.build, embedding_spaces.extend, embedding_spaces.align, embedding_spaces.join):
-    app.command()(_command)
+    app.command(rich_help_panel="For experts")(_command)
 
 
 @app.command()
