@@ -233,6 +233,8 @@ def show_report(report: Report) -> None:
         shown = "" if figures.mrr is None else f"{figures.mrr:.3f}"
         table.add_row(name, f"{n_words:,}", shown, f"{figures.unknown_share:.1%}")
     console.print(table)
+    if any(one.name == "training" for one in report.made):
+        console.print("training has seen these documents: its figure is too good for other queries", soft_wrap=True)
     for note in report.notes:
         console.print(note, markup=False, soft_wrap=True)
     for name, reason in report.left_out.items():
