@@ -25,6 +25,7 @@ from reranker.errors import BadInput
 _BLOCK_ROWS = 8_192
 # Of the mean square of a number over the common terms: so much that a regression on few terms does not run wild.
 _RIDGE = 1.0
+_WORDS_A_DIM = 3
 
 Ids = NDArray[np.int64]
 Rows = NDArray[np.float64]
@@ -64,7 +65,9 @@ def join(
     vocabulary = joint_vocabulary(stores, collection, max_others)
     _check_common(stores, vocabulary.ids)
     concatenated = _Concatenated(stores, vocabulary.ids, weights or [1.0] * len(stores))
-    directions = concatenated.principal_directions(dim, progress)
+    # What the collection's words differ in counts, unless they are too few to tell.
+    n_telling = vocabulary.n_own if vocabulary.n_own >= _WORDS_A_DIM * dim else len(vocabulary.terms)
+    directions = concatenated.principal_directions(dim, n_telling, progress)
     described = {
         "joined": [store.meta["source"] for store in stores],
         "n_common": int((vocabulary.ids >= 0).all(axis=0).sum()),
@@ -109,9 +112,9 @@ class _Concatenated:
             pattern: self._regression(pattern) for pattern in np.unique(self._patterns).tolist() if pattern != every
         }
 
-    def blocks(self, progress: Progress, description: str) -> Iterator[tuple[int, Rows]]:
-        """The first place of a block, and its rows (n, sum of the dims) at length 1."""
-        n_terms = self._ids.shape[1]
+    def blocks(self, progress: Progress, description: str, n_terms: int | None = None) -> Iterator[tuple[int, Rows]]:
+        """The first place of a block, and its rows (n, sum of the dims) at length 1; of the first terms, or of all."""
+        n_terms = self._ids.shape[1] if n_terms is None else n_terms
         for start in range(0, n_terms, _BLOCK_ROWS):
             progress(start, n_terms, description)
             places = np.arange(start, min(start + _BLOCK_ROWS, n_terms))
@@ -124,10 +127,10 @@ class _Concatenated:
             yield start, unit_rows((rows * self._scales).astype(np.float32)).astype(np.float64)
         progress(n_terms, n_terms, description)
 
-    def principal_directions(self, dim: int, progress: Progress) -> Rows:
-        """(sum of the dims, dim): the eigenvectors of the largest eigenvalues of the rows' products."""
+    def principal_directions(self, dim: int, n_terms: int, progress: Progress) -> Rows:
+        """(sum of the dims, dim): the eigenvectors of the largest eigenvalues of the products of the first terms."""
         products = np.zeros((self._dim, self._dim))
-        for _, rows in self.blocks(progress, "comparing the dimensions of the stores"):
+        for _, rows in self.blocks(progress, "comparing the dimensions of the stores", n_terms):
             products += rows.T @ rows
         return np.linalg.eigh(products)[1][:, ::-1][:, :dim]
 

@@ -25,12 +25,14 @@ class JointVocabulary:
         ids: (n_stores, n_terms) the term id in each store, or -1.
         document_frequencies: (n_terms,) int32; None if they are not known.
         n_documents: by language, where they are known.
+        n_own: terms of the collection, which come first; of none, all.
     """
 
     terms: list[Term]
     ids: NDArray[np.int64]
     document_frequencies: NDArray[np.int32] | None
     n_documents: dict[str, int] | None
+    n_own: int
 
     def runs(self, start: int, end: int) -> Iterator[tuple[str, list[int]]]:
         """The language and the places of terms that follow each other in one language."""
@@ -55,6 +57,7 @@ def joint_vocabulary(
         for language, counter in sorted(frequencies.items()):
             known = (term for term, _ in counter.most_common() if _is_known(stores, language, term))
             places.update(((language, term), place) for place, term in enumerate(known, start=len(places)))
+    n_own = len(places)
     n_others: Counter[str] = Counter()
     for store in stores:
         for term_id in range(store.n_terms):
@@ -69,10 +72,9 @@ def joint_vocabulary(
     if collection is not None:
         counted = np.array([frequencies.get(language, Counter())[term] for language, term in terms], dtype=np.int32)
         languages = dict.fromkeys(language for language, _ in terms)
-        return JointVocabulary(
-            terms, ids, counted, {code: n for code, n in collection.n_documents.items() if code in languages}
-        )
-    return JointVocabulary(terms, ids, *_counted(stores, terms, ids))
+        n_documents = {code: n for code, n in collection.n_documents.items() if code in languages}
+        return JointVocabulary(terms, ids, counted, n_documents, n_own)
+    return JointVocabulary(terms, ids, *_counted(stores, terms, ids), len(terms))
 
 
 def _is_known(stores: Sequence[Embeddings], language: str, term: str) -> bool:
