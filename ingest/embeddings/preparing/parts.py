@@ -93,7 +93,7 @@ class Training:
     dictionaries: Sequence[str] = ()
     home: Path = Path()
     name: str = TRAINING
-    weight: float = 0.7
+    weight: float = 1.0
 
     @property
     def description(self) -> str:
