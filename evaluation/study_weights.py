@@ -13,7 +13,8 @@ from evaluation.corpora.pages import Corpus
 from evaluation.trained import SEED, training_units
 from ingest.embeddings.spectral import ppmi, truncated_svd
 from ingest.embeddings.training import MIN_COUNT, SINGULAR_VALUE_POWER
-from ingest.embeddings.units import count_units, read_units
+from ingest.embeddings.unit_counts import count_units
+from ingest.embeddings.units import read_units
 from reranker.bags import BagOfWords, WeightedBag
 from reranker.embeddings import Embeddings
 from reranker.idf import DocumentFrequencies

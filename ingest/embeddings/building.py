@@ -1,5 +1,5 @@
-"""Builds cross-lingual embeddings of nothing but packages: words of dictionaries and of a collection, encoded one by
-one with a sentence encoder, and drawn together with their translations."""
+"""Builds embeddings without any training text: words of a collection and of dictionaries, encoded one by one with a
+sentence encoder, and drawn together with their translations."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ from reranker.tokens import letter_tokens
 # Mu and Viswanath 2018 take off as many directions as a hundredth of the dimensions.
 _DIMS_OF_DIRECTION = 100
 
+NOT_ENCODED = "words that the time was too short to encode"
+
 Encode = Callable[[Sequence[str], Progress], NDArray[np.float32]]
-"""Turns n words, as they are written, into (n, dim) vectors."""
+"""Turns n words, as they are written, into (n, dim) vectors; zeros for a word that it did not come to."""
 
 Term = tuple[str, str]
 """A language and a normalised term of it."""
@@ -71,6 +73,7 @@ def build(
     *,
     collection: Collection | None = None,
     encoder: str,
+    n_directions: int | None = None,
     replace: bool = False,
     precision: Precision = "float32",
     progress: Progress = no_progress,
@@ -78,10 +81,12 @@ def build(
     """Writes a store of the words of the pairs, and of a collection.
 
     Args:
-        pairs: translations, in any direction and language.
+        pairs: translations, in any direction and language; with a collection there may be none.
         collection: all of its words are taken, and only those of the pairs that are a translation of one of them;
             None takes all words of the pairs.
+        encode: is given the most frequent words of each language first.
         encoder: its name, for `meta.json`.
+        n_directions: main directions to take off the vectors of a language; None: a hundredth of the dimensions.
         output: the folder to make.
 
     Raises:
@@ -89,18 +94,19 @@ def build(
     """
     started = time.monotonic()
     check_output(output, replace=replace)
-    if not pairs:
+    if not pairs and collection is None:
         raise BadInput("the dictionaries give no pair of single words; give others, such as --dictionary en-fr")
     vocabulary = _vocabulary(pairs, collection)
     if not vocabulary:
         languages = sorted({language for pair in pairs for language, _ in pair})
         raise BadInput(
-            f"the collection has no words in {', '.join(languages)}, which are the languages of the dictionaries; give "
-            "dictionaries of its languages, or leave the collection out"
+            f"the collection has no words in {', '.join(languages) or 'any language'}; give dictionaries of its "
+            "languages, or other documents"
         )
+    n_wanted = sum(map(len, vocabulary.values()))
+    vocabulary, vectors = _encoded(vocabulary, encode, progress)
     places = {term: place for place, term in enumerate(term for terms in vocabulary.values() for term in terms)}
-    vectors = encode([as_written(term, language) for language, term in places], progress)
-    vectors = _without_what_is_common(vectors, [len(terms) for terms in vocabulary.values()])
+    vectors = _without_what_is_common(vectors, [len(terms) for terms in vocabulary.values()], n_directions)
     known = ((places.get(source), places.get(target)) for source, target in pairs)
     linked = links(((one, other) for one, other in known if one is not None and other is not None), len(places))
     vectors = retrofit(vectors, linked, progress=progress)
@@ -118,7 +124,30 @@ def build(
             start += len(terms)
         n_documents = None if collection is None else {code: collection.n_documents.get(code, 0) for code in vocabulary}
         writer.commit(n_documents)
-    return Summary.of(Embeddings.open(output), started)
+    return Summary.of(Embeddings.open(output), started, {NOT_ENCODED: n_wanted - len(places)})
+
+
+def _encoded(
+    vocabulary: Mapping[str, Sequence[Term]], encode: Encode, progress: Progress
+) -> tuple[dict[str, list[Term]], NDArray[np.float32]]:
+    """The terms that were encoded, and their vectors in the same order.
+
+    Raises:
+        BadInput: none was.
+    """
+    terms = [term for each in vocabulary.values() for term in each]
+    ranks = np.concatenate([np.arange(len(each)) for each in vocabulary.values()])
+    order = np.argsort(ranks, kind="stable")
+    found = encode([as_written(terms[place][1], terms[place][0]) for place in order], progress)
+    vectors = np.empty_like(found)
+    vectors[order] = found
+    is_there = vectors.any(axis=1)
+    if not is_there.any():
+        raise BadInput("no word was encoded; give the encoder more time")
+    kept: dict[str, list[Term]] = {}
+    for place in np.flatnonzero(is_there).tolist():
+        kept.setdefault(terms[place][0], []).append(terms[place])
+    return kept, vectors[is_there]
 
 
 def _vocabulary(pairs: Sequence[Pair], collection: Collection | None) -> dict[str, list[Term]]:
@@ -140,7 +169,9 @@ def _vocabulary(pairs: Sequence[Pair], collection: Collection | None) -> dict[st
     return {language: sorted(found[language], key=order) for language in sorted(found)}
 
 
-def _without_what_is_common(vectors: NDArray[np.float32], n_terms: Sequence[int]) -> NDArray[np.float32]:
+def _without_what_is_common(
+    vectors: NDArray[np.float32], n_terms: Sequence[int], n_directions: int | None
+) -> NDArray[np.float32]:
     """The vectors less the mean of their language and less its main directions, at length 1.
 
     All vectors of a sentence encoder lie in a narrow cone, and each language at a place of its own in it (Libovický,
@@ -150,19 +181,23 @@ def _without_what_is_common(vectors: NDArray[np.float32], n_terms: Sequence[int]
     Args:
         vectors: (n_terms, dim), language by language.
         n_terms: of each language.
+        n_directions: None: a hundredth of the dimensions.
     """
+    if n_directions is None:
+        n_directions = vectors.shape[1] // _DIMS_OF_DIRECTION
     parts = np.split(vectors, np.cumsum(n_terms)[:-1])
-    return np.concatenate([unit_rows(_without_main_directions(unit_rows(_centred(part)))) for part in parts])
+    centred = [unit_rows(_centred(part)) for part in parts]
+    return np.concatenate([unit_rows(_without_main_directions(part, n_directions)) for part in centred])
 
 
 def _centred(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return vectors - vectors.mean(axis=0) if len(vectors) > 1 else vectors  # one word alone is its own mean
 
 
-def _without_main_directions(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Takes one direction of `_DIMS_OF_DIRECTION` off; none where there are no more words than dimensions."""
+def _without_main_directions(vectors: NDArray[np.float32], n_directions: int) -> NDArray[np.float32]:
+    """Takes the main directions off; none where there are no more words than dimensions."""
     n_terms, dim = vectors.shape
-    n_directions = dim // _DIMS_OF_DIRECTION if n_terms > dim else 0
-    main = np.linalg.eigh(vectors.T @ vectors)[1][:, dim - n_directions :]
+    kept = n_directions if n_terms > dim else 0
+    main = np.linalg.eigh(vectors.T @ vectors)[1][:, dim - kept :]
     others: NDArray[np.float32] = vectors - (vectors @ main) @ main.T
     return others

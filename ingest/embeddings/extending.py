@@ -17,7 +17,8 @@ from ingest.embeddings.spectral import ppmi, unit_rows
 from ingest.embeddings.spelling import smooth
 from ingest.embeddings.summary import Summary
 from ingest.embeddings.training import MIN_COUNT, append_languages
-from ingest.embeddings.units import Counts, LanguageCounts, Units, count_units, read_units
+from ingest.embeddings.unit_counts import Counts, LanguageCounts, count_units
+from ingest.embeddings.units import Units, read_units
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
 from reranker.errors import BadInput

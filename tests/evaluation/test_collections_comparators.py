@@ -12,8 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.collections.comparators import Candidates, parse_comparators, rank_by_bm25, rank_by_encoder, scaled
-from evaluation.collections.encoders import ENCODERS, E5Encoder, OnnxEncoder, OnnxModel
+from evaluation.collections.encoders import ENCODERS, E5Encoder, OnnxEncoder
 from evaluation.judged.judgments import JudgedQuery
+from ingest.embeddings.onnx_model import OnnxModel, OnnxSession
 from ingest.fetching.maven import fetched_jar
 from reranker.errors import BadInput, NotFound, WrongParameter
 from tests.evaluation.onnx_model import embedding_model
@@ -107,10 +108,10 @@ ROWS = [(0.0, 0.0), (3.0, 0.0), (0.0, 4.0), (-5.0, 12.0)]
 
 
 def made(pooling: str, max_tokens: int = 8, prefix: str = "") -> OnnxEncoder:
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[systems]'")
-    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[systems]'")
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
+    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[encoders]'")
     model = OnnxModel("org.example:tiny:1", "", "tiny", pooling, max_tokens, prefix)  # type: ignore[arg-type]
-    return OnnxEncoder(model, embedding_model(ROWS), json.dumps(TOKENIZER).encode())
+    return OnnxEncoder(model, OnnxSession(model, embedding_model(ROWS), json.dumps(TOKENIZER).encode()))
 
 
 def test_a_model_gives_the_mean_of_its_token_vectors_at_length_1() -> None:
@@ -129,11 +130,11 @@ def test_a_model_reads_no_more_than_its_length() -> None:
 
 
 def test_a_model_that_cannot_be_read_is_named() -> None:
-    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[systems]'")
-    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[systems]'")
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
+    pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[encoders]'")
     model = OnnxModel("org.example:tiny:1", "", "tiny", "mean", 8)
     with pytest.raises(BadInput, match="the model tiny cannot be read"):
-        OnnxEncoder(model, b"no model", b"{}")
+        OnnxSession(model, b"no model", b"{}")
 
 
 @pytest.mark.parametrize("name", ["minilm", "bge-small"])
@@ -141,7 +142,7 @@ def test_without_onnxruntime_the_extra_is_named_before_anything_is_fetched(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(NotFound, match=r"needs the package onnxruntime.*pip install 'sinkrank\[systems\]'"):
+    with pytest.raises(NotFound, match=r"needs the package onnxruntime.*pip install 'sinkrank\[encoders\]'"):
         ENCODERS[name](tmp_path, 1)
 
 

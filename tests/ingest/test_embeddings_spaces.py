@@ -1,11 +1,13 @@
 """Stores made of stores: new languages put in, two spaces rotated into one, two stores joined, words retrofitted."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
 from ingest.embeddings.aligning import align
-from ingest.embeddings.building import build, count_collection
+from ingest.embeddings.building import Collection, build, count_collection
 from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.extending import extend
 from ingest.embeddings.joining import join
@@ -85,7 +87,7 @@ def test_document_frequencies_go_along_where_both_stores_have_them(tmp_path):
 def test_joining_to_all_dimensions_keeps_the_mean_of_both_cosines(tmp_path):
     rows, others = random_rows("en", 8, seed=4), random_rows("en", 8, seed=5)
     first, second = store(tmp_path / "a", rows), store(tmp_path / "b", others)
-    join(first, second, tmp_path / "out", dim=2 * DIM)
+    join([first, second], tmp_path / "out", dim=2 * DIM)
     found = Embeddings.open(tmp_path / "out")
     # Two rows of length 1 end to end have the sum of both products, and length √2 each.
     expected = (cosines(first, *rows) + cosines(second, *rows)) / 2
@@ -98,7 +100,7 @@ def test_joining_keeps_what_counts_in_fewer_dimensions(tmp_path):
     rotation = ortho_group.rvs(DIM, random_state=7)
     first = store(tmp_path / "a", rows)
     second = store(tmp_path / "b", {term: row @ rotation for term, row in rows.items()})
-    join(first, second, tmp_path / "out")  # both say the same, so that 5 dimensions hold all of it
+    join([first, second], tmp_path / "out")  # both say the same, so that 5 dimensions hold all of it
     found = Embeddings.open(tmp_path / "out")
     assert found.dim == DIM
     assert cosines(found, *rows) == pytest.approx(cosines(first, *rows), abs=1e-5)
@@ -112,7 +114,7 @@ def test_a_term_of_one_store_lies_in_the_other_where_the_common_terms_let_expect
     second = store(
         tmp_path / "b", {term: row @ rotation for term, row in lacking.items()} | {("fr", "x"): np.eye(DIM)[0]}
     )
-    summary = join(first, second, tmp_path / "out")
+    summary = join([first, second], tmp_path / "out")
     found = Embeddings.open(tmp_path / "out")
     assert summary.languages == {"en": 20, "fr": 1}
     # The two that the second lacks lie to each other as in the first, which alone knows them.
@@ -126,9 +128,52 @@ def test_a_term_of_one_store_lies_in_the_other_where_the_common_terms_let_expect
 def test_stores_without_a_common_term_are_not_joined(tmp_path):
     first, second = store(tmp_path / "a", random_rows("en", 3, 1)), store(tmp_path / "b", random_rows("fr", 3, 1))
     with pytest.raises(BadInput, match=r"no term in common.*align"):
-        join(first, second, tmp_path / "out")
+        join([first, second], tmp_path / "out")
     with pytest.raises(BadInput, match="dim is 11; give 1 to 10"):
-        join(first, second, tmp_path / "out", dim=11)
+        join([first, second], tmp_path / "out", dim=11)
+
+
+def test_three_stores_that_say_the_same_give_back_what_they_say(tmp_path):
+    rows = random_rows("en", 20, seed=10)
+    stores = []
+    for number, lacking in enumerate(["wa", "wb", "wc"]):
+        rotation = ortho_group.rvs(DIM, random_state=11 + number)
+        kept = {term: row @ rotation for term, row in rows.items() if term[1] != lacking}
+        stores.append(store(tmp_path / str(number), kept))
+    join(stores, tmp_path / "out")
+    found = Embeddings.open(tmp_path / "out")
+    whole = store(tmp_path / "whole", rows)
+    assert found.dim == DIM
+    # Each of three words is lacking in one store; what the two others say stands in, a little shortened by the ridge.
+    assert cosines(found, *rows) == pytest.approx(cosines(whole, *rows), abs=0.05)
+
+
+def test_joining_keeps_the_document_frequencies_of_the_first_store_that_counted_a_language(tmp_path):
+    english, french = random_rows("en", 3, seed=4), random_rows("fr", 2, seed=5)
+    bare = store(tmp_path / "bare", english | french | {("en", "wz"): np.eye(DIM)[0]})
+    counted = store(tmp_path / "counted", english, counted=(4, 2, 7))
+    other = store(tmp_path / "other", english | french, counted=(1, 1, 1, 3, 5))
+    join([bare, counted, other], tmp_path / "out")
+    found = Embeddings.open(tmp_path / "out")
+    assert found.meta["n_documents"] == {"en": 9, "fr": 9}
+    frequencies = {found.term(n): int(found.document_frequencies[n]) for n in range(found.n_terms)}
+    assert frequencies == dict(zip([*english, *french, ("en", "wz")], (4, 2, 7, 3, 5, 0), strict=True))
+    join([bare, bare], tmp_path / "none")
+    assert Embeddings.open(tmp_path / "none").document_frequencies is None
+
+
+def test_joining_for_a_collection_keeps_its_words_and_some_others(tmp_path):
+    rows = random_rows("en", 8, seed=4)
+    first = store(tmp_path / "a", dict(list(rows.items())[:6]) | random_rows("fr", 3, seed=1))
+    second = store(tmp_path / "b", dict(list(rows.items())[2:]))
+    counts = Collection({"en": Counter({"wh": 5, "wc": 9, "unseen": 30})}, {"en": 40, "de": 2})
+    summary = join([first, second], tmp_path / "out", collection=counts, max_others=2)
+    found = Embeddings.open(tmp_path / "out")
+    # The collection's, the most frequent first; then the first two others of each language.
+    assert [found.term(n)[1] for n in range(4)] == ["wc", "wh", "wa", "wb"]
+    assert summary.languages == {"en": 4, "fr": 2}
+    assert found.idf.languages["en"].counts.tolist() == [9, 5]
+    assert found.meta["n_documents"] == {"en": 40}
 
 
 def test_a_new_language_lies_at_its_translations_and_the_others_stay(tmp_path):
@@ -189,6 +234,25 @@ class FakeEncoder:
 @pytest.fixture
 def fake():
     return FakeEncoder()
+
+
+def test_encoding_stops_when_its_time_is_up_and_the_words_that_were_left_are_counted(tmp_path, fake):
+    counts = Collection({"en": Counter({"cat": 3, "dog": 2, "car": 1}), "fr": Counter({"chat": 5})}, {"en": 4, "fr": 5})
+    with WordVectors(tmp_path / "words", fake()._replace(batch_words=1)) as words:
+        words.encode(["car"])
+        assert not words.encode(["cat", "car"], seconds=-1)[0].any()
+        assert words.encode(["cat", "car"], seconds=-1)[1].any()  # it was kept
+
+        def two(wanted, progress):
+            vectors = words.encode(wanted, progress)
+            vectors[2:] = 0
+            return vectors
+
+        summary = build([], two, tmp_path / "out", collection=counts, encoder="fake 1")
+    # The most frequent of each language.
+    assert summary.languages == {"en": 1, "fr": 1}
+    assert summary.skipped == {"words that the time was too short to encode": 2}
+    assert Embeddings.open(tmp_path / "out").term_id("en", "cat") is not None
 
 
 def test_a_word_is_encoded_once_by_one_encoder(tmp_path, fake):

@@ -11,7 +11,8 @@ from scipy import sparse
 from ingest.embeddings.spectral import ppmi, truncated_svd
 from ingest.embeddings.spelling import ngrams, smooth, spelling_matrix
 from ingest.embeddings.training import train
-from ingest.embeddings.units import count_units, read_units
+from ingest.embeddings.unit_counts import UnitCounter, count_units
+from ingest.embeddings.units import read_units
 from reranker.embeddings import Embeddings
 from reranker.errors import BadInput, NotFound
 
@@ -163,8 +164,8 @@ def test_seldom_words_and_unaligned_units_are_left_out_and_counted(tmp_path):
     assert (store.term_id("en", "hapax"), store.term_id("en", "unicorn")) == (None, None)
     assert summary.skipped == {
         "terms that came too seldom": 1,
-        "terms in no aligned unit, or in nearly all": 1,
-        "units of groups in one language only": 1,
+        "terms in no text that trained, or in nearly all": 1,
+        "texts of groups in one language only": 1,
     }
 
 
@@ -176,7 +177,7 @@ def test_stop_words_and_numbers_are_no_terms(tmp_path):
 def test_too_little_text_for_the_dimensions_is_warned_of(tmp_path):
     summary = train(toy(), tmp_path / "store")
     assert summary.dim < 300
-    assert "dimensions instead of 300: 15 aligned groups" in summary.warnings[0]
+    assert "dimensions instead of 300: 15 texts hold no more" in summary.warnings[0]
 
 
 def test_a_language_that_nothing_ties_to_the_others_is_warned_of(tmp_path):
@@ -227,12 +228,13 @@ def test_a_bad_row_in_memory_is_named_by_its_number(tmp_path):
 @pytest.mark.parametrize(
     ("units", "message"),
     [
-        ([], "there are no aligned texts"),
-        ([unit(1, "en", "cat"), unit(2, "fr", "chat")], r"0 of the groups .*\(en, fr came\)"),
-        ([unit(1, "en", "cat"), unit(1, "fr", "chat"), unit(2, "en", "dog")], "1 of the groups"),
+        ([], "there is no text to train on"),
+        ([unit(1, "en", "cat"), unit(2, "fr", "chat")], r"2 languages \(en 1, fr 1\).* but 0 came.*--group-field"),
+        ([unit(1, "en", "cat"), unit(1, "fr", "chat"), unit(2, "en", "dog")], r"\(en 2, fr 1\).* but 1 came"),
+        ([unit(1, "en", "cat")], "1 of the texts are in 'en'"),
         ([unit(g, lang, "same") for g in (1, 2) for lang in ("de", "fr")], "nothing tells the words apart"),
     ],
-    ids=["nothing", "no translations", "one aligned group", "one word everywhere"],
+    ids=["nothing", "no translations", "one aligned group", "one text", "one word everywhere"],
 )
 def test_texts_that_teach_nothing_are_refused_with_the_cure(tmp_path, units, message):
     with pytest.raises(BadInput, match=message) as caught:
@@ -254,7 +256,7 @@ def test_one_language_is_trained_on_without_translations(tmp_path):
 
 
 def test_a_language_of_one_text_is_not_trained_on(tmp_path):
-    with pytest.raises(BadInput, match=r"1 of the groups stand in 'fr'.*give more texts"):
+    with pytest.raises(BadInput, match=r"1 of the texts are in 'fr'.*give more texts"):
         train([unit(1, "fr", "chat"), unit(2, "en", "cat")], tmp_path / "store", language="fr")
 
 
@@ -281,7 +283,7 @@ def test_progress_is_reported_step_by_step(tmp_path):
         dim=6,
         progress=lambda done, total, description: seen.append((done, total, description)),
     )
-    assert seen[0] == (30, 30, "counted words of aligned texts")
+    assert seen[0] == (30, 30, "counted words")
     assert seen[-1] == (2, 2, "compared spellings")
 
 
@@ -290,3 +292,40 @@ def test_weights_of_spelling_are_inverse_frequencies():
     matrix = spelling_matrix(["ab", "abc", "xyz"]).toarray()
     assert sorted(matrix.sum(axis=1).round(6).tolist()) == [0, 1, 1]
     assert matrix[0] @ matrix[1] == pytest.approx(1)
+
+
+def many(n=400):
+    """Aligned groups of two terms in each language; the second is the group's own."""
+    for number in range(n):
+        own = "".join(chr(97 + int(digit)) for digit in f"{number:04}")
+        yield unit(number, "en", f"cat {own}")
+        yield unit(number, "fr", f"chat {own}")
+
+
+def sampled(units, max_pairs):
+    counter = UnitCounter(max_pairs)
+    for each in read_units(units):
+        counter.add(each)
+    return counter
+
+
+def test_of_more_pairs_than_memory_is_given_to_a_sample_of_whole_groups_is_taken():
+    counter = sampled(many(), max_pairs=500)  # of 1,600
+    counts = counter.result(min_count=1)
+    english, french = counts.languages["en"], counts.languages["fr"]
+    assert 50 <= counts.n_groups <= 125  # an eighth to nearly a third: 4 pairs a group
+    assert counts.n_unaligned == 0  # a group comes with all its translations
+    assert set(english.terms) - {"cat"} == set(french.terms) - {"chat"}
+    assert len(english.terms) == counts.n_groups + 1  # terms of other groups are gone
+    assert english.document_frequencies.tolist() == [counts.n_groups] + [1] * counts.n_groups
+    assert counter.n_left_out == 2 * (400 - counts.n_groups)
+
+
+def test_the_sample_is_the_same_in_every_order():
+    terms = [sampled(units, 500).result(1).languages["en"].terms for units in (list(many()), list(many())[::-1])]
+    assert sorted(terms[0]) == sorted(terms[1])
+
+
+def test_texts_that_fit_are_all_taken():
+    counter = sampled(many(), max_pairs=1600)
+    assert (counter.n_left_out, counter.result(1).n_groups) == (0, 400)

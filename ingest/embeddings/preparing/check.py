@@ -1,0 +1,194 @@
+"""Checks embeddings on the documents themselves: do titles find their own documents, and which words are unknown?"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ingest.embeddings.building import Collection
+from ingest.embeddings.preparing.texts import Texts
+from ingest.progress import Progress, no_progress
+from reranker.bags import BagOfWords
+from reranker.documents import Document
+from reranker.embeddings import Embeddings
+from reranker.hubness import SAMPLE_TOKENS, HubnessSampleBuilder
+from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.reranking import Reranker
+from reranker.tokens import letter_tokens, tokenize
+
+N_QUERIES = 200
+# Texts that each title is looked for in: with 200 titles five seconds of one core a store.
+N_TEXTS = 500
+# Of a text without a title, which is asked for by its beginning.
+_FIRST_WORDS = 8
+_MAX_TOKENS = 200
+
+_N_NEAREST_OF = 3
+_N_NEAREST = 5
+_LEAST_LETTERS = 4
+# A word of more documents than this says little of any.
+_MOST_DOCUMENTS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A title, or the first words of a text, and the place of the text that it asks for."""
+
+    text: str
+    language: str
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Texts and questions.
+
+    Attributes:
+        texts: (language, text without its title or first words).
+        across: whether the questions ask for translations.
+        has_titles: whether they are titles, most of them.
+    """
+
+    texts: list[tuple[str, str]]
+    questions: list[Question]
+    across: bool
+    has_titles: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a store showed.
+
+    Attributes:
+        mrr: mean reciprocal rank of the text that is asked for; None where nothing could be asked.
+        unknown_share: tokens of the sampled texts that have no embedding, 0 to 1.
+    """
+
+    mrr: float | None
+    unknown_share: float
+
+
+def draw_sample(texts: Texts) -> Sample:
+    """Texts drawn by chance, the same in each run; translations of each other stay together."""
+    heap: list[tuple[float, int, Document]] = []
+    for number, document in enumerate(texts.documents()):
+        entry = (-texts.draw(document), number, document)
+        if len(heap) < N_TEXTS:
+            heapq.heappush(heap, entry)
+        elif entry > heap[0]:
+            heapq.heapreplace(heap, entry)
+    documents = [document for _, _, document in sorted(heap, key=lambda entry: (-entry[0], entry[1]))]
+    if texts.n_aligned > 1:
+        across = _across(documents, texts)
+        if across.questions:
+            return across
+    return _within(documents)
+
+
+def _within(documents: Sequence[Document]) -> Sample:
+    split = [(document.language, *_split(document)) for document in documents]
+    # The same title twice asks for two texts.
+    seen = Counter(question for _, question, _ in split)
+    questions = [
+        Question(question, language, place)
+        for place, (language, question, text) in enumerate(split)
+        if seen[question] == 1 and text.strip() and tokenize(question, language)
+    ]
+    texts = [(language, text) for language, _, text in split]
+    n_titles = sum(bool(document.title) for document in documents)
+    return Sample(texts, questions[:N_QUERIES], False, n_titles > len(documents) / 2)
+
+
+def _across(documents: Sequence[Document], texts: Texts) -> Sample:
+    """The beginning of a document asks for its translation, all languages in turn."""
+    places: dict[str, list[int]] = {}
+    for place, document in enumerate(documents):
+        group = texts.group(document)
+        if group is not None:
+            places.setdefault(group, []).append(place)
+    questions = []
+    for number, members in enumerate(places.values()):
+        asking = members[number % len(members)]
+        others = [place for place in members if documents[place].language != documents[asking].language]
+        language = documents[asking].language
+        question = " ".join(documents[asking].full_text.split()[: 2 * _FIRST_WORDS])
+        if others and tokenize(question, language):
+            questions.append(Question(question, language, others[number % len(others)]))
+    candidates = [(document.language, document.full_text) for document in documents]
+    return Sample(candidates, questions[:N_QUERIES], True, False)
+
+
+def _split(document: Document) -> tuple[str, str]:
+    """What asks, and what is to be found by it."""
+    if document.title.strip() and document.text.strip():
+        return document.title, document.text
+    words = document.full_text.split()
+    return " ".join(words[:_FIRST_WORDS]), " ".join(words[_FIRST_WORDS:])
+
+
+def check(embeddings: Embeddings, sample: Sample, n_threads: int = 1, progress: Progress = no_progress) -> Figures:
+    """The figures of a store; a question asks among the texts of the language of its answer.
+
+    Words without an embedding count as unknown, not as those that are spelled like them.
+    """
+    embeddings = embeddings.with_unknown_words("skip")
+    tokens = [tokenize(text, language, _MAX_TOKENS) for language, text in sample.texts]
+    languages = [language for language, _ in sample.texts]
+    bags = [embeddings.bag_of_tokens(words, language) for words, language in zip(tokens, languages, strict=True)]
+    letters = [letter_tokens(text, language, _MAX_TOKENS) for language, text in sample.texts]
+    known = [
+        sum(embeddings.term_id(language, word) is not None for word in words)
+        for words, language in zip(letters, languages, strict=True)
+    ]
+    n_letters = sum(map(len, letters))
+    ranks = _reciprocal_ranks(embeddings, sample, bags, n_threads, progress)
+    mrr = sum(ranks) / len(ranks) if ranks else None
+    return Figures(mrr, 1 - sum(known) / n_letters if n_letters else 0.0)
+
+
+def _reciprocal_ranks(
+    embeddings: Embeddings, sample: Sample, bags: Sequence[BagOfWords], n_threads: int, progress: Progress
+) -> list[float]:
+    languages = [language for language, _ in sample.texts]
+    by_language = {code: [place for place, one in enumerate(languages) if one == code] for code in set(languages)}
+    idf = IdfTable(
+        {code: DocumentFrequencies.count([bags[place] for place in places]) for code, places in by_language.items()}
+    )
+    hubness = HubnessSampleBuilder(embeddings.version)
+    for place, (language, text) in enumerate(sample.texts):
+        first = tokenize(text, language, SAMPLE_TOKENS)
+        hubness.add(language, str(place), embeddings.bag_of_tokens(first, language))
+    reranker = Reranker(embeddings, idf, n_threads, hubness.result())
+    found = []
+    for number, question in enumerate(sample.questions):
+        progress(number, len(sample.questions), "asking for documents by their titles")
+        query = reranker.query_with_unknown_words(question.text, question.language)
+        if not len(query.weighted):
+            found.append(0.0)
+            continue
+        places = by_language[languages[question.place]]
+        ranking = reranker.rerank_bags(query, [(bags[place], languages[place]) for place in places])
+        ranks = {document.index: rank for rank, document in enumerate(ranking.documents, start=1)}
+        rank = ranks.get(places.index(question.place))
+        found.append(0.0 if rank is None else 1 / rank)
+    progress(len(sample.questions), len(sample.questions), "asked for documents by their titles")
+    return found
+
+
+def nearest_words(embeddings: Embeddings, collection: Collection) -> dict[str, list[str]]:
+    """The nearest words of three frequent content words, of the language with the most documents first."""
+    found: dict[str, list[str]] = {}
+    order = sorted(collection.document_frequencies, key=lambda code: -collection.n_documents.get(code, 0))
+    for language in order:
+        most = max(3.0, _MOST_DOCUMENTS * collection.n_documents.get(language, 0))
+        for word, n in collection.document_frequencies[language].most_common():
+            if len(found) == _N_NEAREST_OF:
+                return found
+            if len(word) < _LEAST_LETTERS or n > most or embeddings.term_id(language, word) is None:
+                continue
+            target = next((code for code in order if code != language), None)
+            near = embeddings.nearest(word, language, target, _N_NEAREST)
+            found[f"{word} ({language})"] = [f"{term} ({code})" if target else term for code, term, _ in near]
+    return found

@@ -1,0 +1,211 @@
+"""The parts that embeddings are prepared of: each makes a store of its own, or says why it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from ingest.embeddings.building import build
+from ingest.embeddings.dictionaries import Dictionary, Pair, read_pairs
+from ingest.embeddings.preparing.texts import Texts
+from ingest.embeddings.summary import Summary
+from ingest.embeddings.training import train_documents
+from ingest.embeddings.word_encoder import Encoder, WordVectors
+from ingest.progress import Progress
+from reranker.errors import SinkrankError
+
+PUBLISHED, TRAINING, ENCODER, DICTIONARIES = "published", "training", "encoder", "dictionaries"
+NAMES = (PUBLISHED, TRAINING, ENCODER, DICTIONARIES)
+
+MAX_OTHERS = 50_000
+"""Words of each language that the documents do not hold, but queries may."""
+
+MAX_TRAINED_PAIRS = 10_000_000
+"""Distinct words of each document, summed, that training takes: some 2 GB of memory."""
+
+ENCODING_S = 150.0
+"""Seconds that encoding may take: the rarest words are left out where it is too short."""
+
+MINILM_WORDS_A_SECOND, E5_WORDS_A_SECOND = 1_000, 235
+"""Words a second and core of an AMD EPYC (AVX-512)."""
+
+# The collections of one language that this was chosen on are named in docs/embeddings.md.
+_ENGLISH_DIRECTIONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a part is expected to take.
+
+    Attributes:
+        download_bytes: still to be fetched.
+    """
+
+    seconds: float
+    download_bytes: int = 0
+
+
+class Part(Protocol):
+    """One source of vectors."""
+
+    @property
+    def name(self) -> str:
+        """One of `NAMES`."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What is done, for people."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Changes with the result, for the same texts."""
+        ...
+
+    @property
+    def weight(self) -> float:
+        """Its vectors' length in the join."""
+        ...
+
+    def estimate(self, texts: Texts) -> Estimate: ...
+
+    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
+        """Writes the store.
+
+        Args:
+            notes: takes what the user should know.
+
+        Raises:
+            SinkrankError: it cannot be had; the message names the cure.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Vectors learned from the documents themselves."""
+
+    language: str | None
+    dictionaries: Sequence[str] = ()
+    home: Path = Path()
+    name: str = TRAINING
+    weight: float = 1.0
+
+    @property
+    def description(self) -> str:
+        how = "aligned documents" if self.language is None else f"your documents, language {self.language}"
+        return f"train on {how}{_with_dictionaries(self.dictionaries)}"
+
+    @property
+    def key(self) -> str:
+        return f"{self.language} {' '.join(self.dictionaries)}"
+
+    def estimate(self, texts: Texts) -> Estimate:
+        trained = min(texts.n_pairs, MAX_TRAINED_PAIRS)
+        return Estimate(5 + trained / 200_000)
+
+    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
+        share = min(1.0, MAX_TRAINED_PAIRS / texts.n_pairs)
+        if share < 1:
+            notes.append(f"trained on {share:.0%} of the documents, drawn by chance: more do not fit the memory")
+        return train_documents(
+            texts.documents(share),
+            output,
+            group_field=texts.group_field,
+            dictionaries=open_dictionaries(self.dictionaries, self.home, notes, progress),
+            language=self.language,
+            progress=progress,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Vectors of a sentence encoder for the words of the documents and for their translations."""
+
+    languages: Sequence[str]
+    home: Path
+    dictionaries: Sequence[str] = ()
+    n_threads: int = 1
+    seconds: float = ENCODING_S
+    name: str = ENCODER
+    weight: float = 1.0
+
+    @property
+    def is_english(self) -> bool:
+        return list(self.languages) == ["en"]
+
+    @property
+    def description(self) -> str:
+        model = "all-MiniLM-L6-v2" if self.is_english else "multilingual-e5-small"
+        return f"encode the words of the documents with {model}{_with_dictionaries(self.dictionaries)}"
+
+    @property
+    def key(self) -> str:
+        return f"{self.description} {self.seconds}"
+
+    def estimate(self, texts: Texts) -> Estimate:
+        n_words = sum(map(len, texts.collection.document_frequencies.values()))
+        speed = MINILM_WORDS_A_SECOND if self.is_english else E5_WORDS_A_SECOND
+        # A translation or two for each word that a dictionary has.
+        n_words += n_words * bool(self.dictionaries)
+        return Estimate(min(self.seconds, n_words / (speed * self.n_threads)) + 5, self._to_fetch())
+
+    def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
+        encoder = self._encoder()
+        pairs = [
+            pair
+            for each in open_dictionaries(self.dictionaries, self.home, notes, progress)
+            for pair in _read(each, notes)
+        ]
+        with WordVectors(self.home / "encoded-words.sqlite3", encoder) as words:
+            return build(
+                pairs,
+                partial(words.encode, seconds=self.seconds),
+                output,
+                collection=texts.collection,
+                encoder=encoder.name,
+                n_directions=_ENGLISH_DIRECTIONS if self.is_english else None,
+                progress=progress,
+            )
+
+    def _encoder(self) -> Encoder:
+        from ingest.embeddings.e5_words import e5_words
+        from ingest.embeddings.onnx_words import minilm_words
+
+        return minilm_words(self.home / "models", self.n_threads) if self.is_english else e5_words(self.n_threads)
+
+    def _to_fetch(self) -> int:
+        from ingest.embeddings.onnx_model import MINILM
+
+        return MINILM.n_bytes if self.is_english and not MINILM.is_fetched(self.home / "models") else 0
+
+
+def open_dictionaries(pairs: Sequence[str], home: Path, notes: list[str], progress: Progress) -> list[Dictionary]:
+    """FreeDict's dictionaries; one that cannot be had is noted and left out."""
+    from ingest.fetching import freedict
+
+    found = []
+    for pair in pairs:
+        try:
+            path = freedict.fetch(home / "corpora" / "freedict", pair, progress)
+        except SinkrankError as error:
+            notes.append(f"without the dictionary {pair}: {error}")
+            continue
+        found.append(Dictionary(path, *pair.split("-")))
+    return found
+
+
+def _read(dictionary: Dictionary, notes: list[str]) -> list[Pair]:
+    try:
+        return list(read_pairs(dictionary))
+    except SinkrankError as error:
+        notes.append(f"without the dictionary {dictionary.name}: {error}")
+        return []
+
+
+def _with_dictionaries(pairs: Sequence[str]) -> str:
+    return f", with the dictionaries {', '.join(pairs)}" if pairs else ""

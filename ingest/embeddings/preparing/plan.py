@@ -1,0 +1,134 @@
+"""Decides which parts to make for some documents, in what order, and what each is expected to take."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+
+from ingest.embeddings.preparing.parts import (
+    DICTIONARIES,
+    ENCODER,
+    NAMES,
+    PUBLISHED,
+    TRAINING,
+    Encoded,
+    Estimate,
+    Part,
+    Training,
+)
+from ingest.embeddings.preparing.published_part import published_parts
+from ingest.embeddings.preparing.texts import Texts
+from ingest.fetching import freedict
+from reranker.errors import WrongParameter
+
+# As `train` has it: below it, training on one language would leave out more than a few strays.
+_LEAST_SHARE = 0.9
+# Numbers of the joined store: 4 bytes each, in as many dimensions as the encoders have.
+_BYTES_A_WORD = 384 * 4
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done.
+
+    Attributes:
+        parts: in the order in which they are made; where two have one name, the second is made if the first cannot.
+        estimates: of each part.
+        left_out: by name, why a part is not made.
+    """
+
+    parts: list[Part]
+    estimates: list[Estimate]
+    left_out: dict[str, str]
+    output_bytes: int
+
+    @property
+    def seconds(self) -> float:
+        """Of the first part of each name, and of joining and checking."""
+        return sum({part.name: one.seconds for part, one in self._first()}.values()) + 20
+
+    @property
+    def download_bytes(self) -> int:
+        return sum(one.download_bytes for _, one in self._first())
+
+    def _first(self) -> list[tuple[Part, Estimate]]:
+        found: dict[str, tuple[Part, Estimate]] = {}
+        for part, one in zip(self.parts, self.estimates, strict=True):
+            found.setdefault(part.name, (part, one))
+        return list(found.values())
+
+
+def check_names(names: Iterable[str]) -> frozenset[str]:
+    """The parts to leave out.
+
+    Raises:
+        WrongParameter: one is no part, or all would be left out.
+    """
+    left_out = frozenset(name.strip() for name in names if name.strip())
+    unknown = sorted(left_out - set(NAMES))
+    if unknown:
+        raise WrongParameter(f"there is no part {unknown[0]!r}; the parts are {', '.join(NAMES)}")
+    if left_out >= {PUBLISHED, TRAINING, ENCODER}:
+        raise WrongParameter("nothing is left to make embeddings of; leave fewer parts out")
+    return left_out
+
+
+def make_plan(texts: Texts, home: Path, without: Container[str] = (), n_threads: int = 1) -> Plan:
+    """The parts for the languages of the texts.
+
+    Args:
+        home: where fetched files and encoded words are kept.
+        without: names of parts to leave out.
+    """
+    left_out = {name: "as asked" for name in NAMES if name in without}
+    languages = list(texts.languages)
+    dictionaries = _dictionaries(languages, left_out)
+    parts: list[Part] = []
+    training = _training(texts, left_out, dictionaries if ENCODER in left_out else (), home)
+    if training is not None:
+        parts.append(training)
+    if ENCODER not in left_out:
+        parts.append(Encoded(languages, home, dictionaries, n_threads))
+    if PUBLISHED not in left_out:
+        found, reason = published_parts(languages, home)
+        parts += found
+        if not found:
+            left_out[PUBLISHED] = reason
+    n_words = sum(map(len, texts.collection.document_frequencies.values()))
+    return Plan(parts, [part.estimate(texts) for part in parts], left_out, n_words * _BYTES_A_WORD)
+
+
+def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, ...]:
+    if DICTIONARIES in left_out:
+        return ()
+    if len(languages) < 2:
+        left_out[DICTIONARIES] = "the documents are in one language"
+        return ()
+    every = [(one, other) for one, other in permutations(languages, 2) if f"{one}-{other}" in freedict.LICENCES]
+    # Those of the main language; between two others that it is linked with they cost the encoder time for little.
+    main = languages[0]
+    linked = {code for pair in every if main in pair for code in pair}
+    found = tuple("-".join(pair) for pair in every if main in pair or not linked.issuperset(pair))
+    if not found:
+        left_out[DICTIONARIES] = f"FreeDict has none between {', '.join(languages)}"
+    return found
+
+
+def _training(texts: Texts, left_out: dict[str, str], dictionaries: tuple[str, ...], home: Path) -> Training | None:
+    if TRAINING in left_out:
+        return None
+    if texts.n_documents < 2:
+        left_out[TRAINING] = "one document is too little"
+        return None
+    n_main = next(iter(texts.languages.values()))
+    if len(texts.languages) > 1 and (texts.n_aligned > 1 or dictionaries):
+        return Training(None, dictionaries, home)
+    if n_main >= _LEAST_SHARE * texts.n_documents:
+        return Training(next(iter(texts.languages)))
+    left_out[TRAINING] = (
+        f"the documents are in {', '.join(texts.languages)}, and none say that they are translations of each other; "
+        'give these the same "group" (--group-field names another field)'
+    )
+    return None

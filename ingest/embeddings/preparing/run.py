@@ -1,0 +1,168 @@
+"""Carries a plan out: makes the parts, joins them, checks the result; parts that are there already are used again."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from ingest.embeddings.joining import join
+from ingest.embeddings.preparing.check import Figures, check, draw_sample, nearest_words
+from ingest.embeddings.preparing.parts import MAX_OTHERS, Part
+from ingest.embeddings.preparing.plan import Plan
+from ingest.embeddings.preparing.texts import Texts
+from ingest.embeddings.summary import Summary
+from ingest.progress import Progress, no_progress
+from reranker.embeddings import Embeddings, Precision
+from reranker.errors import BadInput, SinkrankError
+
+JOINED = "joined"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A part that was made.
+
+    Attributes:
+        seconds: 0 where an earlier run had made it.
+    """
+
+    name: str
+    description: str
+    n_words: int
+    seconds: float
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was done.
+
+    Attributes:
+        made: the parts, and what each brings alone.
+        joined: what the whole brings.
+        left_out: by name, why a part is not there.
+        nearest: the nearest words of some words.
+        across, has_titles, n_questions: what the check asked (`check.Sample`).
+    """
+
+    summary: Summary
+    made: list[Made]
+    joined: Figures
+    left_out: dict[str, str]
+    notes: list[str]
+    nearest: dict[str, list[str]]
+    across: bool
+    has_titles: bool
+    n_questions: int
+
+
+@dataclass(slots=True)
+class _Store:
+    part: Part
+    embeddings: Embeddings
+    seconds: float
+
+
+def prepare(
+    texts: Texts,
+    plan: Plan,
+    output: Path,
+    *,
+    replace: bool = False,
+    precision: Precision = "float32",
+    n_threads: int = 1,
+    progress: Progress = no_progress,
+) -> Report:
+    """Makes the embeddings; the parts lie beside the texts until the caller removes them.
+
+    Raises:
+        BadInput: no part could be made, with the reason of each.
+    """
+    started = time.monotonic()
+    left_out = dict(plan.left_out)
+    notes: list[str] = []
+    stores: list[_Store] = []
+    for part in plan.parts:
+        if any(store.part.name == part.name for store in stores):
+            continue
+        try:
+            stores.append(_made(part, texts, notes, progress))
+            left_out.pop(part.name, None)
+        except (SinkrankError, OSError) as error:
+            # Several downloads fail for one reason.
+            reasons = dict.fromkeys([*left_out.get(part.name, "").split("; "), str(error)])
+            left_out[part.name] = "; ".join(filter(None, reasons))
+    if not stores:
+        told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise BadInput(f"no part could be made, so there are no embeddings ({told})")
+    summary = _joined(stores, texts, output, left_out, replace, precision, progress)
+    joined = Embeddings.open(output)
+    sample = draw_sample(texts)
+    made = [
+        Made(
+            store.part.name,
+            store.part.description,
+            store.embeddings.n_terms,
+            store.seconds,
+            check(store.embeddings, sample, n_threads, progress),
+        )
+        for store in stores
+    ]
+    figures = made[0].figures if len(made) == 1 else check(joined, sample, n_threads, progress)
+    return Report(
+        summary=Summary.of(joined, started, summary.skipped),
+        made=made,
+        joined=figures,
+        left_out=left_out,
+        notes=notes,
+        nearest=nearest_words(joined, texts.collection),
+        across=sample.across,
+        has_titles=sample.has_titles,
+        n_questions=len(sample.questions),
+    )
+
+
+def _joined(
+    stores: list[_Store],
+    texts: Texts,
+    output: Path,
+    left_out: dict[str, str],
+    replace: bool,
+    precision: Precision,
+    progress: Progress,
+) -> Summary:
+    """Joins the stores; the last of them is left out as long as they have no words in common."""
+    while True:
+        try:
+            return join(
+                [store.embeddings for store in stores],
+                output,
+                weights=[store.part.weight for store in stores],
+                collection=texts.collection,
+                max_others=MAX_OTHERS,
+                replace=replace,
+                precision=precision,
+                progress=progress,
+            )
+        except BadInput as error:
+            if len(stores) == 1:
+                raise
+            left_out[stores.pop().part.name] = str(error)
+
+
+def _made(part: Part, texts: Texts, notes: list[str], progress: Progress) -> _Store:
+    """The part's store, which an earlier run may have made."""
+    digest = blake2b(part.key.encode(), digest_size=4).hexdigest()
+    folder = texts.path.parent / f"{part.name}-{digest}"
+    try:
+        return _Store(part, Embeddings.open(folder), 0.0)
+    except SinkrankError:
+        shutil.rmtree(folder, ignore_errors=True)
+    started = time.monotonic()
+    summary = part.make(texts, folder, notes, progress)
+    notes += [f"{part.name}: {n:,} {reason}" for reason, n in summary.skipped.items()]
+    notes += [f"{part.name}: {warning}" for warning in summary.warnings]
+    return _Store(part, Embeddings.open(folder), time.monotonic() - started)

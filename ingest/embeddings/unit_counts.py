@@ -1,0 +1,230 @@
+"""Turns units into counts: which unit, and which document, of a language holds which term."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ingest.embeddings.units import Unit
+from reranker.documents import id_hash
+from reranker.tokens import letter_tokens
+
+MAX_TOKENS = 20_000_000
+"""Words to train on; of longer input a sample of the groups. It bounds memory and time."""
+
+MAX_TERMS = 300_000
+"""Of a language: the most frequent ones."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LanguageCounts:
+    """The counted words of one language.
+
+    Attributes:
+        terms: n_terms of them, the most frequent first, equally frequent ones by the alphabet.
+        units: (n_terms, n_groups) float32 sparse rows: 1 where a group holds the term in this language.
+        document_frequencies: (n_terms,) int32.
+        n_documents: documents that have a text in this language.
+        n_rare: terms left out because they came too seldom.
+    """
+
+    terms: list[str]
+    units: sparse.csr_matrix
+    document_frequencies: NDArray[np.int32]
+    n_documents: int
+    n_rare: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """All languages, or one of them, over the same groups.
+
+    Attributes:
+        languages: in the alphabetical order of their codes.
+        n_groups: groups that train; the others have no column.
+        n_unaligned: units of the others.
+    """
+
+    languages: dict[str, LanguageCounts]
+    n_groups: int
+    n_unaligned: int
+
+
+class _LanguageCounter:
+    """Counts one language; 4 bytes for each token, and 12 for a unit."""
+
+    def __init__(self) -> None:
+        self.occurrences: Counter[str] = Counter()
+        self.ids: dict[str, int] = {}
+        self.tokens = array("i")
+        self.unit_lengths = array("i")
+        self.unit_groups = array("i")
+        self.unit_documents = array("i")
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """(n_units,) the group of each unit."""
+        return np.array(self.unit_groups, dtype=np.int64)
+
+    @property
+    def token_units(self) -> NDArray[np.int64]:
+        """(n_tokens,) the unit of each token."""
+        return np.repeat(np.arange(len(self.unit_lengths)), self.unit_lengths)
+
+    def add(self, tokens: list[str], group: int, document: int) -> None:
+        """Counts a unit, whose document is -1 where it is a part of none."""
+        self.unit_groups.append(group)
+        self.unit_documents.append(document)
+        self.unit_lengths.append(len(tokens))
+        self.occurrences.update(tokens)
+        ids = self.ids
+        self.tokens.extend([ids.setdefault(token, len(ids)) for token in tokens])
+
+    def keep(self, is_kept: NDArray[np.bool_]) -> int:
+        """Forgets the units of the other groups; returns how many tokens are left.
+
+        Args:
+            is_kept: (n_groups,)
+        """
+        units = is_kept[self.groups]
+        self.tokens = _array(np.array(self.tokens)[units[self.token_units]])
+        self.unit_lengths = _array(np.array(self.unit_lengths)[units])
+        self.unit_groups = _array(self.groups[units])
+        self.unit_documents = _array(np.array(self.unit_documents)[units])
+        return len(self.tokens)
+
+    def result(self, columns: NDArray[np.int64], n_columns: int, n_documents: int, min_count: int) -> LanguageCounts:
+        """
+        Args:
+            columns: (n_groups,) column of each group, or -1 for one that has none.
+            n_documents: documents of all languages.
+        """
+        ids = np.array(self.tokens, dtype=np.int64)
+        is_left = np.bincount(ids, minlength=len(self.ids)) > 0
+        kept = [term for term, n in self.occurrences.items() if n >= min_count and is_left[self.ids[term]]]
+        kept.sort(key=lambda term: (-self.occurrences[term], term))
+        del kept[MAX_TERMS:]
+        rows = np.full(len(self.ids), -1, dtype=np.int64)
+        rows[[self.ids[term] for term in kept]] = np.arange(len(kept))
+        token_rows, token_units = rows[ids], self.token_units
+        documents = np.array(self.unit_documents, dtype=np.int64)
+        in_documents = _presence(token_rows, documents[token_units], (len(kept), n_documents))
+        return LanguageCounts(
+            kept,
+            _presence(token_rows, columns[self.groups][token_units], (len(kept), n_columns)),
+            np.diff(in_documents.indptr).astype(np.int32),
+            len(np.unique(documents[documents >= 0])),
+            len(self.ids) - len(kept),
+        )
+
+
+def _array(values: NDArray[np.integer]) -> array[int]:
+    return array("i", values.astype(np.intc).tobytes())
+
+
+def _presence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> sparse.csr_matrix:
+    """1 at each (row, column) that comes up, however often; a negative index is no place."""
+    here = (rows >= 0) & (columns >= 0)
+    ones = np.ones(int(here.sum()), dtype=np.float32)
+    matrix = sparse.csr_matrix((ones, (rows[here], columns[here])), shape=shape)
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    return matrix
+
+
+class UnitCounter:
+    """Counts the terms of units, as they come; where they are too many, those of a sample of the groups.
+
+    Attributes:
+        n_left_out: units outside the sample.
+    """
+
+    def __init__(self, max_tokens: int = MAX_TOKENS) -> None:
+        self.n_left_out = 0
+        self._max_tokens = max_tokens
+        self._n_tokens = 0
+        # One group of so many is kept, by a hash of its name: the same ones in every run, whatever the order.
+        self._one_of = 1
+        self._hashes = array("q")
+        self._groups: dict[str, int] = {}
+        self._documents: dict[str, int] = {}
+        self._counters: dict[str, _LanguageCounter] = {}
+
+    def add(self, unit: Unit) -> None:
+        """Counts one unit."""
+        group_hash = id_hash(unit.group)
+        if group_hash % self._one_of:
+            self.n_left_out += 1
+            return
+        group = self._groups.setdefault(unit.group, len(self._groups))
+        if group == len(self._hashes):
+            self._hashes.append(group_hash)
+        tokens = letter_tokens(unit.text, unit.language, max_tokens=None)
+        self._n_tokens += len(tokens)
+        self._counters.setdefault(unit.language, _LanguageCounter()).add(
+            tokens,
+            group,
+            -1 if unit.document is None else self._documents.setdefault(unit.document, len(self._documents)),
+        )
+        while self._n_tokens > self._max_tokens and len(self._groups) > 1:
+            self._halve()
+
+    def _halve(self) -> None:
+        self._one_of *= 2
+        is_kept = np.array(self._hashes) % self._one_of == 0
+        n_units = sum(self.n_units.values())
+        self._n_tokens = sum(counter.keep(is_kept) for counter in self._counters.values())
+        self.n_left_out += n_units - sum(self.n_units.values())
+
+    @property
+    def n_units(self) -> dict[str, int]:
+        """Units by language, the language with the most first."""
+        found = {code: len(counter.unit_groups) for code, counter in self._counters.items()}
+        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+    @property
+    def n_aligned_groups(self) -> int:
+        """Groups in two or more languages."""
+        return int((self._n_languages(self._counters) >= 2).sum())
+
+    def result(self, min_count: int, language: str | None = None) -> Counts:
+        """
+        Args:
+            min_count: a term that occurs less often in its language is left out.
+            language: the only one to take, with all of its groups; None takes the groups in two or more languages.
+        """
+        counters = self._counters if language is None else {language: self._counters[language]}
+        is_taken = self._n_languages(counters) >= (2 if language is None else 1)
+        columns = np.where(is_taken, np.cumsum(is_taken) - 1, -1)
+        n_columns, n_documents = int(is_taken.sum()), len(self._documents)
+        languages = {
+            code: counter.result(columns, n_columns, n_documents, min_count)
+            for code, counter in sorted(counters.items())
+        }
+        n_unaligned = sum(int((columns[counter.groups] < 0).sum()) for counter in counters.values())
+        return Counts(languages, n_columns, n_unaligned)
+
+    def _n_languages(self, counters: Mapping[str, _LanguageCounter]) -> NDArray[np.int64]:
+        """(n_groups,) in how many of the languages each group is."""
+        n_languages = np.zeros(len(self._groups), dtype=np.int64)
+        for counter in counters.values():
+            n_languages[np.unique(counter.groups)] += 1
+        return n_languages
+
+
+def count_units(units: Iterable[Unit], min_count: int) -> Counts:
+    """Counts the terms of aligned units, in one pass; groups in a single language are left out.
+
+    Args:
+        min_count: a term that occurs less often in its language is left out.
+    """
+    counter = UnitCounter()
+    for unit in units:
+        counter.add(unit)
+    return counter.result(min_count)

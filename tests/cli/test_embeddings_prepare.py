@@ -1,0 +1,319 @@
+"""`sinkrank embeddings prepare`: parts, what is left out, going on after a stop, files and an index of one's own."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import urllib3
+from numpy.typing import NDArray
+
+from evaluation.corpora.shipped import load_parallel_texts
+from ingest.embeddings import joining
+from ingest.embeddings.preparing import parts, published_part
+from ingest.embeddings.preparing import run as running
+from ingest.embeddings.selection import Source
+from ingest.embeddings.word_encoder import Encoder
+from reranker.embeddings import Embeddings
+from reranker.errors import FetchFailed
+from tests.cli.conftest import Run, write_rows
+from tests.engines.sources import Engine
+
+PREPARE = ("embeddings", "prepare")
+ENCODERS = ("ingest.embeddings.onnx_words.minilm_words", "ingest.embeddings.e5_words.e5_words")
+
+
+def pages(*languages: str, group: str = "group") -> list[dict[str, str]]:
+    """The texts that come along, as documents; those of one group are translations of each other."""
+    corpus = load_parallel_texts()
+    return [
+        {
+            "id": f"{page.language}/{page.page_id}",
+            group: page.page_id,
+            "title": page.title,
+            "text": "\n".join(paragraph.text for paragraph in page.paragraphs),
+        }
+        for page in (*corpus.train_pages, *corpus.test_pages)
+        if page.language in languages
+    ]
+
+
+@pytest.fixture
+def english(empty_home: Path) -> str:
+    write_rows(empty_home / "english.jsonl", pages("en"))
+    return "english.jsonl"
+
+
+@pytest.fixture
+def bilingual(empty_home: Path) -> str:
+    rows = [row | {"language": row["id"][:2]} for row in pages("en", "fr")]
+    write_rows(empty_home / "bilingual.jsonl", rows)
+    return "bilingual.jsonl"
+
+
+@pytest.fixture
+def encoder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Stands for the sentence encoders; it remembers the words that it encoded."""
+    asked: list[str] = []
+
+    def encode(words: list[str]) -> NDArray[np.float32]:
+        asked.extend(words)
+        return np.stack([np.random.default_rng(sum(map(ord, word))).standard_normal(32) for word in words]).astype("f4")
+
+    for name in ENCODERS:
+        monkeypatch.setattr(name, lambda *arguments: Encoder("fake 1", 32, encode))
+    return asked
+
+
+@pytest.fixture
+def published(monkeypatch: pytest.MonkeyPatch, empty_home: Path) -> None:
+    """Stands for a download: three words, one of which no text here holds."""
+    (empty_home / "published.vec").write_text("3 2\ntrain 1 0\nticket 0.8 0.6\nzeppelin 0 -1\n")
+    monkeypatch.setattr(
+        published_part, "fetch_published", lambda *arguments: [Source(empty_home / "published.vec", "en")]
+    )
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object) -> list[Source]:
+        raise FetchFailed("the registry does not answer; check the network")
+
+    monkeypatch.setattr(published_part, "fetch_published", fail)
+    monkeypatch.setattr("ingest.fetching.freedict.fetch", fail)
+
+
+def store(home: Path) -> Embeddings:
+    return Embeddings.open(home / ".sinkrank" / "embeddings")
+
+
+def left_over(home: Path) -> list[Path]:
+    return [path for path in (home / ".sinkrank" / "prepare").rglob("*") if path.is_file()]
+
+
+@pytest.mark.usefixtures("encoder", "published")
+def test_all_parts_are_joined_and_their_figures_shown(empty_home: Path, run: Run, english: str) -> None:
+    result = run(*PREPARE, english, "--json")
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert [part["name"] for part in report["made"]] == ["training", "encoder", "published"]
+    assert report["left_out"] == {"dictionaries": "the documents are in one language"}
+    assert report["n_questions"] > 50
+    assert report["has_titles"]
+    assert 0 < report["joined"]["mrr"] <= 1
+    figures = {part["name"]: part["figures"] for part in report["made"]}
+    assert figures["encoder"]["unknown_share"] == 0
+    assert figures["published"]["unknown_share"] > 0.9
+    found = store(empty_home)
+    # The word that is published alone comes after those of the documents.
+    assert found.term(found.n_terms - 1) == ("en", "zeppelin")
+    assert found.document_frequencies is not None
+    assert found.document_frequencies[found.n_terms - 1] == 0
+    assert found.meta["n_documents"] == {"en": 69}
+    assert left_over(empty_home) == []
+
+
+def test_the_plan_is_shown_and_nothing_made(empty_home: Path, run: Run, english: str) -> None:
+    result = run(*PREPARE, english, "--dry-run", "--without", "published")
+    assert result.exit_code == 0, result.stderr
+    assert "69 documents (en 69)" in result.stdout
+    assert "encode the words of the documents with all-MiniLM-L6-v2" in result.stdout
+    assert "83 MB to download" in result.stdout
+    assert "without published: as asked" in result.stdout
+    assert not (empty_home / ".sinkrank" / "embeddings").exists()
+    plan = json.loads(run(*PREPARE, english, "--dry-run", "--json").stdout)
+    assert [part["part"] for part in plan["parts"]][:2] == ["training", "encoder"]
+    assert plan["seconds"] > 0
+
+
+def test_one_part_alone_will_do(empty_home: Path, run: Run, english: str) -> None:
+    result = run(*PREPARE, english, "--without", "encoder,published")
+    assert result.exit_code == 0, result.stderr
+    assert "69 titles" in result.stdout or "68 titles" in result.stdout
+    assert list(store(empty_home).languages) == ["en"]
+    assert run(*PREPARE, english).exit_code == 1
+    assert "--replace" in run(*PREPARE, english).stderr
+
+
+@pytest.mark.usefixtures("offline")
+def test_parts_that_cannot_be_had_are_named_with_the_cure(
+    empty_home: Path, run: Run, english: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    result = run(*PREPARE, english)
+    assert result.exit_code == 0, result.stderr
+    assert "without encoder: all-minilm-l6-v2 needs the package onnxruntime" in result.stdout
+    assert "pip install 'sinkrank[encoders]'" in result.stdout
+    assert "without published: the registry does not answer; check the network" in result.stdout
+    assert store(empty_home).n_terms > 500
+
+
+@pytest.mark.usefixtures("offline")
+def test_without_any_part_there_is_an_error_and_no_store(
+    empty_home: Path, run: Run, english: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    result = run(*PREPARE, english, "--without", "training")
+    assert result.exit_code == 1
+    assert "no part could be made" in result.stderr
+    assert "pip install" in result.stderr
+    assert not (empty_home / ".sinkrank" / "embeddings").exists()
+
+
+@pytest.mark.usefixtures("offline")
+def test_several_languages_are_aligned_by_their_groups(
+    empty_home: Path, run: Run, bilingual: str, encoder: list[str]
+) -> None:
+    result = run(*PREPARE, bilingual, "--json")
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["across"]
+    assert [part["name"] for part in report["made"]] == ["training", "encoder"]
+    assert sorted(report["summary"]["languages"]) == ["en", "fr"]
+    assert any("without the dictionary en-fr: the registry does not answer" in note for note in report["notes"])
+    assert {"train", "billet"} <= set(encoder)
+
+
+@pytest.mark.usefixtures("encoder", "offline")
+def test_languages_without_translations_are_not_trained_on(empty_home: Path, run: Run) -> None:
+    rows = [row | {"language": row["id"][:2], "group": None} for row in pages("en", "fr")]
+    write_rows(empty_home / "apart.jsonl", rows)
+    result = run(*PREPARE, "apart.jsonl")
+    assert result.exit_code == 0, result.stderr
+    assert "without training: the documents are in en, fr, and none say that they are translations" in result.stdout
+    assert "--group-field" in result.stdout
+    assert sorted(store(empty_home).languages) == ["en", "fr"]
+
+
+def test_the_language_is_detected_and_a_stray_one_is_that_of_the_others(empty_home: Path, run: Run) -> None:
+    stray = {"id": "stray", "title": "Le chat", "text": "Le chat dort dans la maison pendant que les enfants jouent."}
+    write_rows(empty_home / "pages.jsonl", [*pages("en"), stray])
+    plan = json.loads(run(*PREPARE, "pages.jsonl", "--dry-run", "--json").stdout)
+    assert plan["languages"] == {"en": 70}
+
+
+class Stopped(Exception):
+    """Stands for a kill."""
+
+
+@pytest.mark.usefixtures("published")
+def test_a_run_that_was_stopped_goes_on_with_the_parts_that_are_there(
+    empty_home: Path, run: Run, english: str, encoder: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*arguments: object, **options: object) -> None:
+        raise Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(running, "join", stop)
+        assert isinstance(run(*PREPARE, english).exception, Stopped)
+    assert not (empty_home / ".sinkrank" / "embeddings").exists()
+    assert left_over(empty_home)
+    # A part that was being written when the kill came has a name of its own.
+    (work,) = (empty_home / ".sinkrank" / "prepare").iterdir()
+    (work / ".training-0.partial-1").mkdir()
+    encoder.clear()
+    with monkeypatch.context() as patched:
+        for name in ("train_documents", "build"):
+            patched.setattr(parts, name, stop)
+        result = run(*PREPARE, english, "--json")
+    assert result.exit_code == 0, result.output
+    assert [part["seconds"] for part in json.loads(result.stdout)["made"]] == [0, 0, 0]
+    assert encoder == []
+    assert left_over(empty_home) == []
+
+
+@pytest.mark.usefixtures("encoder", "published")
+def test_documents_that_have_changed_are_read_again(
+    empty_home: Path, run: Run, english: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(running, "join", lambda *arguments, **options: joining.join([], Path()))
+        assert run(*PREPARE, english).exit_code != 0
+    write_rows(empty_home / english, [*pages("en"), {"id": "new", "title": "New", "text": "a word: xylophone"}])
+    assert run(*PREPARE, english, "--lang", "en").exit_code == 0
+    assert store(empty_home).term_id("en", "xylophone") is not None
+
+
+def test_two_runs_over_the_same_documents_do_not_meet(empty_home: Path, run: Run, english: str) -> None:
+    assert run(*PREPARE, english, "--dry-run").exit_code == 0
+    (work,) = (empty_home / ".sinkrank" / "prepare").iterdir()
+    with (work / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = run(*PREPARE, english, "--dry-run")
+    assert result.exit_code == 1
+    assert "another process prepares embeddings for these documents" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "message"),
+    [
+        (["english.jsonl", "--without", "magic"], 2, "there is no part 'magic'; the parts are published, training"),
+        (["english.jsonl", "--without", "published,training,encoder"], 2, "nothing is left"),
+        (["english.jsonl", "--index", "articles"], 2, "give one of them"),
+        (["-"], 2, "give a file"),
+        ([], 2, "--store opensearch://localhost:9200 --index articles"),
+        (["--store", "folder", "--index", "articles"], 2, "an index of OpenSearch or Elasticsearch"),
+        (["--store", "http://localhost:1"], 2, "--index articles"),
+        (["missing.jsonl"], 1, "there is no file 'missing.jsonl'"),
+        (["empty.jsonl"], 1, "0 documents came"),
+        (["broken.jsonl"], 1, "broken.jsonl, line 1"),
+        (["english.jsonl", "--group-field", "nothing", "--without", "encoder,published"], 1, "has a field 'nothing'"),
+        (["english.jsonl", "--precision", "int4"], 2, "int4"),
+        (["english.jsonl", "--lang", "english"], 2, "not a language code"),
+    ],
+)
+def test_bad_input_is_told_with_the_cure(
+    empty_home: Path, run: Run, english: str, arguments: list[str], exit_code: int, message: str
+) -> None:
+    (empty_home / "empty.jsonl").write_text("")
+    (empty_home / "broken.jsonl").write_text('{"id": "1", "text": \n')
+    result = run(*PREPARE, *arguments)
+    assert (result.exit_code, message in result.stderr) == (exit_code, True), result.stderr
+    assert not (empty_home / ".sinkrank" / "embeddings").exists()
+
+
+@pytest.fixture
+def foreign(engine: Engine) -> Iterator[str]:
+    """An index of the English texts that another program has made, with its own names of the fields."""
+    name = f"articles-{os.getpid()}"
+    url = f"{engine.url}/{name}"
+    fields = {"headline": {"type": "text"}, "body_text": {"type": "text"}}
+    made = urllib3.request("PUT", url, json={"mappings": {"properties": fields}}, timeout=60)
+    assert made.status == 200, made.data
+    lines = [
+        line
+        for row in pages("en")
+        for line in ({"index": {"_id": row["id"]}}, {"headline": row["title"], "body_text": row["text"]})
+    ]
+    sent = urllib3.request(
+        "POST",
+        f"{url}/_bulk?refresh=true",
+        body="".join(f"{json.dumps(line)}\n" for line in lines).encode(),
+        headers={"Content-Type": "application/x-ndjson"},
+        timeout=60,
+    )
+    assert sent.status == 200, sent.data
+    yield name
+    urllib3.request("DELETE", url, timeout=60)
+
+
+@pytest.mark.engine
+@pytest.mark.usefixtures("encoder", "offline")
+def test_the_documents_may_be_an_index_of_ones_own(engine: Engine, foreign: str, empty_home: Path, run: Run) -> None:
+    # No field is called text or body: all text fields are read, and headline is the title.
+    result = run(*PREPARE, "--store", engine.url, "--index", foreign, "--json")
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["has_titles"]
+    assert [part["name"] for part in report["made"]] == ["training", "encoder"]
+    found = store(empty_home)
+    assert found.meta["n_documents"] == {"en": 69}
+    assert found.term_id("en", "passport") is not None  # of a text alone
+    assert left_over(empty_home) == []
+    assert list((empty_home / ".sinkrank" / "collections").iterdir()) == []

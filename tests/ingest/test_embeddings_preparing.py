@@ -1,0 +1,165 @@
+"""The steps of `sinkrank embeddings prepare`: documents read once, the plan, the sample that checks the result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ingest.documents import Layout, read_records
+from ingest.embeddings.preparing.check import check, draw_sample, nearest_words
+from ingest.embeddings.preparing.parts import NAMES
+from ingest.embeddings.preparing.plan import make_plan
+from ingest.embeddings.preparing.published_part import published_parts
+from ingest.embeddings.preparing.texts import Texts, open_texts, read_texts
+from ingest.files import open_sources
+from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.errors import BadInput
+
+
+def read(folder: Path, rows: Iterable[Mapping[str, Any]], lang: str | None = "auto", group: str | None = None) -> Texts:
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    layout = Layout(default_language=lang)
+    with open_sources([str(path)]) as sources:
+        return read_texts(read_records(sources, layout), layout, folder / "work", group)
+
+
+ROWS = [
+    {"id": "1", "language": "en", "title": "A cat", "text": "The cat and the dog", "group": "x", "other": "y"},
+    {"id": "2", "language": "fr", "text": "Le chat, le chat", "group": "x"},
+    {"id": "3", "language": "en", "text": "dog"},
+]
+
+
+def test_documents_are_kept_with_their_groups_and_their_words_counted(tmp_path: Path) -> None:
+    texts = read(tmp_path, [*ROWS, {"id": "4", "language": "en"}])
+    assert texts.languages == {"en": 2, "fr": 1}
+    assert texts.collection.document_frequencies == {"en": {"cat": 1, "dog": 2}, "fr": {"chat": 1}}
+    assert (texts.n_pairs, texts.n_aligned) == (4, 1)
+    assert "rows.jsonl, line 4" in str(texts.unusable)
+    again = open_texts(tmp_path / "work", None)
+    assert (again.languages, again.collection, again.n_aligned) == (texts.languages, texts.collection, 1)
+    first, second, third = again.documents()
+    assert (first.doc_id, first.title, first.text, first.language) == ("1", "A cat", "The cat and the dog", "en")
+    assert first.metadata == {"group": "x"}
+    assert (again.group(second), again.group(third)) == ("x", None)
+
+
+def test_half_read_documents_are_none(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        open_texts(tmp_path, None)
+
+
+def test_a_share_of_the_documents_keeps_translations_together(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{code}{n}", "language": code, "text": "word", "page": str(n)}
+        for n in range(200)
+        for code in ("en", "fr")
+    ]
+    texts = read(tmp_path, rows, group="page")
+    drawn = list(texts.documents(0.25))
+    by_language = [{document.doc_id[2:] for document in drawn if document.language == code} for code in ("en", "fr")]
+    assert by_language[0] == by_language[1]
+    assert 30 < len(by_language[0]) < 70  # 50 of 200, by chance
+
+
+def test_a_language_that_is_named_counts_however_seldom_and_one_that_is_detected_does_not(tmp_path: Path) -> None:
+    english = "The engineers tested the new engine of the airplane in the morning."
+    french = "Les ingénieurs ont essayé le nouveau moteur de cet avion pendant la matinée."
+    rows: list[dict[str, str]] = [{"id": str(n), "text": english} for n in range(40)]
+    assert read(tmp_path, [*rows, {"id": "f", "text": french}]).languages == {"en": 41}
+    assert read(tmp_path, [*rows, {"id": "f", "text": french, "lang": "fr"}]).languages == {"en": 40, "fr": 1}
+    assert read(tmp_path, [*rows[:4], {"id": "f", "text": french}]).languages == {"en": 4, "fr": 1}
+
+
+def test_documents_without_words_in_a_known_language_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"--text-field.*--lang"):
+        read(tmp_path, [{"id": "1", "text": "12 34"}])
+    with pytest.raises(BadInput, match="no field 'language'"):
+        read(tmp_path, [{"id": "1", "text": "words"}], lang=None)
+
+
+def test_dictionaries_go_from_and_to_the_main_language(tmp_path: Path) -> None:
+    rows = [{"id": f"{n}{code}", "language": code, "text": "word"} for n, code in enumerate(["en", "en", "fr", "fi"])]
+    plan = make_plan(read(tmp_path, rows), tmp_path)
+    encoder = next(part for part in plan.parts if part.name == "encoder")
+    # FreeDict has fi-fr too; fr-fi as well.
+    assert "en-fi, en-fr, fi-en, fr-en" in ", ".join(sorted(encoder.dictionaries))  # type: ignore[attr-defined]
+    assert len(encoder.dictionaries) == 4  # type: ignore[attr-defined]
+    # No groups, and English is not nine tenths.
+    assert "training" in plan.left_out
+    without = make_plan(read(tmp_path, rows), tmp_path, without={"encoder"})
+    training = next(part for part in without.parts if part.name == "training")
+    assert len(training.dictionaries) == 4  # type: ignore[attr-defined]
+    assert set(plan.left_out) | {part.name for part in plan.parts} | {"dictionaries"} == set(NAMES)
+
+
+def test_large_published_vectors_are_taken_when_they_are_there(tmp_path: Path) -> None:
+    parts, reason = published_parts(["en", "fr"], tmp_path)
+    assert parts == []
+    assert "sinkrank embeddings fetch fasttext-aligned --lang en,fr" in reason
+    (tmp_path / "vectors").mkdir()
+    for code in ("en", "fr"):
+        (tmp_path / "vectors" / f"wiki.{code}.align.vec").touch()
+    (part,), _ = published_parts(["en", "fr"], tmp_path)
+    assert "fasttext-aligned" in part.description
+    assert part.estimate(read(tmp_path, ROWS)).download_bytes == 0
+
+
+def vectors(folder: Path, **rows: tuple[float, float]) -> Embeddings:
+    with EmbeddingsWriter(folder, dim=2, source="by hand") as writer:
+        writer.append("en", list(rows), np.array(list(rows.values())))
+        writer.commit()
+    return Embeddings.open(folder)
+
+
+def test_titles_ask_for_their_own_texts(tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "language": "en", "title": "cat", "text": "kitten purrs"},
+        {"id": "2", "language": "en", "title": "car", "text": "engine wheel"},
+        {"id": "3", "language": "en", "title": "Again", "text": "wheel"},
+        {"id": "4", "language": "en", "title": "Again", "text": "purrs"},  # the same title asks for two texts
+    ]
+    texts = read(tmp_path, rows)
+    sample = draw_sample(texts)
+    assert sorted(question.text for question in sample.questions) == ["car", "cat"]
+    assert sample.has_titles
+    of_car = {"car": (0.0, 1.0), "engine": (0.1, 1.0), "wheel": (0.0, 1.0)}
+    good = vectors(tmp_path / "good", cat=(1, 0.1), kitten=(1, 0), purrs=(0.9, 0.1), **of_car)
+    found = check(good, sample)
+    # cat is nearer to a text of purrs and kitten than to any other; so is car to engine and wheel or wheel alone.
+    assert found.mrr is not None
+    assert found.mrr >= 0.5
+    assert found.unknown_share == 0
+    # Without cat, kitten and purrs: one question of two is unknown, and 3 of 6 words.
+    assert check(vectors(tmp_path / "half", **of_car), sample).unknown_share == 0.5
+    assert check(vectors(tmp_path / "none", other=(1, 0)), sample).mrr == 0
+
+
+def test_beginnings_ask_for_translations_where_there_are_some(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"{code}{n}", "language": code, "group": str(n), "text": f"word{chr(97 + n)} text"}
+        for n in range(6)
+        for code in ("en", "fr")
+    ]
+    sample = draw_sample(read(tmp_path, rows))
+    assert sample.across
+    assert len(sample.questions) == 6
+    assert {question.language for question in sample.questions} == {"en", "fr"}
+    for question in sample.questions:
+        language, text = sample.texts[question.place]
+        assert (language, text) == ("fr" if question.language == "en" else "en", question.text)
+
+
+def test_frequent_words_are_shown_with_the_nearest(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "language": "en", "text": "kitten purrs"} for n in range(3)]
+    texts = read(tmp_path, [*rows, {"id": "x", "language": "en", "text": "engine it"}])
+    store = vectors(tmp_path / "store", kitten=(1, 0), purrs=(0.9, 0.1), engine=(0, 1), it=(0, 1))
+    shown = nearest_words(store, texts.collection)
+    assert list(shown) == ["kitten (en)", "purrs (en)", "engine (en)"]
+    assert shown["kitten (en)"][0] == "purrs"

@@ -1,0 +1,80 @@
+"""Words encoded in batches by an ONNX model."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ingest.embeddings import onnx_words
+from ingest.embeddings.onnx_model import OnnxModel, OnnxSession
+from ingest.embeddings.word_encoder import WordVectors
+from reranker.errors import BadInput
+from tests.evaluation.onnx_model import embedding_model
+
+pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
+pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[encoders]'")
+
+# Letters are tokens, so that words differ in length.
+LETTERS = "abcdefgh"
+TOKENIZER = {
+    "version": "1.0",
+    "truncation": None,
+    "padding": None,
+    "added_tokens": [],
+    "normalizer": None,
+    "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated", "invert": False},
+    "post_processor": None,
+    "decoder": None,
+    "model": {"type": "WordLevel", "vocab": {letter: n for n, letter in enumerate("?" + LETTERS)}, "unk_token": "?"},
+}
+# The row of padding is large: it would show in a mean that counts it.
+ROWS = [(99.0, -99.0), *((float(n), 1.0) for n in range(len(LETTERS)))]
+MODEL = OnnxModel("org.example:tiny:1", "", "tiny", "mean", 8)
+
+
+def session() -> OnnxSession:
+    return OnnxSession(MODEL, embedding_model(ROWS), json.dumps(TOKENIZER).encode())
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_words_of_any_length_get_the_vectors_that_they_have_alone(
+    n_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx_words, "_BATCH_WORDS", 3)
+    encoder = onnx_words.onnx_words(MODEL, session(), n_threads)
+    words = ["h", "abab", "c", "abcdefgh", "aa", "ah", "b"]
+    # The mean of the letters' rows: (mean of the letter numbers, 1), at length 1.
+    expected = [np.array([np.mean([LETTERS.index(letter) for letter in word]), 1.0]) for word in words]
+    found = encoder.encode(words)
+    assert found == pytest.approx(np.array([row / np.linalg.norm(row) for row in expected]), abs=1e-6)
+
+
+def test_encoded_words_are_kept_under_the_name_of_the_model(tmp_path: Path) -> None:
+    encoder = onnx_words.onnx_words(MODEL, session())
+    with WordVectors(tmp_path / "words.sqlite3", encoder) as words:
+        first = words.encode(["ab", "c", "ab"])
+    forgetful = encoder._replace(encode=lambda words: pytest.fail(f"{words} were encoded again"))
+    with WordVectors(tmp_path / "words.sqlite3", forgetful) as words:
+        assert words.encode(["c", "ab"]) == pytest.approx(first[[1, 0]])
+
+
+def jar(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("tiny.onnx", embedding_model(ROWS))
+        archive.writestr("tiny-tokenizer.json", json.dumps(TOKENIZER))
+
+
+def test_a_model_is_read_from_its_jar_and_a_changed_jar_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "org.example-tiny-1.jar"
+    jar(path)
+    model = OnnxModel("org.example:tiny:1", sha256(path.read_bytes()).hexdigest(), "tiny", "mean", 8)
+    loaded = OnnxSession.fetched(model, tmp_path)
+    assert loaded.encoded(loaded.tokenized(["a"])) == pytest.approx(np.array([[0.0, 1.0]]))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(BadInput, match=r"has the sha256 .* expected"):
+        OnnxSession.fetched(model, tmp_path)
