@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -93,15 +92,30 @@ def trained(words: Words, weighted: sparse.csr_matrix, spelling: bool = True) ->
     left, values = truncated_svd(weighted, DIM, SEED)
     rows = unit_rows(left * values**SINGULAR_VALUE_POWER)
     rows[np.diff(weighted.indptr) == 0] = 0
-    n_documents = np.diff(_counts(words.ids, words.documents, (len(words.terms), len(words.documents))).indptr)
-    return smooth(rows, words.terms, n_documents) if spelling else rows
+    return smooth(rows, words.terms, _n_documents(words)) if spelling else rows
+
+
+def _n_documents(words: Words) -> NDArray[np.integer]:
+    """(n_terms,) documents with each term."""
+    shape = len(words.terms), int(words.documents.max()) + 1
+    found: NDArray[np.integer] = np.diff(_counts(words.ids, words.documents, shape).indptr)
+    return found
+
+
+def end_to_end(words: Words) -> NDArray[np.float32]:
+    """Both by documents and by words: their vectors end to end, in the main directions."""
+    both = [trained(words, weighted, spelling=False) for weighted in (by_part(words, None), by_word(words, 10))]
+    ends = np.concatenate(both, axis=1).astype(np.float64)
+    directions = np.linalg.eigh(ends.T @ ends)[1][:, ::-1][:, :DIM]
+    return smooth(unit_rows((ends @ directions).astype(np.float32)), words.terms, _n_documents(words))
 
 
 WAYS: Mapping[str, Callable[[Words], NDArray[np.float32]]] = {
     "documents": lambda words: trained(words, by_part(words, None)),
     "documents, spellings not compared": lambda words: trained(words, by_part(words, None), spelling=False),
-    **{f"parts of {n} words": partial(lambda n, words: trained(words, by_part(words, n)), n) for n in (10, 20, 50)},
-    **{f"words within {n}": partial(lambda n, words: trained(words, by_word(words, n)), n) for n in (5, 10, 20)},
+    "parts of 50 words": lambda words: trained(words, by_part(words, 50)),
+    "words within 10": lambda words: trained(words, by_word(words, 10)),
+    "documents and words within 10": end_to_end,
 }
 
 

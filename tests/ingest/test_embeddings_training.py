@@ -7,6 +7,7 @@ from math import log
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
 
 from ingest.embeddings.spectral import ppmi, truncated_svd
 from ingest.embeddings.spelling import ngrams, smooth, spelling_matrix
@@ -253,6 +254,29 @@ def test_one_language_is_trained_on_without_translations(tmp_path):
     assert found.idf.languages["en"].n_documents == 4
     train(english, tmp_path / "alone", language="en")
     assert Embeddings.open(tmp_path / "alone").version == found.version
+
+
+def test_the_vectors_of_one_language_are_those_of_scikit_learns_svd_of_ppmi_by_numpy(tmp_path):
+    """Five words, no two of which are spelled alike, so that nothing is smoothed.
+
+    The PPMI of text 1 and cat by hand: 11 pairs, cat in 3 texts, text 1 with 2 terms: log(11 / (3 · 2)).
+    """
+    texts = ["cat dog", "cat dog dog", "cat bread", "bread salt", "salt bread jug"]
+    terms = ["bread", "cat", "dog", "salt", "jug"]
+    presence = np.array([[term in text.split() for text in texts] for term in terms], dtype=float)
+    assert presence.sum() == 11
+    p = presence / 11
+    with np.errstate(divide="ignore"):
+        expected = np.maximum(0, np.log(p / (p.sum(axis=1, keepdims=True) * p.sum(axis=0))))
+    assert expected[1, 0] == pytest.approx(log(11 / (3 * 2)))
+    svd = TruncatedSVD(3, algorithm="arpack", random_state=0)
+    rows = svd.fit_transform(expected) / np.sqrt(svd.singular_values_)  # U·S / S^0.5
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    train([unit(n, "en", text) for n, text in enumerate(texts)], tmp_path / "store", dim=3)
+    store = Embeddings.open(tmp_path / "store")
+    found = np.array([store.vectors[store.term_id("en", term)] for term in terms])
+    assert found @ found.T == pytest.approx(rows @ rows.T, abs=1e-5)  # an SVD leaves signs open
+    assert store.idf.languages["en"].n_documents == 5
 
 
 def test_a_language_of_one_text_is_not_trained_on(tmp_path):
