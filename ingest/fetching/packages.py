@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import textwrap
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +69,8 @@ def fetched_package(package: Package, folder: Path, run: RunClient = run_client)
     archive = folder / f"{package.name}-{package.version}{kind}"
     with only_one(folder), tempfile.TemporaryDirectory(prefix="fetching-", dir=folder) as work:
         if not archive.exists():
-            _fetch(package, Path(work), run)
+            # The client works in this folder: a relative path would be read from there.
+            _fetch(package, Path(work).resolve(), run)
             found = sorted(Path(work).glob(f"*{kind}"))
             if len(found) != 1:
                 raise FetchFailed(f"{package}: {_client(package)} left {len(found)} files *{kind}, not one")
@@ -123,11 +125,11 @@ def _fetch(package: Package, folder: Path, run: RunClient) -> None:
     except OSError as error:
         raise FetchFailed(f"{client} could not run: {error}") from error
     if done.returncode:
-        told = " ".join((done.stdout + done.stderr).split())
+        told = textwrap.shorten(done.stdout + done.stderr, _MAX_SHOWN, placeholder=" …")
         if "No module named pip" in told:
             told = "this Python has no pip; install it (python -m ensurepip)"
         raise FetchFailed(
-            f"{client} could not fetch {package}: {told[-_MAX_SHOWN:]}; check the network and the registry that "
+            f"{client} could not fetch {package}: {told}; check the network and the registry that "
             f"{client} is set up for"
         )
 

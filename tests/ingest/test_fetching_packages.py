@@ -65,6 +65,21 @@ def test_pip_of_this_python_takes_a_built_archive_without_what_it_depends_on(tmp
     assert {"--no-deps", "--only-binary"} < set(command)
 
 
+@pytest.mark.parametrize(
+    ("package", "name", "option"),
+    [(NPM, "vectors-1.0.0.tgz", "--pack-destination"), (PYPI, "some_vectors-2.0-py3-none-any.whl", "--dest")],
+)
+def test_in_a_relative_folder_the_client_is_told_the_whole_path(
+    package: Package, name: str, option: str, tmp_path: Path, npm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It works in that folder, so that a relative path would lead below it."""
+    monkeypatch.chdir(tmp_path)
+    client = Client(name)
+    fetched_package(package, Path("vectors"), client)
+    (command,) = client.commands
+    assert Path(command[command.index(option) + 1]).parent == tmp_path / "vectors"
+
+
 def test_an_archive_is_fetched_once(tmp_path: Path, npm: Path) -> None:
     client = Client("vectors-1.0.0.tgz")
     assert fetched_package(NPM, tmp_path, client) == fetched_package(NPM, tmp_path, client)
