@@ -10,6 +10,7 @@ from pathlib import Path
 from ingest.embeddings.preparing.parts import (
     DICTIONARIES,
     ENCODER,
+    MAX_OTHERS,
     NAMES,
     PUBLISHED,
     TRAINING,
@@ -97,6 +98,8 @@ def make_plan(texts: Texts, home: Path, without: Container[str] = (), n_threads:
         if not found:
             left_out[PUBLISHED] = reason
     n_words = sum(map(len, texts.collection.document_frequencies.values()))
+    if any(part.name == PUBLISHED for part in parts):
+        n_words += MAX_OTHERS * len(languages)
     return Plan(parts, [part.estimate(texts) for part in parts], left_out, n_words * _BYTES_A_WORD)
 
 
