@@ -41,6 +41,21 @@ Dictionaries = Annotated[
 TextField = Annotated[
     str | None, typer.Option("--text-field", metavar="NAME", help="The text of the collection's documents.")
 ]
+TitleField = Annotated[
+    str | None, typer.Option("--title-field", metavar="NAME", help="Field of the title (default: title, headline).")
+]
+LanguageField = Annotated[
+    str | None,
+    typer.Option("--language-field", metavar="NAME", help="Field of the language (default: language, lang)."),
+]
+GroupField = Annotated[
+    str | None,
+    typer.Option(
+        "--group-field",
+        metavar="NAME",
+        help="The field that translations of each other share; may be id (default: group, where it is there).",
+    ),
+]
 
 
 def open_dictionaries(names: Sequence[str], home: Path, progress: Progress) -> list[Dictionary]:

@@ -12,10 +12,13 @@ from sinkrank.commands.embeddings_prepare import prepare
 from sinkrank.document_sources import opened_records, short_name, usable
 from sinkrank.embedding_options import (
     Dictionaries,
+    GroupField,
+    LanguageField,
     Output,
     Precision,
     Replace,
     TextField,
+    TitleField,
     check_has_collection,
     open_dictionaries,
     show_summary,
@@ -106,14 +109,7 @@ def train(
         list[str] | None,
         typer.Argument(metavar="FILE...", help="Documents, as ingest reads them, or URL/INDEX.", show_default=False),
     ] = None,
-    group_field: Annotated[
-        str | None,
-        typer.Option(
-            "--group-field",
-            metavar="NAME",
-            help="The field that translations of each other share; may be id (default: group, where it is there).",
-        ),
-    ] = None,
+    group_field: GroupField = None,
     lang: Annotated[
         str | None,
         typer.Option(
@@ -128,13 +124,8 @@ def train(
             "--text-field", metavar="NAME", help="Field of the text (default: text, body, contents, content)."
         ),
     ] = None,
-    title_field: Annotated[
-        str | None, typer.Option("--title-field", metavar="NAME", help="Field of the title (default: title, headline).")
-    ] = None,
-    language_field: Annotated[
-        str | None,
-        typer.Option("--language-field", metavar="NAME", help="Field of the language (default: language, lang)."),
-    ] = None,
+    title_field: TitleField = None,
+    language_field: LanguageField = None,
     dictionary: Dictionaries = None,
     dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of an embedding.")] = 300,
     precision: Precision = "float32",

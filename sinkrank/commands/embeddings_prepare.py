@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sinkrank import options
-from sinkrank.embedding_options import Output, Precision, Replace
+from sinkrank.embedding_options import GroupField, LanguageField, Output, Precision, Replace, TitleField
 
 
 def prepare(
@@ -31,21 +31,9 @@ def prepare(
             help="Field of the text (default: text, body, contents, content); of an index several, parted by commas.",
         ),
     ] = None,
-    title_field: Annotated[
-        str | None, typer.Option("--title-field", metavar="NAME", help="Field of the title (default: title, headline).")
-    ] = None,
-    language_field: Annotated[
-        str | None,
-        typer.Option("--language-field", metavar="NAME", help="Field of the language (default: language, lang)."),
-    ] = None,
-    group_field: Annotated[
-        str | None,
-        typer.Option(
-            "--group-field",
-            metavar="NAME",
-            help="The field that translations of each other share; may be id (default: group, where it is there).",
-        ),
-    ] = None,
+    title_field: TitleField = None,
+    language_field: LanguageField = None,
+    group_field: GroupField = None,
     without: Annotated[
         str | None,
         typer.Option(
