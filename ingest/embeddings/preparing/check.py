@@ -15,6 +15,7 @@ from reranker.documents import Document
 from reranker.embeddings import Embeddings
 from reranker.hubness import SAMPLE_TOKENS, HubnessSampleBuilder
 from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.normalization import as_written
 from reranker.reranking import Reranker
 from reranker.tokens import letter_tokens, tokenize
 
@@ -190,5 +191,7 @@ def nearest_words(embeddings: Embeddings, collection: Collection) -> dict[str, l
                 continue
             target = next((code for code in order if code != language), None)
             near = embeddings.nearest(word, language, target, _N_NEAREST)
-            found[f"{word} ({language})"] = [f"{term} ({code})" if target else term for code, term, _ in near]
+            shown = [(code, as_written(term, code)) for code, term, _ in near]
+            asked = f"{as_written(word, language)} ({language})"
+            found[asked] = [f"{term} ({code})" if target else term for code, term in shown]
     return found
