@@ -50,11 +50,14 @@ def opened_records(
             for name in names
             if name not in files
         ]
-        # The rows of a copy have our own names.
-        of_copy = replace(layout, id_field=None, language_field=None, title_field=None, text_field=None)
-        yield chain(read_records(sources, layout), read_records(copies, of_copy))
+        yield chain(read_records(sources, layout), read_records(copies, layout_of_copy(layout)))
         for copy in copies:
             forget(copy)
+
+
+def layout_of_copy(layout: Layout) -> Layout:
+    """That of the copy of an index, whose rows have our own names."""
+    return replace(layout, id_field=None, language_field=None, title_field=None, text_field=None)
 
 
 def usable(records: Iterable[Record], unusable: Unusable) -> Iterator[Document]:

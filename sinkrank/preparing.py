@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.errors import BadInput, WrongParameter
-from sinkrank.document_sources import opened_records
+from sinkrank.document_sources import layout_of_copy, opened_records
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -161,9 +161,7 @@ def _records_of(source: IndexSource, settings: Settings, progress: Progress) -> 
         timeout_s=settings.store_timeout_s,
         progress=progress,
     ) as copy:
-        # The rows of a copy have our own names.
-        layout = replace(source.layout, id_field=None, language_field=None, title_field=None, text_field=None)
-        yield read_records([copy], layout)
+        yield read_records([copy], layout_of_copy(source.layout))
         forget(copy)
 
 

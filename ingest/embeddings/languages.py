@@ -6,7 +6,7 @@ from ingest.embeddings.unit_counts import UnitCounter
 from reranker.errors import BadInput
 
 # Below it, training on the most frequent language would leave out more than a few strays.
-_LEAST_SHARE = 0.9
+LEAST_SHARE = 0.9
 _SHOWN_LANGUAGES = 5
 
 _CURE = (
@@ -36,7 +36,7 @@ def choose_language(counter: UnitCounter, language: str | None) -> str | None:
     if language is None and len(n_units) > 1 and counter.n_aligned_groups > 1:
         return None
     found = next(iter(n_units)) if language is None else language
-    if language is None and n_units[found] < _LEAST_SHARE * sum(n_units.values()):
+    if language is None and n_units[found] < LEAST_SHARE * sum(n_units.values()):
         raise BadInput(
             f"the texts are in {len(n_units)} languages ({_shown(n_units)}), and training needs at least 2 groups of "
             f"translations, some thousands to be good, but {counter.n_aligned_groups} came; {_CURE}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
+from ingest.embeddings.languages import LEAST_SHARE
 from ingest.embeddings.preparing.parts import (
     DICTIONARIES,
     ENCODER,
@@ -24,8 +25,6 @@ from ingest.embeddings.preparing.texts import Texts
 from ingest.fetching import freedict
 from reranker.errors import WrongParameter
 
-# As `train` has it: below it, training on one language would leave out more than a few strays.
-_LEAST_SHARE = 0.9
 # Numbers of the joined store: 4 bytes each, in as many dimensions as the encoders have.
 _BYTES_A_WORD = 384 * 4
 
@@ -128,7 +127,7 @@ def _training(texts: Texts, left_out: dict[str, str], dictionaries: tuple[str, .
     n_main = next(iter(texts.languages.values()))
     if len(texts.languages) > 1 and (texts.n_aligned > 1 or dictionaries):
         return Training(None, dictionaries, home)
-    if n_main >= _LEAST_SHARE * texts.n_documents:
+    if n_main >= LEAST_SHARE * texts.n_documents:
         return Training(next(iter(texts.languages)))
     left_out[TRAINING] = (
         f"the documents are in {', '.join(texts.languages)}, and none say that they are translations of each other; "
