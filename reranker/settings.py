@@ -91,7 +91,6 @@ class Settings(BaseModel):
     size: int = Field(10, ge=0, le=1000, description="hits of a page")
     method: str = Field("auto", description="distance that orders the candidates")
     feedback: bool = Field(True, description="score again with the query moved towards its best candidates")
-    race: bool = Field(False, description="let a few iterations choose which candidates are solved; not certified")
     unknown_words: Literal["skip", "nearest", "same", "both", "paper"] = Field(
         "both", description="what a word without an embedding takes: see the methods"
     )

@@ -97,7 +97,6 @@ class SinkrankClient:
         tau: float | None = None,
         n_iterations: int | None = None,
         feedback: bool | None = None,
-        race: bool | None = None,
         offset: int | None = None,
         size: int | None = None,
     ) -> SearchAnswer:
@@ -121,7 +120,6 @@ class SinkrankClient:
             "tau": tau,
             "n_iterations": n_iterations,
             "feedback": feedback,
-            "race": race,
             "from": offset,
             "size": size,
         }
@@ -144,7 +142,6 @@ class SinkrankClient:
         tau: float | None = None,
         n_iterations: int | None = None,
         feedback: bool | None = None,
-        race: bool | None = None,
     ) -> ExplainAnswer:
         """Takes the score of a document for a search apart; arguments as of `search`."""
         body = {
@@ -162,7 +159,6 @@ class SinkrankClient:
             "tau": tau,
             "n_iterations": n_iterations,
             "feedback": feedback,
-            "race": race,
         }
         return cast(ExplainAnswer, self._post("/v1/explain", body))
 
@@ -181,7 +177,6 @@ class SinkrankClient:
         epsilon: float | None = None,
         tau: float | None = None,
         n_iterations: int | None = None,
-        race: bool | None = None,
     ) -> RerankAnswer:
         """Re-ranks texts, or objects with a key `text` or those of `rank_fields`, by `POST /v2/rerank`.
 
@@ -203,7 +198,6 @@ class SinkrankClient:
             "epsilon": epsilon,
             "tau": tau,
             "n_iterations": n_iterations,
-            "race": race,
         }
         return cast(RerankAnswer, self._post("/v2/rerank", body))
 

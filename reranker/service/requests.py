@@ -55,7 +55,6 @@ class _Search(_Strict):
     knn_weight: float | None = None
     depth: int | None = None
     feedback: bool | None = None
-    race: bool | None = None
 
 
 class SearchBody(_Search):
@@ -89,7 +88,6 @@ class RerankOptions(BaseModel):
     epsilon: float | None = None
     tau: float | None = None
     n_iterations: int | None = None
-    race: bool | None = None
 
 
 class RerankBody(RerankOptions):

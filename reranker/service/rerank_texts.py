@@ -38,7 +38,7 @@ class RankedTexts:
         texts: their scores never rise.
         method, precision: `none` where the order given stays.
         n_words: of the query and all texts, parted by white space.
-        n_solved, raced: as of `Reranking`.
+        n_solved: as of `Reranking`.
     """
 
     texts: tuple[RankedText, ...]
@@ -46,7 +46,6 @@ class RankedTexts:
     method: str = "none"
     precision: str = "none"
     n_solved: int = 0
-    raced: bool = False
     warnings: tuple[str, ...] = ()
 
 
@@ -85,7 +84,6 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
         ranking.method,
         ranking.precision,
         ranking.n_solved,
-        ranking.raced,
     )
 
 
@@ -93,7 +91,6 @@ def _rerank(
     service: Service, options: RerankOptions, texts: Sequence[str], parameters: Parameters, top_n: int | None
 ) -> Reranking:
     method = options.method or service.settings.method
-    race = service.settings.race if options.race is None else options.race
     reranker = service.reranker if options.index is None else service.searcher.reranker(options.index)
     query = reranker.query(options.query, options.language)
     candidates = _candidates(service, texts, options)
@@ -105,7 +102,6 @@ def _rerank(
         first_stage_scores=reranker.lexical_scores(query, candidates, method),
         feedback=service.settings.feedback,
         top_n=top_n,
-        race=race,
     )
 
 

@@ -65,6 +65,5 @@ def _search_request(service: Service, body: SearchBody | ExplainBody) -> SearchR
         method=body.method or settings.method,
         parameters=service.parameters(body.epsilon, body.n_iterations, body.tau),
         feedback=settings.feedback if body.feedback is None else body.feedback,
-        race=settings.race if body.race is None else body.race,
         knn_weight=settings.knn_weight if body.knn_weight is None else body.knn_weight,
     )

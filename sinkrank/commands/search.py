@@ -20,7 +20,6 @@ def search(
     epsilon: options.Epsilon = None,
     tau: options.Tau = None,
     feedback: options.Feedback = None,
-    race: options.Race = None,
     filters: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,7 +66,6 @@ def search(
         epsilon=epsilon,
         tau=tau,
         feedback=feedback,
-        race=race,
         size=size,
     ).settings
     with resources.opened_searcher(settings) as searcher:
@@ -83,7 +81,6 @@ def search(
             offset=offset,
             size=settings.size,
             feedback=settings.feedback,
-            race=settings.race,
             knn_weight=settings.knn_weight,
         )
         answer = searcher.search(request)

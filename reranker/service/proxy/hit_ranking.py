@@ -93,14 +93,13 @@ class HitRanker:
             first_stage_scores=_scores(hits),
             exact=_exact(search.text, bags),
             feedback=search.feedback,
-            race=search.race,
         )
         return HitRanking(
             [
                 RankedHit(ranked.index, ranked.score, ranked.parts, ranked.without_known_word)
                 for ranked in ranking.documents
             ],
-            Ordering(ranking.method, ranking.precision, ranking.raced, ranking.has_feedback),
+            Ordering(ranking.method, ranking.precision, ranking.has_feedback),
         )
 
     def _common_reranker(

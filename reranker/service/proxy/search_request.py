@@ -57,7 +57,6 @@ class _RerankExt(BaseModel):
     tau: float | None = None
     n_iterations: int | None = None
     feedback: bool | None = None
-    race: bool | None = None
     text_fields: list[Name] | None = Field(default=None, max_length=_MAX_TEXT_FIELDS)
     details: bool = False
 
@@ -96,7 +95,6 @@ class ProxySearch:
     method: str
     parameters: Parameters
     feedback: bool
-    race: bool
     page: PagePlan
     source_filter: SourceFilter
     text_fields: tuple[str, ...]
@@ -198,7 +196,6 @@ def _read(
         method=method,
         parameters=service.parameters(ext.epsilon, ext.n_iterations, ext.tau),
         feedback=service.settings.feedback if ext.feedback is None else ext.feedback,
-        race=service.settings.race if ext.race is None else ext.race,
         page=page,
         source_filter=source_filter,
         text_fields=tuple(ext.text_fields or service.settings.proxy_text_fields),
