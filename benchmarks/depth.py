@@ -30,7 +30,7 @@ from evaluation.corpora.libreoffice import load_libreoffice
 from evaluation.judged.judgments import JudgedQuery
 from evaluation.tasks import Direction, make_task
 from reranker.embeddings import Embeddings
-from reranker.search import Searcher, SearchRequest
+from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.stores.protocol import Filters
 from reranker.transport import warm_up

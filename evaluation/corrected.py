@@ -1,5 +1,5 @@
 """Turns distances by `auto` into what its order goes by in a search: with the hubness of the documents and the words
-that they lack (`reranker.corrections`)."""
+that they lack (`reranker.ranking.corrections`)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from evaluation.corpora.pages import Page
 from evaluation.tasks import Task
-from reranker.corrections import Correction, order_distance
 from reranker.embeddings import Embeddings
-from reranker.hubness import SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
-from reranker.tokens import tokenize
-from reranker.unknown_terms import unknown_share
+from reranker.embeddings.hubness import SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
+from reranker.ranking.corrections import Correction, order_distance
+from reranker.ranking.unknown_terms import unknown_share
+from reranker.text.tokens import tokenize
 
 Matrix = NDArray[np.float64]
 

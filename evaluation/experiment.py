@@ -17,8 +17,8 @@ from evaluation.systems import Distances, System
 from evaluation.systems.transport import Transport
 from evaluation.tasks import DEFAULT_LIMIT, DEFAULT_QUERY_KINDS, QUERY_KINDS, SAMPLE_SEED, Direction, make_task
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, check_rule
-from reranker.errors import BadInput, WrongParameter
 from reranker.transport import METHODS, Parameters, check_method, warm_up
 
 # Without `emd`: 400 queries against 400 pages take it some ten times as long as all the others together.

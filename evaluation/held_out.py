@@ -17,7 +17,7 @@ from evaluation.corpora import Corpus, gnome, libreoffice, load_libreoffice, loa
 from evaluation.corpora.fairness import fair
 from evaluation.corpora.pages import as_documents, development, write_jsonl
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from evaluation.measures import measure, recall
 from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, method_distances
 from evaluation.tasks import Task
-from reranker.corrections import CORRECTED_METHOD
+from reranker.ranking.corrections import CORRECTED_METHOD
 from reranker.transport import Parameters
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from reranker.errors import SinkrankError, one_line
+from reranker.base.errors import SinkrankError, one_line
 
 
 def run(main: Callable[[], None]) -> None:

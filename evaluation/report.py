@@ -21,7 +21,7 @@ from evaluation.remarks import bars, remarks
 from evaluation.tasks import MIN_TOKENS, N_FIRST_TOKENS
 from evaluation.trained import is_trained_on, source_of
 from reranker.embeddings import Embeddings
-from reranker.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS
+from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS
 
 FORMAT = 1
 JSON_NAME, MARKDOWN_NAME = "evaluation.json", "evaluation.md"

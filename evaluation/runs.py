@@ -14,12 +14,12 @@ from evaluation.corrected import order_distances
 from evaluation.stopwatch import Stopwatch
 from evaluation.tasks import Task, Texts
 from ingest.progress import Progress, no_progress
-from reranker.bags import BagOfWords, WeightedBag, WeightedBags
-from reranker.corrections import CORRECTED_METHOD
 from reranker.embeddings import Embeddings
-from reranker.hubness import Hubness, HubnessSample
-from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.scores import order_by_distance
+from reranker.embeddings.hubness import Hubness, HubnessSample
+from reranker.ranking.corrections import CORRECTED_METHOD
+from reranker.ranking.scores import order_by_distance
+from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.transport import Parameters, distances
 
 # Below the score of every finite distance (at most 2): documents without a known word stand last.

@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import Any
 
-from reranker.errors import one_line
+from reranker.base.errors import one_line
 from sinkrank.exits import EXIT_FAILED, EXIT_STOPPED
 
 # Long enough for the destructor that swallowed it to be over.

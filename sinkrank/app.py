@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from reranker.errors import SinkrankError, WrongParameter, one_line
+from reranker.base.errors import SinkrankError, WrongParameter, one_line
 from sinkrank.commands.demo import demo
 from sinkrank.commands.doctor import doctor
 from sinkrank.commands.embeddings import app as embeddings_app

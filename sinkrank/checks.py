@@ -11,10 +11,10 @@ from typing import Any
 
 from ingest.checkpoint import unfinished
 from ingest.staleness import stale_parts
+from reranker.base.errors import NotOurIndex, SinkrankError
 from reranker.embeddings import Embeddings
-from reranker.errors import NotOurIndex, SinkrankError
-from reranker.hubness import MIN_QUERIES, HubnessSample
-from reranker.settings import SETTINGS_FILE, LoadedSettings, Settings, load_settings
+from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
+from reranker.service.settings import SETTINGS_FILE, LoadedSettings, Settings, load_settings
 from reranker.stores.protocol import Store, check_versions
 from reranker.transport import warm_up
 from sinkrank import in_process_proxy, resources

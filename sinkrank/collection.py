@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from evaluation.judged.comparison import Run
     from evaluation.judged.judgments import JudgedQuery
     from ingest.progress import Progress
-    from reranker.search import Searcher
-    from reranker.settings import Settings
+    from reranker.search.searcher import Searcher
+    from reranker.service.settings import Settings
 
 _TAKEN = frozenset(
     {
@@ -85,7 +85,7 @@ def evaluate_collection(wanted: Wanted, settings: Settings) -> None:
     from evaluation.collections.comparators import parse_comparators
     from evaluation.collections.languages import languages_of
     from evaluation.collections.sources import opened_collection
-    from reranker.search import Searcher
+    from reranker.search.searcher import Searcher
 
     methods = judged.after_first_stage(wanted.methods)
     systems = parse_comparators(wanted.systems)
@@ -186,7 +186,7 @@ def _compare(
 ) -> tuple[list[Run], dict[str, Cost]]:
     from evaluation.collections.comparators import BM25, Candidates, Cost, bm25_scores, rank_by_bm25, rank_by_encoder
     from evaluation.collections.encoders import ENCODERS
-    from reranker.search import MAX_DEPTH
+    from reranker.search.searcher import MAX_DEPTH
 
     folder = settings.home / "evaluation"
     encoders = {name: ENCODERS[name](folder / "models", settings.n_threads) for name in systems if name != BM25}

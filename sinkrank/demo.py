@@ -21,11 +21,11 @@ from evaluation.corpora.pages import as_documents, by_language, write_jsonl
 from evaluation.trained import digest, open_trained, train_on
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound, StoreUnavailable
-from reranker.search import SearchAnswer, Searcher, SearchRequest
+from reranker.search.searcher import SearchAnswer, Searcher, SearchRequest
 from reranker.service.examples import Example, write_examples
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores.protocol import Filters, IndexDescription, Store
 from reranker.transport import warm_up
 from sinkrank import demo_english, output, resources, tables

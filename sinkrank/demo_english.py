@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from evaluation.everyday import EVERYDAY_QUERIES, compare, first_answer
-from reranker.errors import UnknownWords
-from reranker.search import SearchAnswer, Searcher, SearchRequest
+from reranker.base.errors import UnknownWords
+from reranker.search.searcher import SearchAnswer, Searcher, SearchRequest
 from reranker.stores.protocol import Filters
 from sinkrank import tables
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from ingest.documents import Layout, Record
     from ingest.embeddings.document_units import Unusable
     from ingest.progress import Progress
-    from reranker.documents import Document
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
+    from reranker.text.documents import Document
 
 
 @contextmanager

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ingest.embeddings.dictionaries import Dictionary
     from ingest.embeddings.summary import Summary
     from ingest.progress import Progress
-    from reranker.documents import Document
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
+    from reranker.text.documents import Document
 
 # Often enough for a bar that moves.
 _ROWS_A_REPORT = 1_000
@@ -65,10 +65,10 @@ def open_dictionaries(names: Sequence[str], home: Path, progress: Progress) -> l
         BadInput: a name is not of the form `en-fr` or `en-fr=FILE`, or FreeDict has no such dictionary.
         CorpusUnavailable: it cannot be fetched.
     """
+    from ingest.embeddings import freedict
     from ingest.embeddings.dictionaries import Dictionary
-    from ingest.fetching import freedict
-    from reranker.errors import BadInput
-    from reranker.languages import language_pair
+    from reranker.base.errors import BadInput
+    from reranker.text.languages import language_pair
 
     found = []
     for name in names:
@@ -117,7 +117,7 @@ def count_words(
     """
     from ingest.documents import Layout
     from ingest.embeddings.building import count_collection
-    from reranker.errors import BadInput
+    from reranker.base.errors import BadInput
 
     layout = Layout(text_field=text_field, default_language=lang)
     with opened_records(names, layout, settings, progress) as records:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evaluation.experiment import Plan
     from ingest.progress import Progress
     from reranker.embeddings import Embeddings
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
 
 
 def evaluate(
@@ -229,8 +229,8 @@ def _plan(
     from evaluation.held_out import LANGUAGES
     from evaluation.systems import parse_systems
     from evaluation.tasks import Direction, default_directions
+    from reranker.base.errors import WrongParameter
     from reranker.embeddings import check_rule
-    from reranker.errors import WrongParameter
 
     languages = LANGUAGES[corpus]
     if directions is None:

@@ -8,12 +8,12 @@ from typing import Any
 
 from flask import Flask
 
+from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
-from reranker.errors import SinkrankError
-from reranker.service.proxy.hits import named_strings, source_text
-from reranker.service.proxy.index_figures import SAMPLE_DOCUMENTS
-from reranker.service.proxy.sample_figures import MIN_DOCUMENTS, SampleFigures, sample_figures
-from reranker.settings import Settings
+from reranker.proxy.hits import named_strings, source_text
+from reranker.proxy.index_figures import SAMPLE_DOCUMENTS
+from reranker.proxy.sample_figures import MIN_DOCUMENTS, SampleFigures, sample_figures
+from reranker.service.settings import Settings
 from reranker.stores.engine import EngineStore
 from reranker.stores.engine_fields import TEXT_TYPES, mapped_fields
 from sinkrank import in_process_proxy

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from flask import Flask
 
     from reranker.embeddings import Embeddings
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
     from reranker.stores.engine import EngineStore
     from reranker.stores.protocol import Store
 
@@ -32,7 +32,7 @@ def is_foreign(settings: Settings) -> bool:
         StoreUnavailable: the engine does not answer.
         WrongParameter: no index is named, and the engine holds none that Sinkrank made.
     """
-    from reranker.errors import BadInput, NotFound, NotOurIndex, WrongParameter
+    from reranker.base.errors import BadInput, NotFound, NotOurIndex, WrongParameter
 
     with resources.opened_store(settings) as store:
         if engine_of(store) is None:
@@ -57,7 +57,7 @@ def opened_proxy(settings: Settings) -> Iterator[tuple[Flask, EngineStore]]:
     Raises:
         WrongParameter: the store is no engine.
     """
-    from reranker.service.app import warm_up
+    from reranker.api.app import warm_up
 
     embeddings = resources.open_embeddings(settings)
     with resources.opened_store(settings) as store:
@@ -73,7 +73,7 @@ def check_engine(settings: Settings, store: Store) -> EngineStore:
     Raises:
         WrongParameter: otherwise.
     """
-    from reranker.errors import WrongParameter
+    from reranker.base.errors import WrongParameter
 
     engine = engine_of(store)
     if engine is None:
@@ -91,7 +91,7 @@ def check_engine(settings: Settings, store: Store) -> EngineStore:
 
 def app_of(settings: Settings, store: EngineStore, embeddings: Embeddings) -> Flask:
     """The service's app over a store that is open, without a log line for each slow search."""
-    from reranker.service.app import create_app
+    from reranker.api.app import create_app
 
     return create_app(settings.model_copy(update={"slow_query_ms": 0}), store, embeddings)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evaluation.judged.comparison import Difference, QueryMove, Run, Summary, Way
     from evaluation.judged.judgments import JudgedQuery
     from evaluation.judged.tuning import Tuning
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
 
 _SHOWN_MOVES = 5
 _SHOWN_HITS = 5

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evaluation.judged.comparison import Way
     from evaluation.judged.proxy_way import ProxySearches
     from evaluation.judged.query_template import QueryTemplate
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
     from reranker.stores.engine import EngineStore
 
 # A query over more fields than these is slow, and most of them are no text that people search.
@@ -73,7 +73,7 @@ def _opened(settings: Settings, template: Path | None) -> Iterator[ProxySearches
     """
     from evaluation.judged.proxy_way import ProxySearches
     from evaluation.judged.query_template import QueryTemplate
-    from reranker.errors import WrongParameter
+    from reranker.base.errors import WrongParameter
 
     if settings.index is None:
         raise WrongParameter("a search through the proxy needs the name of the index; give --index NAME")
@@ -86,7 +86,7 @@ def _opened(settings: Settings, template: Path | None) -> Iterator[ProxySearches
 def _plain_template(engine: EngineStore, index: str) -> QueryTemplate:
     """A query over all text fields of the index."""
     from evaluation.judged.query_template import QueryTemplate
-    from reranker.errors import BadInput
+    from reranker.base.errors import BadInput
     from reranker.stores.engine_fields import text_fields
 
     fields = sorted({name for mappings in engine.mappings(index) for name in text_fields(mappings)})

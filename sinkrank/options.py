@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from reranker.settings import LoadedSettings
+    from reranker.service.settings import LoadedSettings
 
 _PANEL = "Settings (also SINKRANK_… in the environment, or sinkrank.toml)"
 
@@ -81,8 +81,8 @@ def load(config: Path | None, **flags: Any) -> LoadedSettings:
     """The settings, flags first; a flag that is None was not given.
 
     Raises:
-        BadInput: as `reranker.settings.load_settings`.
+        BadInput: as `reranker.service.settings.load_settings`.
     """
-    from reranker.settings import load_settings
+    from reranker.service.settings import load_settings
 
     return load_settings(flags, file=config)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
 
 SUITES = ("papers",)
 
@@ -63,7 +63,7 @@ def run_papers(
     from evaluation.suite.suite import COLLECTIONS, Suite, run
     from evaluation.systems.catalogue import ALL_NAMES
     from evaluation.tasks import Direction
-    from reranker.errors import NotFound
+    from reranker.base.errors import NotFound
     from sinkrank import output
 
     chosen = tuple(Direction.parse(name) for name in directions) or None

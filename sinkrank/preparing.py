@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reranker.errors import BadInput, WrongParameter
+from reranker.base.errors import BadInput, WrongParameter
 from sinkrank.document_sources import layout_of_copy, opened_records
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ingest.embeddings.preparing.texts import Texts
     from ingest.from_index import IndexSource
     from ingest.progress import Progress
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
 
 # An index may change, which nothing tells: what was read of it a day ago is read again.
 _MAX_AGE_S = 86_400

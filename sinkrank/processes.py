@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from reranker.errors import WrongParameter
+from reranker.base.errors import WrongParameter
 
 if TYPE_CHECKING:
     import socket
 
     from flask import Flask
 
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
 
 # Where prometheus_client has the processes add up their numbers; it reads this when it is imported.
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
-    from reranker.search import Searcher
-    from reranker.settings import Settings
+    from reranker.search.searcher import Searcher
+    from reranker.service.settings import Settings
     from reranker.stores.access import EngineAccess
     from reranker.stores.protocol import Store
     from reranker.transport import Parameters
@@ -26,9 +26,9 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
         NoEmbeddings: there are none; the message names the command that makes them.
         NotFound, BadEmbeddings, VersionMismatch: as `Embeddings.open`.
     """
+    from reranker.base.errors import NoEmbeddings
     from reranker.embeddings import Embeddings
-    from reranker.errors import NoEmbeddings
-    from reranker.missing_embeddings import no_embeddings_message
+    from reranker.service.missing_embeddings import no_embeddings_message
 
     try:
         return Embeddings.open(settings.embeddings_path, settings.unknown_words)
@@ -75,7 +75,7 @@ def opened_store(settings: Settings) -> Iterator[Store]:
 @contextmanager
 def opened_searcher(settings: Settings) -> Iterator[Searcher]:
     """A searcher of the store with the embeddings."""
-    from reranker.search import Searcher
+    from reranker.search.searcher import Searcher
 
     embeddings = open_embeddings(settings)
     with opened_store(settings) as store:

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 if TYPE_CHECKING:
     from flask import Flask
 
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
 
 _POLL_SECONDS = 1.0
 # Idle keep-alive connections count too, and a load balancer holds many; waitress' own limit is 100.

@@ -8,11 +8,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from reranker.answers import cost_meaning
-from reranker.corrections import HUBNESS_WEIGHT
-from reranker.explanation import Explanation
+from reranker.ranking.corrections import HUBNESS_WEIGHT
 from reranker.ranking.evidence import ScoreParts
-from reranker.search import SearchAnswer, SearchHit
+from reranker.ranking.explanation import Explanation
+from reranker.search.answers import cost_meaning
+from reranker.search.searcher import SearchAnswer, SearchHit
 from sinkrank.output import counted
 
 _TITLE_CHARS = 60

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from xml.etree import ElementTree
 
-from reranker.explanation import Explanation
+from reranker.ranking.explanation import Explanation
 
 # Beyond these the pictures cannot be read; the rest is summed up in bands, and named below the heat map.
 _MAX_QUERY_WORDS = 25

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ingest.embeddings.summary import Summary
     from ingest.progress import Progress
     from reranker.embeddings import Precision
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
 
 MaxTerms = Annotated[
     int | None,
@@ -92,8 +92,8 @@ def named_file(file: str, lang: str | None) -> tuple[Path, str | None]:
 
 
 def _by_language(files: Sequence[str], lang: str | None) -> dict[str, Path]:
-    from reranker.errors import WrongParameter
-    from reranker.languages import language_code
+    from reranker.base.errors import WrongParameter
+    from reranker.text.languages import language_code
 
     found: dict[str, Path] = {}
     for file in files:

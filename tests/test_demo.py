@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.protocol import Filters
 from sinkrank.demo import run_demo

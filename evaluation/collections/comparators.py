@@ -16,8 +16,8 @@ from evaluation.judged.judgments import JudgedQuery
 from evaluation.stopwatch import Stopwatch
 from evaluation.systems.vectors import VectorCache
 from ingest.progress import Progress, no_progress
-from reranker.errors import EmptyQuery, WrongParameter
-from reranker.search import MAX_DEPTH
+from reranker.base.errors import EmptyQuery, WrongParameter
+from reranker.search.searcher import MAX_DEPTH
 from reranker.stores.protocol import Filters, Store
 
 BM25 = "bm25"

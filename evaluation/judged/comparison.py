@@ -12,8 +12,8 @@ from ir_measures import RR, Judged, P, Qrel, R, ScoredDoc, nDCG
 from evaluation.judged.judgments import JudgedQuery
 from evaluation.statistics import Interval, bootstrap_interval, holm, randomisation_p
 from ingest.progress import Progress, no_progress
-from reranker.errors import EmptyQuery, UnknownWords
-from reranker.search import Searcher, SearchRequest
+from reranker.base.errors import EmptyQuery, UnknownWords
+from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores.protocol import Filters
 from reranker.transport import Parameters
 

@@ -21,7 +21,7 @@ from evaluation.systems import System
 from evaluation.systems.protocol import fit
 from evaluation.tasks import Direction
 from ingest.progress import Progress, no_progress
-from reranker.errors import SinkrankError
+from reranker.base.errors import SinkrankError
 
 MakeSystem = Callable[[tuple[Direction, ...]], System]
 """Makes a system for directions; raises SinkrankError for what it cannot do."""

@@ -16,7 +16,7 @@ from evaluation.systems.kept import Kept
 from evaluation.systems.protocol import Distances, Matrix, System
 from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
-from reranker.errors import NotFound
+from reranker.base.errors import NotFound
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from evaluation.suite.questions import Question
 from evaluation.suite.results import REFERENCE, Table
 from evaluation.suite.suite import Outcome
 from evaluation.suite.tabulating import GROUPS, group_of
-from reranker.bags import WeightedBag
+from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
-from reranker.errors import NotFound
+from reranker.text.bags import WeightedBag
 from reranker.transport import transport
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from evaluation.systems.catalogue import ALL_NAMES, Surroundings, make_systems
 from evaluation.systems.papers import KEPT_NAMES
 from evaluation.tasks import Direction
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, WrongParameter
 from reranker.transport import warm_up
 
 COLLECTIONS: Mapping[str, Load] = {

@@ -13,9 +13,9 @@ from evaluation.stopwatch import Stopwatch
 from evaluation.systems.protocol import Distances, Matrix
 from evaluation.tasks import Task, Texts
 from ingest.progress import Progress, no_progress
-from reranker.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.embeddings import Embeddings
-from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.transport import Parameters, distances
 
 CENTROIDS = "centroids"

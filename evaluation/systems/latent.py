@@ -18,8 +18,8 @@ from evaluation.systems.embedded import euclidean
 from evaluation.systems.protocol import Distances, Matrix
 from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput
-from reranker.tokens import letter_tokens
+from reranker.base.errors import BadInput
+from reranker.text.tokens import letter_tokens
 
 SEED = 2018
 

@@ -14,9 +14,9 @@ from evaluation.systems.embedded import centroids, euclidean, weighted_documents
 from evaluation.systems.protocol import Distances, Matrix
 from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
-from reranker.errors import WrongParameter
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import distances
 
 K, M = 20, 160

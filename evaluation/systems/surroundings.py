@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.tasks import Direction
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from evaluation.systems.protocol import Distances, Matrix
 from evaluation.systems.topic_sampling import Counts, Priors, Schedule, TokenStream, infer, train
 from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput
-from reranker.tokens import letter_tokens
+from reranker.base.errors import BadInput
+from reranker.text.tokens import letter_tokens
 
 SEED = 2018
 

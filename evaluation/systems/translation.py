@@ -15,7 +15,7 @@ from evaluation.systems.protocol import Distances, System
 from evaluation.tasks import Direction, Task
 from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress, no_progress
-from reranker.tokens import letter_tokens
+from reranker.text.tokens import letter_tokens
 
 ReadInto = Callable[
     [

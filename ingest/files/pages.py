@@ -11,7 +11,7 @@ from lxml import etree, html
 from ingest.files.lines import MAX_ROW_BYTES, open_file
 from ingest.files.row import Row, not_utf8
 from ingest.files.sources import Source, format_of_name, pages_of
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 
 def read_page(source: Source) -> Iterator[Row]:

@@ -10,11 +10,11 @@ import regex
 from numpy.typing import NDArray
 
 from mappings import OTHER_LANGUAGE, TEXT_FIELDS, analyzed_languages
-from reranker.bags import BagOfWords, pack, unpack
-from reranker.documents import Candidate, Document, EncodedDocument
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from reranker.stores.addresses import Distribution
 from reranker.stores.protocol import Filters, Range
+from reranker.text.bags import BagOfWords, pack, unpack
+from reranker.text.documents import Candidate, Document, EncodedDocument
 
 # The engines' `index.max_result_window`, and the most that `k` and `num_candidates` may be.
 MAX_DEPTH = 10_000

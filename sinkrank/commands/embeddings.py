@@ -234,8 +234,8 @@ def nearest(
     from rich.table import Table
     from rich.text import Text
 
-    from reranker.languages import language_code
-    from reranker.normalization import as_written
+    from reranker.text.languages import language_code
+    from reranker.text.normalization import as_written
     from sinkrank import output, resources
 
     language, target = language_code(lang), language_code(to) if to is not None else None

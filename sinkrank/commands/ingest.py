@@ -230,7 +230,7 @@ def versions(
 
     Example: [bold]sinkrank ingest versions --index pages[/bold]
     """
-    from reranker.errors import NotFound
+    from reranker.base.errors import NotFound
     from sinkrank import output, resources
 
     settings = options.load(config, home=home, store=store, index=index).settings
@@ -337,7 +337,7 @@ def template(
 
     Example: [bold]sinkrank ingest template --index pages --setting number_of_shards=12 --store https://search:9200[/bold]
     """
-    from reranker.errors import WrongParameter
+    from reranker.base.errors import WrongParameter
     from reranker.stores.engine import EngineStore
     from reranker.stores.protocol import IndexDescription
     from sinkrank import output, resources
@@ -432,7 +432,7 @@ def _lines(path: Path) -> list[str]:
         BadInput: it is not UTF-8.
         OSError: it cannot be read.
     """
-    from reranker.errors import BadInput
+    from reranker.base.errors import BadInput
 
     try:
         text = path.read_text(encoding="utf-8-sig")

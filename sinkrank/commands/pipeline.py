@@ -11,7 +11,7 @@ import typer
 from sinkrank import options
 
 if TYPE_CHECKING:
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
     from reranker.stores.engine_pipeline import EnginePipelines
 
 app = typer.Typer(no_args_is_help=True, help="Re-rank inside OpenSearch's own search pipelines (needs ml-commons).")
@@ -55,8 +55,8 @@ def install(
     """
     from dataclasses import asdict
 
-    from reranker.languages import language_code
     from reranker.stores.pipeline_definition import PipelineRequest
+    from reranker.text.languages import language_code
     from reranker.transport import check_method
     from sinkrank import output
 
@@ -136,7 +136,7 @@ def remove(
 
 def _index_of(settings: Settings) -> str:
     """The index that was named; which one a pipeline is for is never guessed."""
-    from reranker.errors import WrongParameter
+    from reranker.base.errors import WrongParameter
 
     if settings.index is None:
         raise WrongParameter("no index is named; give it with --index")
@@ -145,7 +145,7 @@ def _index_of(settings: Settings) -> str:
 
 @contextmanager
 def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
-    from reranker.errors import WrongParameter
+    from reranker.base.errors import WrongParameter
     from reranker.stores.addresses import EngineAddress, read_address
 
     address = read_address(settings.store_address)

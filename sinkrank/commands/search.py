@@ -48,8 +48,8 @@ def search(
 
     conditions = parse_filters(filters or ())
 
-    from reranker import answers
-    from reranker.search import SearchRequest
+    from reranker.search import answers
+    from reranker.search.searcher import SearchRequest
     from reranker.stores.protocol import Filters
     from sinkrank import output, resources, tables
 

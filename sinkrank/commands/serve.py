@@ -12,7 +12,7 @@ from sinkrank import options
 
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
-    from reranker.settings import LoadedSettings, Settings
+    from reranker.service.settings import LoadedSettings, Settings
     from reranker.stores.protocol import Store
 
 
@@ -101,9 +101,9 @@ def run_service(settings: Settings, store: Store | None) -> None:
 
 
 def _run(settings: Settings, store: Store | None) -> None:
-    from reranker.service.app import create_app, drain, warm_up
-    from reranker.service.operations.logs import set_up_logs
-    from reranker.service.operations.tracing import start_tracing
+    from reranker.api.app import create_app, drain, warm_up
+    from reranker.service.logs import set_up_logs
+    from reranker.service.tracing import start_tracing
     from sinkrank import output
     from sinkrank.processes import serve_with_processes
     from sinkrank.server import address_of, bind, serve_until_stopped
@@ -130,7 +130,7 @@ def _run(settings: Settings, store: Store | None) -> None:
 
 def _embeddings(settings: Settings) -> Embeddings | None:
     """The embeddings; None where there are none yet and the proxy can pass searches on until then, which is logged."""
-    from reranker.errors import NoEmbeddings
+    from reranker.base.errors import NoEmbeddings
     from reranker.stores.addresses import is_engine
     from sinkrank import resources
 
@@ -163,7 +163,7 @@ def _opened_store(settings: Settings) -> Iterator[Store | None]:
 def _say_if_down(settings: Settings) -> None:
     """An engine may come up after the service, but a mistyped address never does: it is said at once, not at the first
     search. The store is opened for this alone, since processes that are forked must not share its connections."""
-    from reranker.errors import SinkrankError, WrongParameter
+    from reranker.base.errors import SinkrankError, WrongParameter
     from sinkrank import output, resources
 
     try:

@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
 
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.browser.chromium import running_chromium
 from tests.service.conftest import serving

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from tests.cli.conftest import DOCUMENTS, Run, write_rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -245,9 +245,9 @@ def test_an_error_of_several_lines_is_told_in_one(home: Path, run: Run, monkeypa
 
 
 def test_json_has_the_shape_of_the_service(indexed: Path, run: Run) -> None:
+    from reranker.api.app import create_app
     from reranker.embeddings import Embeddings
-    from reranker.service.app import create_app
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
     from reranker.stores import open_store
 
     store = open_store(".sinkrank/store")

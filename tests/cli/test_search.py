@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from reranker.search import SearchRequest
-from reranker.settings import Settings
+from reranker.search.searcher import SearchRequest
+from reranker.service.settings import Settings
 from sinkrank.resources import opened_searcher
 from sinkrank.tables import search_table
 from tests.cli.conftest import DOCUMENTS, Run, write_rows

@@ -19,8 +19,8 @@ import pytest
 import urllib3
 from flask import Flask
 
-from reranker.errors import BadInput
-from reranker.settings import Settings
+from reranker.base.errors import BadInput
+from reranker.service.settings import Settings
 from sinkrank.server import address_of, bind, serve_until_stopped
 from tests.cli.conftest import Run
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from reranker import Reranker
-from reranker.explanation import explain
+from reranker.ranking.explanation import explain
 from sinkrank.transport_plot import transport_svg
 from tests.tiny import tiny_embeddings
 

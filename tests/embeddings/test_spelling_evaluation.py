@@ -10,7 +10,7 @@ from evaluation.experiment import Plan, run_plan
 from evaluation.report import Report, markdown
 from evaluation.runs import encode
 from evaluation.tasks import Direction, make_task
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from sinkrank.app import app
 from tests.tiny import tiny_embeddings
 

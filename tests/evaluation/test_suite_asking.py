@@ -15,7 +15,7 @@ from evaluation.suite.records import Cost, Record, Records
 from evaluation.systems import Distances
 from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 EN_FR, FR_EN, EN_DE = Direction("en", "fr"), Direction("fr", "en"), Direction("en", "de")
 

@@ -181,7 +181,7 @@ def test_json_goes_to_standard_output(of_texts, home) -> None:
 
 def test_a_system_that_cannot_do_a_question_is_said_to_be_missing(of_texts, home, monkeypatch) -> None:
     # Nor is there one from English to English, which the classification asks for.
-    monkeypatch.setattr("ingest.fetching.freedict.LICENCES", {"en-fr": "GPL"})
+    monkeypatch.setattr("ingest.embeddings.freedict.LICENCES", {"en-fr": "GPL"})
     done = evaluate_texts("--home", home, "--systems", "bm25-translated,tf-idf", "--directions", "fr-de", "--json")
     (found,) = json.loads(done.stdout)["collections"]
 

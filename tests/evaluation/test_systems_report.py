@@ -22,8 +22,8 @@ from evaluation.systems.bm25 import TranslatedBM25
 from evaluation.systems.tfidf import TfIdf
 from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
 from sinkrank.app import app
 from tests.tiny import tiny_embeddings
 

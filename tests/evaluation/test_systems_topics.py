@@ -23,7 +23,7 @@ from evaluation.systems.topics import (
     topic_euclidean,
 )
 from evaluation.tasks import Direction
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from tests.evaluation.systems_tasks import EN_EN, FR_EN, page, small_task
 
 SMALL = replace(

@@ -4,7 +4,7 @@ import pytest
 
 from evaluation.corpora.pages import Corpus, Page, Paragraph
 from evaluation.tasks import Direction, default_directions, halves, make_task
-from reranker.errors import BadInput, UnknownLanguage
+from reranker.base.errors import BadInput, UnknownLanguage
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

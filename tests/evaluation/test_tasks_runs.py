@@ -12,7 +12,7 @@ from evaluation.experiment import Plan, measure_task, parse_methods, run_plan
 from evaluation.identical_spellings import measure_stripped, stripped
 from evaluation.runs import encode, first_stage_run, make_run, method_distances, strictly_falling
 from evaluation.tasks import Direction, make_task
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from reranker.transport import Parameters
 from tests.tiny import tiny_embeddings
 

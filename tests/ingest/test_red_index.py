@@ -11,8 +11,8 @@ import pytest
 import urllib3
 from typer.testing import CliRunner
 
+from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
-from reranker.errors import NotFound
 from reranker.stores import engine_bulk, engine_retries, open_store
 from reranker.stores.engine import EngineStore
 from reranker.stores.protocol import IndexDescription

@@ -17,13 +17,13 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.service.operations.tracing import start_tracing, stop_tracing
-from reranker.settings import Settings
+from reranker.service.settings import Settings
+from reranker.service.tracing import start_tracing, stop_tracing
 from reranker.stores import open_store
+from tests.proxy.fake_engine import FakeEngine, fake_engine, ok
 from tests.service.conftest import serving
-from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SPAN_ID = "b7ad6b7169203331"

@@ -1,0 +1,259 @@
+"""Re-ranks the searches of a `_msearch`: one request to the engine, in which each search that can be re-ranked asks for
+its window, and the others stand as they came."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reranker.base.errors import BadInput
+from reranker.proxy.answer import SearchAnswer, read_answers
+from reranker.proxy.deadline import Deadline
+from reranker.proxy.engine_call import EngineCalls, Incoming
+from reranker.proxy.fallback import Fallback
+from reranker.proxy.field_types import CallerMappings
+from reranker.proxy.guard import Guard
+from reranker.proxy.parameters import is_true, read_parameters, without_parameters
+from reranker.proxy.query_text import FieldTypes
+from reranker.proxy.raw_json import write_array, write_document, write_object
+from reranker.proxy.rules import NO_EMBEDDINGS, Skip, WithoutEmbeddings, is_switched_off, skip_reason
+from reranker.proxy.search import Answer, filter_path
+from reranker.proxy.search_request import ProxySearch, read_body, read_search
+from reranker.proxy.upstream import Upstream
+from reranker.proxy.window_ranking import Outcome, WindowRanker, window_of, written
+from reranker.service.json_text import json_bytes
+from reranker.service.service import Service
+from reranker.service.settings import Settings
+
+_REPLACED = ("rerank", "filter_path")
+_NDJSON = "application/x-ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One search of a multi-search.
+
+    Attributes:
+        header, body: as they came, without their line ends.
+        search: None where the search is not to be re-ranked, for `reason`.
+        body_without_ours: the body to pass on where re-ranking fails.
+    """
+
+    header: bytes
+    body: bytes
+    search: ProxySearch | None
+    reason: str
+    body_without_ours: bytes
+
+    @property
+    def sent(self) -> bytes:
+        """The body for the engine."""
+        return self.body_without_ours if self.search is None else self.search.window_body
+
+
+@dataclass(frozen=True, slots=True)
+class MultiSearch:
+    """A multi-search of which one search at least is to be re-ranked."""
+
+    lines: Sequence[Line]
+    filter_path: str | None
+    is_pretty: bool
+
+    @property
+    def body_without_ours(self) -> bytes:
+        return _written((line.header, line.body_without_ours) for line in self.lines)
+
+
+def read_multi_search(
+    service: Service, raw_query_string: str, data: bytes, mappings: CallerMappings, raw_path: str
+) -> MultiSearch:
+    """Reads the lines of a multi-search.
+
+    Raises:
+        Skip: none of its searches is to be re-ranked, or the lines are not in pairs of JSON objects.
+        BadInput: the `ext.rerank` of a line holds what we cannot use.
+    """
+    parameters = read_parameters(raw_query_string)
+    if is_switched_off(parameters):
+        raise Skip("disabled")
+    reason = skip_reason({}, parameters)
+    if reason is not None:
+        raise Skip(reason)
+    own = {name: parameters[name] for name in ("rerank",) if name in parameters}
+    of_path = mappings.searched_by(raw_path)
+    lines = [
+        _read_line(service, number, header, body, own, mappings.named(_index(header), of_path))
+        for number, (header, body) in enumerate(_pairs(data), start=1)
+    ]
+    read = MultiSearch(lines, parameters.get("filter_path") or None, is_true(parameters.get("pretty", "false")))
+    if all(line.search is None for line in lines):
+        reasons = {line.reason for line in lines}
+        changed = any(line.body_without_ours != line.body for line in lines)
+        passed = read.body_without_ours if changed else None
+        if NO_EMBEDDINGS in reasons:
+            raise WithoutEmbeddings(passed)
+        raise Skip(reasons.pop() if len(reasons) == 1 else "none_of_them", passed)
+    return read
+
+
+class MultiSearchRunner:
+    """Runs multi-searches; safe to share between threads."""
+
+    def __init__(self, upstream: Upstream, ranker: WindowRanker, guard: Guard, settings: Settings) -> None:
+        self._upstream = upstream
+        self._ranker = ranker
+        self._guard = guard
+        self._settings = settings
+
+    def run(self, incoming: Incoming, multi: MultiSearch, calls: EngineCalls) -> Answer:
+        """The answers to all searches, in their order.
+
+        Raises:
+            NotNow, Fallback, EngineUnreachable, EngineTimeout: as `SearchRunner.run`.
+        """
+        with self._guard.turn() as turn:
+            query_string = without_parameters(incoming.query_string, _REPLACED)
+            started = time.perf_counter()
+            headers, text = calls.search(query_string, _written((line.header, line.sent) for line in multi.lines))
+            fetched = time.perf_counter()
+            try:
+                raw, responses, answers = read_answers(text)
+            except (ValueError, RecursionError):
+                raise Fallback("answer_not_json", "the engine's answer holds no responses") from None
+            if len(answers) != len(multi.lines):
+                raise Fallback("answer_not_json", "the engine's answer holds another number of responses")
+            numbers = [
+                number
+                for number, (line, answer) in enumerate(zip(multi.lines, answers, strict=True))
+                if line.search is not None and answer.hits is not None
+            ]
+
+            def look_up(bodies: Sequence[tuple[int, bytes]]) -> list[Any]:
+                pairs = [(multi.lines[numbers[window]].header, body) for window, body in bodies]
+                return _responses(calls.ask(f"{incoming.path}?{query_string}", _written(pairs), _NDJSON), len(pairs))
+
+            windows = [window_of(_search(multi.lines[number]), answers[number]) for number in numbers]
+            ranked = self._ranker.rank(windows, incoming, calls, look_up, turn)
+            added_ms = (time.perf_counter() - fetched) * 1000
+            outcomes = dict(zip(numbers, ranked, strict=True))
+            pieces, refused = _pieces(multi.lines, answers, outcomes, added_ms)
+            if refused:
+                self._ask_again(incoming, query_string, multi.lines, refused, pieces)
+            changes = {"responses": write_array(text, responses, pieces), **_took(raw.get("took"), added_ms)}
+            body = write_document(text, raw, write_object(text, raw, replace=changes))
+            if multi.filter_path is not None:
+                body = filter_path(multi.filter_path, headers, multi.is_pretty).apply(body)
+            done = time.perf_counter()
+        in_order = [_outcome(number, line, outcomes) for number, line in enumerate(multi.lines)]
+        return Answer(headers, json_bytes(body), in_order, (fetched - started) * 1000, (done - fetched) * 1000)
+
+    def _ask_again(
+        self, incoming: Incoming, query_string: str, lines: Sequence[Line], numbers: Sequence[int], pieces: list[str]
+    ) -> None:
+        """Asks for the searches whose windows the engine refused as they came: it may refuse the window alone, and its
+        errors are to be about what the caller wrote."""
+        calls = EngineCalls(
+            self._upstream,
+            incoming,
+            Deadline(self._settings.proxy_timeout_s),
+            self._settings.proxy_max_answer_bytes,
+        )
+        body = _written((lines[number].header, lines[number].body_without_ours) for number in numbers)
+        _, text = calls.search(query_string, body)
+        try:
+            _, _, answers = read_answers(text)
+        except (ValueError, RecursionError):
+            raise Fallback("answer_not_json", "the engine's answer holds no responses") from None
+        if len(answers) != len(numbers):
+            raise Fallback("answer_not_json", "the engine's answer holds another number of responses")
+        for number, answer in zip(numbers, answers, strict=True):
+            pieces[number] = answer.whole()
+
+
+def _read_line(
+    service: Service, number: int, header: bytes, data: bytes, parameters: Mapping[str, str], types: FieldTypes
+) -> Line:
+    try:
+        search = read_search(service, parameters, read_body(data), types)
+    except Skip as skip:
+        return Line(header, data, None, skip.reason, data if skip.body is None else skip.body)
+    except BadInput as error:
+        raise BadInput(f"search {number}: {error}") from None
+    return Line(header, data, search, "", data if search.body_without_ours is None else search.body_without_ours)
+
+
+def _pairs(data: bytes) -> list[tuple[bytes, bytes]]:
+    """Header and body of each search.
+
+    Raises:
+        Skip: the lines are not such pairs; the engine says what is wrong with them.
+    """
+    lines = data.split(b"\n")
+    if lines.pop() != b"" or not lines:
+        raise Skip("body_not_ndjson")  # the last line has to end, too
+    if lines[0].strip() == b"":
+        # Before the first header an empty line may stand; as a header it means no more than another.
+        lines = lines if len(lines) % 2 == 0 else lines[1:]
+    if len(lines) % 2:
+        raise Skip("body_not_ndjson")
+    pairs = list(zip(lines[::2], lines[1::2], strict=True))
+    if not all(_is_header(header) for header, _ in pairs):
+        raise Skip("body_not_ndjson")
+    return pairs
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        return not line.strip() or isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _index(header: bytes) -> Any:
+    """The indices that a header names; None where it names none."""
+    return json.loads(header).get("index") if header.strip() else None
+
+
+def _written(pairs: Any) -> bytes:
+    return b"".join(header + b"\n" + body.rstrip(b"\r") + b"\n" for header, body in pairs)
+
+
+def _search(line: Line) -> ProxySearch:
+    if line.search is None:
+        raise ValueError("the search is not to be re-ranked")
+    return line.search
+
+
+def _pieces(
+    lines: Sequence[Line], answers: Sequence[SearchAnswer], outcomes: Mapping[int, Outcome], added_ms: float
+) -> tuple[list[str], list[int]]:
+    """The answers' texts, and the numbers of the searches whose windows the engine refused."""
+    pieces, refused = [], []
+    for number, (line, answer) in enumerate(zip(lines, answers, strict=True)):
+        if number in outcomes:
+            pieces.append(written(_search(line), answer, outcomes[number], added_ms))
+        else:
+            pieces.append(answer.whole())
+            if line.search is not None:
+                refused.append(number)
+    return pieces, refused
+
+
+def _outcome(number: int, line: Line, outcomes: Mapping[int, Outcome]) -> Outcome:
+    if line.search is None:
+        return Outcome(None, line.reason, is_skipped=True)
+    return outcomes.get(number, Outcome(None, "engine_refused", "the engine refused the search for the window"))
+
+
+def _took(took: Any, added_ms: float) -> dict[str, str]:
+    return {"took": str(took + round(added_ms))} if isinstance(took, int) else {}
+
+
+def _responses(answer: Any, n: int) -> list[Any]:
+    found = answer.get("responses") if isinstance(answer, dict) else None
+    if not isinstance(found, list) or len(found) != n:
+        raise Fallback("answer_not_json", "the engine's answer holds no responses")
+    return found

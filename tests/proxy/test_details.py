@@ -1,0 +1,73 @@
+"""`_rerank`: what each hit says of its place where `details` asks for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from reranker.api.app import create_app, warm_up
+from reranker.embeddings import Embeddings
+from reranker.service.settings import Settings
+from tests.proxy.fake_engine import FakeEngine, Received, ok
+
+TEXTS = ["zzz", "dog", "qqq", "cat", "bread"]
+
+
+@pytest.fixture
+def client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> FlaskClient:
+    """A service before an engine that finds 100 texts, the same five again and again."""
+
+    def page(received: Received) -> bytes:
+        found = [
+            {"_index": "pages", "_id": str(n), "_score": 100.0 - n, "_source": {"body": TEXTS[n % len(TEXTS)]}}
+            for n in range(json.loads(received.body)["size"])
+        ]
+        return ok(json.dumps({"took": 1, "hits": {"max_score": 100.0, "hits": found}}).encode())
+
+    fake.answer = page
+    app: Flask = create_app(Settings(home=tmp_path, threads=1, store=fake.url), None, embeddings)
+    warm_up(app)
+    return app.test_client()
+
+
+def details(client: FlaskClient, size: int = 100, **section: Any) -> list[dict[str, Any]]:
+    ext = {"rerank": {"details": True, "language": "en", **section}}
+    body = {"query": {"match": {"body": "cat"}}, "size": size, "ext": ext}
+    answer = client.post("/pages/_search", json=body)
+    assert answer.headers["X-Rerank-Status"] == "applied", answer.text
+    return [hit["_rerank"] for hit in answer.get_json()["hits"]["hits"]]
+
+
+def test_hits_without_a_known_word_are_marked_and_keep_the_share_of_the_engines_score(client: FlaskClient) -> None:
+    """Engine's score, scaled, and nearness: zzz 1 and 0, dog 3/4 and 0.9, qqq 1/2 and 0, cat 1/4 and 1, bread 0 and 0;
+    80 % of the first and 20 % of the second."""
+    found = {hit["first_stage_rank"]: hit for hit in details(client, size=7, window_size=5)}
+    zzz, dog, qqq, cat, bread = (found[rank] for rank in range(1, 6))
+    assert [hit["without_known_word"] for hit in (zzz, dog, qqq, cat, bread)] == [True, False, True, False, False]
+    assert dog["score_parts"]["first_stage"] == pytest.approx(0.98 * 0.8 * 0.75)
+    assert dog["score_parts"]["words"] == pytest.approx(0.98 * 0.2 * 0.9)
+    expected = {1: 0.8, 2: 0.78, 3: 0.4, 4: 0.4, 5: 0.0}
+    assert {rank: sum(found[rank]["score_parts"].values()) for rank in expected} == pytest.approx(
+        {rank: 0.02 + 0.98 * value for rank, value in expected.items()}
+    )
+    assert list(found)[:2] == [1, 2]
+    assert list(found)[4:] == [5, 6, 7]
+    assert found[6]["score_parts"] is None  # behind the window
+
+
+def test_by_transport_alone_hits_without_a_known_word_are_the_last_of_the_window(client: FlaskClient) -> None:
+    found = details(client, size=7, window_size=5, method="nbow")
+    assert [hit["without_known_word"] for hit in found] == [False, False, False, True, True, False, False]
+    assert [hit["first_stage_rank"] for hit in found] == [4, 2, 5, 1, 3, 6, 7]  # cat, dog, bread, zzz, qqq
+
+
+@pytest.mark.parametrize(("epsilon", "precision"), [(0.1, "float32"), (0.02, "float64")])
+def test_the_precision_is_that_of_the_epsilon(client: FlaskClient, epsilon: float, precision: str) -> None:
+    found = details(client, size=6, window_size=5, method="sinkhorn", epsilon=epsilon)
+    assert [hit["precision"] for hit in found] == [precision] * 5 + ["none"]
+    assert [hit["method"] for hit in found] == ["sinkhorn"] * 5 + ["none"]

@@ -1,0 +1,183 @@
+"""What is asked of an engine's mappings, what is made of its answers, and how long these are kept."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from reranker.proxy.deadline import Deadline
+from reranker.proxy.engine_call import EngineCalls
+from reranker.proxy.fallback import Fallback
+from reranker.proxy.field_types import RETRY_S, TRUST_S, CallerMappings, FieldTypeCache
+from reranker.proxy.query_text import FieldType
+
+TITLE = {"title": {"mapping": {"title": {"type": "text"}}}}
+ENGLISH = {"title.en": {"mapping": {"en": {"type": "text"}}}}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Calls:
+    """Answers each question for a mapping from a list."""
+
+    def __init__(self, *answers: Any, clock: Clock | None = None) -> None:
+        self.deadline = Deadline(2.0, clock or Clock())
+        self.answers = list(answers)
+        self.targets: list[str] = []
+        self.limits: list[float] = []
+
+    def fetch(self, target: str, limit_s: float) -> Any:
+        self.targets.append(target)
+        self.limits.append(limit_s)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def mappings(
+    calls: Calls, cache: FieldTypeCache | None = None, caller: bytes = b"a", query: str = ""
+) -> CallerMappings:
+    return CallerMappings(cache or FieldTypeCache(), cast(EngineCalls, calls), caller, query)
+
+
+def index(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"mappings": {name: one for field in fields for name, one in field.items()}}
+
+
+def test_fields_are_asked_for_with_those_that_they_may_be_a_part_of() -> None:
+    calls = Calls({"i": index(TITLE, ENGLISH)})
+    types = mappings(calls, query="expand_wildcards=all&routing=7&q=x").searched_by("/i,j%2A/_search").of(["title.en"])
+    assert types == {"title.en": FieldType(is_text=True, source="title")}
+    assert calls.targets == [
+        "/i,j%2A/_mapping/field/title,title.en?ignore_unavailable=true&allow_no_indices=true&expand_wildcards=all"
+    ]
+    assert calls.limits == [0.5]  # a quarter of what is left
+
+
+def test_a_name_cannot_lead_to_another_path() -> None:
+    calls = Calls({"i": index(TITLE)})
+    mappings(calls).searched_by("/i/_search").of(["a/../../_nodes?x#y", "ti tle"])
+    assert calls.targets[0].startswith("/i/_mapping/field/")
+    assert calls.targets[0].count("/") == 4
+    assert calls.targets[0].count("?") == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ({"i": index(TITLE)}, FieldType(is_text=True, source="title")),
+        ({"i": index({"title": {"mapping": {"title": {"type": "keyword"}}}})}, FieldType(False, "title")),
+        # Text in one index of several.
+        (
+            {"h": index({"title": {"mapping": {"title": {"type": "long"}}}}), "i": index(TITLE)},
+            FieldType(True, "title"),
+        ),
+        # A field that no mapping has holds no text.
+        ({"i": index()}, FieldType(False, "title")),
+        ({"i": {"mappings": 3}, "j": None}, FieldType(False, "title")),
+    ],
+)
+def test_a_field_is_text_where_a_mapping_says_so(answer: Any, kind: FieldType) -> None:
+    assert mappings(Calls(answer)).searched_by("/i/_search").of(["title"]) == {"title": kind}
+
+
+@pytest.mark.parametrize("kind", ["text", "match_only_text", "search_as_you_type", "annotated_text", "semantic_text"])
+def test_each_type_for_text_is_known(kind: str) -> None:
+    answer = {"i": index({"f": {"mapping": {"f": {"type": kind}}}})}
+    assert mappings(Calls(answer)).searched_by("/i/_search").of(["f"])["f"].is_text
+
+
+def test_an_alias_is_what_it_stands_for() -> None:
+    alias = {"heading": {"mapping": {"heading": {"type": "alias", "path": "title.en"}}}}
+    calls = Calls({"i": index(alias)}, {"i": index(TITLE, ENGLISH)})
+    assert mappings(calls).searched_by("/i/_search").of(["heading"]) == {"heading": FieldType(True, "title")}
+    assert "/field/title,title.en?" in calls.targets[1]
+
+
+def test_below_a_flattened_field_there_is_no_text() -> None:
+    calls = Calls({"i": index({"labels": {"mapping": {"labels": {"type": "flattened"}}}})})
+    assert mappings(calls).searched_by("/i/_search").of(["labels.env"]) == {
+        "labels.env": FieldType(False, "labels.env")
+    }
+
+
+def test_what_is_known_is_asked_for_again_after_some_minutes_and_by_another_caller_at_once() -> None:
+    clock = Clock()
+    cache = FieldTypeCache(clock)
+    calls = Calls(*[{"i": index(TITLE)}] * 4)
+    for _ in range(3):
+        mappings(calls, cache).searched_by("/i/_search").of(["title"])
+    assert len(calls.targets) == 1
+    mappings(calls, cache, caller=b"b").searched_by("/i/_search").of(["title"])
+    mappings(calls, cache).searched_by("/j/_search").of(["title"])
+    assert len(calls.targets) == 3
+    clock.now += TRUST_S + 1
+    mappings(calls, cache).searched_by("/i/_search").of(["title"])
+    assert len(calls.targets) == 4
+
+
+def test_a_field_that_is_missing_is_asked_for_again_soon() -> None:
+    clock = Clock()
+    cache = FieldTypeCache(clock)
+    calls = Calls({"i": index()}, {"i": index(TITLE)})
+    for _ in range(2):
+        assert not mappings(calls, cache).searched_by("/i/_search").of(["title"])["title"].is_text
+    clock.now += RETRY_S + 1
+    assert mappings(calls, cache).searched_by("/i/_search").of(["title"])["title"].is_text
+
+
+@pytest.mark.parametrize(
+    "answer", [Fallback("engine_refused", "403"), Fallback("look_up_failed", "too late"), {}, [], "text"]
+)
+def test_without_an_answer_nothing_is_known_and_nothing_asked_for_a_while(answer: Any) -> None:
+    clock = Clock()
+    cache = FieldTypeCache(clock)
+    calls = Calls(answer, {"i": index(TITLE)})
+    for _ in range(2):
+        assert mappings(calls, cache).searched_by("/i/_search").of(["title"]) == {}
+    assert len(calls.targets) == 1
+    clock.now += RETRY_S + 1
+    assert mappings(calls, cache).searched_by("/i/_search").of(["title"])["title"].is_text
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("/remote:i/_search", ["title"]),
+        ("/remote%3Ai/_search", ["title"]),
+        ("/%2e%2e/_search", ["title"]),
+        ("/i/_search", [f"f{n}" for n in range(200)]),
+        ("/i/_search", ["f" * 5_000]),
+        ("/i/_search", [".".join("f" * 1_400)]),
+    ],
+)
+def test_what_no_path_can_hold_is_not_asked_for(path: str, names: list[str]) -> None:
+    calls = Calls()
+    assert mappings(calls).searched_by(path).of(names) == {}
+    assert calls.targets == []
+
+
+def test_the_header_of_a_line_names_its_indices() -> None:
+    calls = Calls(*[{"i": index(TITLE)}] * 9)
+    found = mappings(calls)
+    of_path = found.searched_by("/p/_msearch")
+    for indices in ("i", ["i", "j*"], None, [], [3], {"a": 1}, "a/../b", ".."):
+        found.named(indices, of_path).of(["title"])
+    # A request makes five calls at most.
+    assert [target.split("/_mapping")[0] for target in calls.targets] == ["/i", "/i,j*", "/p", "/a%2F..%2Fb"]
+
+
+def test_one_request_asks_a_few_times_at_most() -> None:
+    calls = Calls(*[{"i": index(TITLE)}] * 20)
+    found = mappings(calls)
+    for n in range(20):
+        found.searched_by(f"/i{n}/_search").of(["title"])
+    assert len(calls.targets) == 5

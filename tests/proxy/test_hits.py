@@ -1,0 +1,85 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reranker.embeddings import Embeddings
+from reranker.proxy.hits import HitReader, source_text
+from reranker.service.bag_cache import BagCache
+from reranker.service.text_bags import TextBags
+from reranker.text.bags import BagOfWords, pack
+from reranker.text.exact_text import exact_key
+
+
+@pytest.mark.parametrize(
+    ("source", "fields", "text"),
+    [
+        ({"a": "x", "b": ["y", {"c": "z"}], "n": 3, "f": None}, [], "x\ny\nz"),
+        ({"a": "x", "b": "y"}, ["b"], "y"),
+        ({"a": {"b": "x", "c": "y"}}, ["a.c"], "y"),
+        ({"a": [{"b": "x"}, {"b": "y"}]}, ["a.b"], "x\ny"),
+        ({"a.b": "x"}, ["a.b"], "x"),
+        ({"a": "x"}, ["missing", "missing.a"], ""),
+        ({"a": "x", "b": "y"}, ["a.english"], "x"),
+        ({"a": "x", "b": "y"}, ["a.*"], "x"),
+        ({"a": {"b": "x"}, "c": "y"}, ["a.*"], "x"),
+        (None, [], ""),
+        ({}, [], ""),
+    ],
+)
+def test_text_is_read_from_a_source(source: Any, fields: list[str], text: str) -> None:
+    assert source_text(source, fields) == text
+
+
+def test_a_source_without_end_is_cut() -> None:
+    assert len(source_text({"a": ["word " * 10_000] * 100}, [])) == 20_000
+
+
+def reader_of(embeddings: Embeddings) -> HitReader:
+    return HitReader(embeddings, lambda index: True, TextBags(embeddings, BagCache(10)))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [("*", "x\ny\nz"), ("a.*", "x\ny"), ("*.c", "y"), ("a*", "x\ny"), ("*d", "z"), ("b*", ""), ("a.b*c", "")],
+)
+def test_a_star_in_a_text_field_stands_for_any_part_of_its_path(pattern: str, text: str) -> None:
+    assert source_text({"a": {"b": "x", "c": ["y"]}, "d": "z", "n": 1}, [pattern]) == text
+
+
+def test_a_packed_bag_is_taken_before_the_text(embeddings: Embeddings) -> None:
+    reader = reader_of(embeddings)
+    source = {"bag": pack(embeddings.bag("chat chat eau", "fr")), "lang": "fr", "text": {"fr": "pain"}}
+    ours = reader.packed_bag({"_index": "ours", "_source": source})
+    assert ours is not None
+    assert (ours[0].term_ids.tolist(), ours[0].counts.tolist(), ours[1]) == ([5, 7], [2, 1], "fr")
+    theirs, language = reader.source_bag(source, ())
+    assert (theirs.term_ids.tolist(), language) == ([8], "fr")  # the packed text is no text
+
+
+@pytest.mark.parametrize("packed", ["", "no base64!", "AAAA", 7, None])
+def test_a_bag_that_is_broken_is_none(embeddings: Embeddings, packed: Any) -> None:
+    hit = {"_index": "ours", "_source": {"bag": packed, "lang": "en", "text": "cat"}}
+    assert reader_of(embeddings).packed_bag(hit) is None
+
+
+def test_term_ids_beyond_the_embeddings_are_not_believed(embeddings: Embeddings) -> None:
+    wild = pack(BagOfWords(np.array([3, 10], np.int32), np.array([1, 1], np.int32)))
+    hit = {"_index": "ours", "_source": {"bag": wild, "lang": "en", "text": "cat"}}
+    assert reader_of(embeddings).packed_bag(hit) is None
+
+
+def test_a_text_is_read_once(embeddings: Embeddings) -> None:
+    cache = BagCache(10)
+    reader = HitReader(embeddings, lambda index: False, TextBags(embeddings, cache))
+    first = reader.source_bag({"a": "chat eau"}, ())
+    assert reader.source_bag({"b": ["chat eau"]}, ())[0] is first[0]
+    assert (cache.n_hits, cache.n_misses) == (1, 1)
+
+
+def test_the_short_texts_of_the_named_fields_are_known_of_a_hit(embeddings: Embeddings) -> None:
+    reader = reader_of(embeddings)
+    source = {"title": "A cat", "parts": {"name": ["Big dog", "word " * 50]}, "kind": "pet"}
+    bag, _ = reader.source_bag(source, ("title", "title", "parts.name"))
+    assert bag.exact_keys == {exact_key("a cat"), exact_key("big dog")}
+    assert reader.source_bag(source, ())[0].exact_keys == frozenset()

@@ -1,0 +1,95 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reranker.proxy.answer import read_answer
+from reranker.proxy.raw_json import (
+    RawArray,
+    RawObject,
+    read_array,
+    read_document,
+    read_object,
+    write_array,
+    write_object,
+)
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=12,
+)
+FORMS: list[dict[str, Any]] = [{}, {"indent": 2}, {"separators": (",", ":")}, {"indent": 0, "ensure_ascii": False}]
+
+
+@given(value=st.dictionaries(st.text(max_size=4), VALUES, max_size=5), form=st.sampled_from(FORMS))
+def test_an_object_is_read_where_it_stands(value: dict[str, Any], form: dict[str, Any]) -> None:
+    text = f" \n{json.dumps(value, **form)}\t"
+    raw: RawObject = read_document(text, read_object)
+    assert raw.parsed == value
+    assert json.loads(text[raw.start : raw.end]) == value
+    for member in raw.members:
+        assert json.loads(text[member.value_start : member.end]) == value[member.key]
+    assert write_object(text, raw) == text[raw.start : raw.end]
+
+
+@given(
+    value=st.dictionaries(st.sampled_from("abcde"), VALUES, max_size=5),
+    drop=st.sets(st.sampled_from("abcde")),
+    form=st.sampled_from(FORMS),
+)
+def test_members_are_left_out_replaced_and_added(value: dict[str, Any], drop: set[str], form: dict[str, Any]) -> None:
+    text = json.dumps(value, **form)
+    raw: RawObject = read_document(text, read_object)
+    written = json.loads(write_object(text, raw, drop=drop, replace={"a": "1.50", "b": "[2]"}, add={"new": '"x"'}))
+    expected = {name: {"a": 1.5, "b": [2]}.get(name, one) for name, one in value.items() if name not in drop}
+    assert written == {**expected, "new": "x"}
+    assert list(written) == [*expected, "new"]
+
+
+@given(value=st.lists(VALUES, max_size=5), form=st.sampled_from(FORMS), order=st.randoms())
+def test_elements_are_put_in_another_order(value: list[Any], form: dict[str, Any], order: Any) -> None:
+    text = json.dumps(value, **form)
+    raw: RawArray = read_document(text, read_array)
+    places = list(range(len(value)))
+    order.shuffle(places)
+    pieces = [text[raw.elements[place].start : raw.elements[place].end] for place in places]
+    assert json.loads(write_array(text, raw, pieces)) == [value[place] for place in places]
+    assert json.loads(write_array(text, raw, pieces[:1])) == [value[place] for place in places[:1]]
+
+
+@given(text=st.text(alphabet='{}[]":,0a \\n', max_size=30))
+def test_what_the_json_module_refuses_is_refused(text: str) -> None:
+    for reader, kind in ((read_object, dict), (read_array, list)):
+        try:
+            expected = json.loads(text)
+        except ValueError:
+            expected = None
+        if isinstance(expected, kind):
+            read_document(text, reader)
+        else:
+            with pytest.raises(ValueError, match=r"\d|delimiter|control|Unterminated|escape"):
+                read_document(text, reader)
+
+
+@pytest.mark.parametrize(
+    "hits", ["[1]", '[{"_id":"a"},[]]', '[{"_id":"a"},]', '[{"_id" "a"}]', '[{"_id":"a"}', "[{'_id':1}]"]
+)
+def test_an_answer_with_a_hit_that_is_no_object_is_no_answer(hits: str) -> None:
+    with pytest.raises(ValueError, match=r"\d"):
+        read_answer(f'{{"hits":{{"hits":{hits}}}}}')
+
+
+def test_numbers_and_escapes_are_left_as_they_are() -> None:
+    text = '{"n":1.50E+2, "big":123456789012345678901234567890.5,"e":"\\u00e9\\/","x":1}'
+    raw: RawObject = read_document(text, read_object)
+    assert write_object(text, raw, drop=("x",)) == text.replace(',"x":1', "")
+
+
+def test_of_two_members_of_one_name_the_last_counts() -> None:
+    text = '{"a":1,"a":2}'
+    raw: RawObject = read_document(text, read_object)
+    assert raw.get("a") == 2
+    assert write_object(text, raw, drop=("a",)) == "{}"

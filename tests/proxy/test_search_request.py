@@ -1,0 +1,248 @@
+"""Which searches are re-ranked, how, and what is asked of the engine instead."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reranker.base.errors import BadInput
+from reranker.embeddings import Embeddings
+from reranker.proxy.parameters import read_parameters, without_parameters
+from reranker.proxy.rules import Skip
+from reranker.proxy.search_request import ProxySearch, read_body, read_search
+from reranker.service.service import Service
+from reranker.service.settings import Settings
+
+QUERY = {"match": {"text": "cat"}}
+BOOSTED = {"function_score": {"query": QUERY, "field_value_factor": {"field": "n"}}}
+
+
+@pytest.fixture
+def service(embeddings: Embeddings, tmp_path: Path) -> Service:
+    return Service.build(Settings(home=tmp_path, proxy_window_size=20, epsilon=0.2), None, embeddings)
+
+
+def read(service: Service, body: Any, query_string: str = "") -> ProxySearch:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return read_search(service, read_parameters(query_string), read_body(data))
+
+
+WINDOW = {"from": 0, "size": 20, "seq_no_primary_term": True}
+
+
+def test_a_page_is_asked_for_as_the_whole_window(service: Service) -> None:
+    search = read(service, {"query": QUERY, "from": 5, "size": 3}, "routing=a%20b&from=2&pretty")
+    assert json.loads(search.window_body) == {"query": QUERY, **WINDOW}
+    assert (search.page.offset, search.page.size) == (2, 3)  # the URL goes before the body
+    assert search.body_without_ours is None
+    assert search.is_pretty
+
+
+def test_what_is_not_ours_to_change_stays_as_it_was_written(service: Service) -> None:
+    body = b'{ "query" : {"match": {"text": "c\\u0061t"}}, "min_score":1.50E-1,"track_total_hits" : false , "size":3 }'
+    search = read(service, body)
+    assert search.window_body.startswith(
+        b'{ "query" : {"match": {"text": "c\\u0061t"}}, "min_score":1.50E-1,"track_total_hits" : false, '
+    )
+    assert json.loads(search.window_body) == {
+        "query": QUERY,
+        "min_score": 0.15,
+        "track_total_hits": False,
+        **WINDOW,
+    }
+
+
+def test_our_section_is_read_and_taken_out(service: Service) -> None:
+    ours = {
+        "query_context": {"query_text": "chat"},
+        "window_size": 7,
+        "method": "emd",
+        "language": "fr",
+        "epsilon": 0.5,
+        "tau": 0.1,
+    }
+    search = read(service, {"query": QUERY, "ext": {"rerank": ours, "other": {"a": 1}}})
+    assert (search.text, search.language, search.method, search.page.window) == ("chat", "fr", "emd", 7)
+    assert (search.parameters.epsilon, search.parameters.tau) == (0.5, 0.1)
+    assert json.loads(search.window_body) == {"query": QUERY, "ext": {"other": {"a": 1}}, **WINDOW, "size": 10}
+    assert json.loads(search.body_without_ours or b"") == {"query": QUERY, "ext": {"other": {"a": 1}}}
+    alone = read(service, {"query": QUERY, "ext": {"rerank": ours}})
+    assert json.loads(alone.body_without_ours or b"") == {"query": QUERY}
+
+
+def test_what_the_section_leaves_out_is_taken_from_query_and_settings(service: Service) -> None:
+    search = read(service, {"query": QUERY, "ext": {"rerank": {"method": "rwmd"}}})
+    assert (search.text, search.method, search.parameters.epsilon, search.page.window) == ("cat", "rwmd", 0.2, 20)
+
+
+def test_the_text_is_read_from_the_url(service: Service) -> None:
+    assert read(service, b"", "q=text%3Acat+-dog").text == "cat"
+
+
+def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: Service) -> None:
+    search = read(service, {"query": QUERY, "_source": ["title"], "ext": {"rerank": {}}})
+    assert json.loads(search.window_body)["_source"] == {"excludes": [], "includes": ["title", "bag", "lang"]}
+    assert json.loads(search.body_without_ours or b"") == {"query": QUERY, "_source": ["title"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "query_string", "reason"),
+    [
+        ({"query": QUERY}, "rerank=false", "disabled"),
+        ({"query": QUERY, "ext": {"rerank": {"window_size": -1}}}, "rerank=false", "disabled"),
+        ({"query": {"match_all": {}}}, "", "no_query_text"),
+        ({}, "", "no_query_text"),
+        (b"", "", "no_query_text"),
+        (b"{", "", "body_not_json"),
+        (b"query: 1", "", "body_not_json"),
+        (b"[]", "", "body_not_json"),
+        (b"\xff\xfe", "", "body_not_json"),
+        ({"query": QUERY, "size": 0}, "", "no_hits_wanted"),
+        ({"query": QUERY, "size": None}, "", "odd_page"),
+        ({"query": QUERY, "size": -1}, "", "odd_page"),
+        ({"query": QUERY}, "size=ten", "odd_page"),
+        ({"query": QUERY, "sort": [{"year": "desc"}]}, "", "sorted"),
+        ({"query": QUERY, "sort": "year"}, "", "sorted"),
+        ({"query": QUERY, "sort": ["_score", "year"]}, "", "sorted"),
+        ({"query": QUERY, "sort": {"_score": "asc"}}, "", "sorted"),
+        ({"query": QUERY}, "sort=year:asc", "sorted"),
+        ({"query": QUERY}, "scroll=1m", "scroll"),
+        ({"query": QUERY, "search_after": [1]}, "", "search_after"),
+        ({"query": QUERY, "pit": {"id": "x"}}, "", "point_in_time"),
+        ({"query": QUERY}, "format=yaml", "not_json"),
+        ({"query": QUERY, "stored_fields": "_none_"}, "", "no_ids"),
+        ({"query": QUERY}, f"filter_path={'a,' * 100}b", "long_filter_path"),
+        ({"query": BOOSTED}, "", "caller_scoring"),
+        ({"query": {"match_bool_prefix": {"text": "cat"}}}, "", "autocomplete"),
+        ({"query": {"term": {"lang": "en"}}}, "", "filter_only"),
+        ({"query": {"template": {"match": {"text": "cat"}}}}, "", "unknown_query"),
+        ({"query": QUERY, "rescore": {"query": {"rescore_query": QUERY}}}, "", "caller_scoring"),
+        ({"query": QUERY}, "q=lang:en^2+cat", "caller_scoring"),
+        ({"query": {"match": {"text": "zzz"}}}, "", "unknown_words"),
+        ({"query": {"match": {"text": "42"}}}, "", "unknown_words"),
+        ({"query": QUERY, "ext": {"rerank": {"query_context": {"query_text_path": "a"}}}}, "", "query_text_path"),
+    ],
+)
+def test_some_searches_are_the_engines_alone(service: Service, body: Any, query_string: str, reason: str) -> None:
+    with pytest.raises(Skip) as skip:
+        read(service, body, query_string)
+    assert (skip.value.reason, skip.value.body) == (reason, None)
+
+
+@pytest.mark.parametrize(("body", "query_string"), [({"query": QUERY, "from": 20}, ""), ({"query": QUERY}, "from=20")])
+def test_a_page_behind_the_window_is_asked_for_as_it_is(service: Service, body: Any, query_string: str) -> None:
+    search = read(service, body, query_string)
+    assert search.page.is_behind
+    asked = json.loads(search.window_body)
+    assert (asked["from"], asked["size"]) == (20, 10)
+
+
+def test_our_section_is_taken_out_of_what_is_skipped_too(service: Service) -> None:
+    with pytest.raises(Skip) as skip:
+        read(service, {"query": QUERY, "sort": "year", "ext": {"rerank": {"window_size": 5}}})
+    assert json.loads(skip.value.body or b"") == {"query": QUERY, "sort": "year"}
+
+
+@pytest.mark.parametrize(
+    ("more", "query_string"),
+    [
+        ({}, "rerank=true"),
+        ({"ext": {"rerank": {}}}, ""),
+        ({"ext": {"rerank": {"query_context": {"query_text": "cat"}}}}, ""),
+    ],
+)
+def test_who_asks_for_re_ranking_gets_it_whatever_the_query_scores_by(
+    service: Service, more: dict[str, Any], query_string: str
+) -> None:
+    search = read(service, {"query": BOOSTED, **more}, query_string)
+    assert (search.text, search.has_caller_scoring) == ("cat", True)
+    assert not read(service, {"query": QUERY, **more}, query_string).has_caller_scoring
+
+
+def test_who_asks_for_re_ranking_needs_a_text(service: Service) -> None:
+    with pytest.raises(Skip, match="filter_only"):
+        read(service, {"query": {"term": {"lang": "en"}}, "ext": {"rerank": {}}})
+
+
+@pytest.mark.parametrize(
+    ("query", "ext", "fields"),
+    [
+        (QUERY, {}, ("text",)),
+        ({"multi_match": {"query": "cat", "fields": ["title^5", "body.*"]}}, {}, ("title", "body.*")),
+        ({"multi_match": {"query": "cat", "fields": ["title", "*"]}}, {}, ()),
+        ({"multi_match": {"query": "cat"}}, {}, ()),
+        ({"multi_match": {"query": "cat", "fields": [f"f{n}" for n in range(30)]}}, {}, ()),
+        (QUERY, {"rerank": {"text_fields": ["body"]}}, ("body",)),
+    ],
+)
+def test_the_fields_of_the_query_are_read_unless_others_are_named(
+    service: Service, query: Any, ext: Any, fields: tuple[str, ...]
+) -> None:
+    assert read(service, {"query": query, "ext": ext}).read_fields == fields
+
+
+def test_the_boosts_of_fields_are_kept(service: Service) -> None:
+    search = read(service, {"query": {"multi_match": {"query": "cat", "fields": ["title^5", "text"]}}})
+    assert [tuple(field) for field in search.query_fields] == [("title", 5.0), ("text", 1.0)]
+
+
+def test_the_method_none_keeps_the_engines_order(service: Service) -> None:
+    with pytest.raises(Skip) as skip:
+        read(service, {"query": QUERY, "ext": {"rerank": {"method": "none"}}})
+    assert (skip.value.reason, json.loads(skip.value.body or b"")) == ("method_none", {"query": QUERY})
+
+
+@pytest.mark.parametrize("sort", [[], "_score", ["_score"], [{"_score": "desc"}], {"_score": {"order": "desc"}}])
+def test_an_order_by_score_is_the_usual_one(service: Service, sort: Any) -> None:
+    assert read(service, {"query": QUERY, "sort": sort}).text == "cat"
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ({"window_size": 0}, "window_size"),
+        ({"window_size": 5_000}, "window_size"),
+        ({"window_size": "10"}, "window_size"),
+        ({"window": 5}, "did you mean 'window_size'"),
+        ({"query_context": {"query_txt": "x"}}, "query_txt"),
+        ({"query_context": {"query_text": 7}}, "query_text"),
+        ({"query_context": "cat"}, "query_context"),
+        ({"method": "magic"}, "magic"),
+        ({"language": "xx"}, "'xx'"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"tau": -1}, "tau"),
+        (7, "ext.rerank"),
+    ],
+)
+def test_a_wrong_section_is_an_error_of_ours(service: Service, section: Any, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        read(service, {"query": QUERY, "ext": {"rerank": section}})
+
+
+@pytest.mark.parametrize(
+    ("query_string", "passed"),
+    [
+        ("rerank=false", ""),
+        ("a=1&rerank=false&b=%2f", "a=1&b=%2f"),
+        ("a=1&&b", "a=1&&b"),
+        ("rerank", ""),
+        ("re%72ank=false", ""),
+        ("", ""),
+    ],
+)
+def test_our_parameter_alone_is_taken_out_of_the_url(query_string: str, passed: str) -> None:
+    assert without_parameters(query_string, ("rerank",)) == passed
+
+
+@pytest.mark.parametrize(
+    ("more", "window"),
+    [
+        ({"retriever": {"rrf": {"rank_window_size": 7}}}, 7),
+        ({"retriever": {"rrf": {"rank_window_size": 50}}}, 20),
+        ({"rank": {"rrf": {"window_size": 12}}}, 12),
+        ({"retriever": {"standard": {"query": QUERY}}}, 20),
+    ],
+)
+def test_the_window_is_no_larger_than_that_of_a_fusion(service: Service, more: dict[str, Any], window: int) -> None:
+    assert read(service, {"query": QUERY, **more}).page.window == window

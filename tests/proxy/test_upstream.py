@@ -1,0 +1,176 @@
+"""The connections to the engine: kept alive, more than one node, repeated only where that is safe."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from reranker.base.errors import WrongParameter
+from reranker.proxy.routes import Proxy
+from reranker.proxy.upstream import DOWN_S, EngineUnreachable, Passing, Upstream
+from reranker.service.service import Service
+from reranker.service.settings import Settings
+from reranker.stores.addresses import EngineAddress, read_address
+
+
+@dataclass
+class KeptAlive:
+    """A node that answers any number of requests on a connection, at most `per_connection` of them."""
+
+    url: str = ""
+    n_connections: int = 0
+    lines: list[str] = field(default_factory=list)
+    per_connection: int = 1_000
+
+
+@contextmanager
+def node() -> Iterator[KeptAlive]:
+    found = KeptAlive()
+    listener = socket.create_server(("127.0.0.1", 0))
+    found.url = f"opensearch://127.0.0.1:{listener.getsockname()[1]}"
+    open_ones: list[socket.socket] = []
+
+    def answer(connection: socket.socket) -> None:
+        with connection, connection.makefile("rb") as stream:
+            for _ in range(found.per_connection):
+                line = stream.readline()
+                if not line:
+                    return
+                length = 0
+                while (row := stream.readline().strip()) != b"":
+                    if row.lower().startswith(b"content-length:"):
+                        length = int(row.split(b":")[1])
+                stream.read(length)
+                found.lines.append(line.decode().strip())
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            found.n_connections += 1
+            open_ones.append(connection)
+            threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+def upstream(*urls: str, clock: Callable[[], float] = lambda: 1_000.0) -> Upstream:
+    addresses = [read_address(url) for url in urls]
+    return Upstream([one for one in addresses if isinstance(one, EngineAddress)], Settings(store=urls[0]), clock)
+
+
+def ask(to: Upstream, method: str = "GET", body: bytes | Iterator[bytes] | None = None) -> bytes:
+    passing = Passing(to.send(method, "/a", [], body, len(body) if isinstance(body, bytes) else None))
+    data = b"".join(passing)
+    passing.close()
+    return data
+
+
+def closed_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"opensearch://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_a_connection_is_kept_for_the_next_request() -> None:
+    with node() as one:
+        to = upstream(one.url)
+        assert [ask(to) for _ in range(5)] == [b"ok"] * 5
+        assert ask(to, "POST", b"abc") == b"ok"
+        assert one.n_connections == 1
+        to.close()
+
+
+def test_a_connection_that_the_engine_closed_is_replaced() -> None:
+    with node() as one:
+        one.per_connection = 1
+        to = upstream(one.url)
+        for _ in range(3):
+            assert ask(to, "POST", b"abc") == b"ok"
+            time.sleep(0.2)  # until it is known to be closed
+        # What changes nothing is sent again where the close comes in between.
+        assert [ask(to) for _ in range(20)] == [b"ok"] * 20
+        assert one.n_connections >= 23
+
+
+@pytest.mark.parametrize("body", [None, b"abc"])
+def test_the_next_node_is_asked_where_one_is_down(body: bytes | None, caplog: pytest.LogCaptureFixture) -> None:
+    down = closed_port()
+    with node() as other:
+        to = upstream(down, other.url)
+        assert [ask(to, "POST" if body else "GET", body) for _ in range(3)] == [b"ok"] * 3
+        assert len(other.lines) == 3
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 1
+    assert down in messages[0]
+
+
+def test_a_streamed_body_is_not_touched_before_a_node_takes_it() -> None:
+    taken: list[bytes] = []
+
+    def blocks() -> Iterator[bytes]:
+        for block in (b"abc", b"def"):
+            taken.append(block)
+            yield block
+
+    with pytest.raises(EngineUnreachable):
+        ask(upstream(closed_port()), "POST", blocks())
+    assert taken == []
+
+
+def test_a_node_that_was_down_is_tried_again_later() -> None:
+    now = [1_000.0]
+    with ExitStack() as stack:
+        down = closed_port()
+        second = stack.enter_context(node())
+        to = upstream(down, second.url, clock=lambda: now[0])
+        ask(to)
+        listener = stack.enter_context(
+            socket.create_server(("127.0.0.1", int(down.rsplit(":", 1)[1])), reuse_port=False)
+        )
+        listener.settimeout(5)
+        ask(to)
+        assert len(second.lines) == 2  # the first one rests
+        now[0] += DOWN_S + 1
+        answered = threading.Thread(target=_answer_once, args=(listener,), daemon=True)
+        answered.start()
+        assert ask(to) == b"hi"
+        answered.join(5)
+
+
+def _answer_once(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(65_536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")
+
+
+def test_where_all_nodes_are_down_the_last_is_named() -> None:
+    first, second = closed_port(), closed_port()
+    with pytest.raises(EngineUnreachable, match=second.removeprefix("opensearch://")):
+        ask(upstream(first, second))
+
+
+def test_nodes_are_engines(tiny_service: Callable[..., Service]) -> None:
+    with pytest.raises(WrongParameter, match="proxy_nodes"):
+        Proxy.build(tiny_service(store="opensearch://127.0.0.1:9", proxy_nodes=("folder",)))
+
+
+@pytest.fixture
+def tiny_service(embeddings: object) -> Callable[..., Service]:
+    return lambda **more: Service.build(Settings(**more), None, embeddings)  # type: ignore[arg-type]
