@@ -48,6 +48,7 @@ check: .venv/.dev ## Lint, types and unit tests, under two minutes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -q -m "not engine and not corpus"
 
 # Tests of one engine stay in one process, so that each engine is started once.
@@ -55,6 +56,7 @@ test: .venv/.dev ## The whole suite, with real engines, in two processes
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 site: .venv/.dev ## Build the documentation into build/site

@@ -11,10 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from reranker.stores.protocol import IndexDescription
+from typing import Any
 
 DISTRIBUTIONS = ("opensearch", "elasticsearch")
 
@@ -33,21 +30,21 @@ ADDED_FIELDS: Mapping[str, Any] = {"weights": {"type": "keyword"}}
 
 def index_definition(
     distribution: str,
-    description: IndexDescription,
+    dim: int,
+    meta: Mapping[str, Any],
     language_analyzers: bool = True,
-    version_of: str | None = None,
 ) -> dict[str, Any]:
     """The body that creates an index.
 
     Args:
         distribution: of `DISTRIBUTIONS`.
-        description: gives the dimension, and is kept as `_meta`.
+        dim: of the nBOW embeddings.
+        meta: kept as `_meta`.
         language_analyzers: False takes `standard` for every language, for a node without the module analysis-common.
-        version_of: the index that this is to be a version of.
     """
     definition = copy.deepcopy(_read(distribution))
-    definition["mappings"]["_meta"] = description.as_meta(version_of)
-    definition["mappings"]["properties"]["nbow"][_DIMENSION[distribution]] = description.dim
+    definition["mappings"]["_meta"] = dict(meta)
+    definition["mappings"]["properties"]["nbow"][_DIMENSION[distribution]] = dim
     if not language_analyzers:
         for field in TEXT_FIELDS:
             for language in definition["mappings"]["properties"][field]["properties"].values():

@@ -24,7 +24,7 @@ class Transport:
         depth: solve for that many candidates of the nBOW first stage alone; None for all documents.
         name: where it is not the method's.
         with_hubness: order by the distance with the documents' hubness and the words that they lack
-            (`reranker.ranking.corrections`), whatever the method; the sample is drawn from the pages that `fit` is given.
+            (`reranker.ranking.corrections`), whatever the method; the sample is drawn from the pages given to `fit`.
     """
 
     data = ""

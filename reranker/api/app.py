@@ -21,7 +21,7 @@ def create_app(settings: Settings, store: Store | None, embeddings: Embeddings |
     Args:
         embeddings: None where there are none yet: it opens those of the settings once they are there.
     """
-    app = Flask("reranker.service", static_folder=None)
+    app = Flask("reranker.api", static_folder=None)
     # The engine's paths are passed on as they came: `//` and a slash at the end mean what the engine says.
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False

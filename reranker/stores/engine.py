@@ -313,7 +313,9 @@ class EngineStore:
             self._idf.forget(name)  # of an index of this name that was deleted by other means
 
     def _definition(self, description: IndexDescription, version_of: str | None = None) -> dict[str, Any]:
-        return index_definition(self._distribution(), description, self._has_language_analyzers(), version_of)
+        return index_definition(
+            self._distribution(), description.dim, description.as_meta(version_of), self._has_language_analyzers()
+        )
 
     def _write(
         self, known: _Known, documents: Iterable[Writable], pipeline: str | None = None

@@ -28,13 +28,6 @@ CONVERGED_BELOW = 1e-4
 # Iterating stops early here. Rounding in float32 leaves some 2e-7 in the L1 norm; 1e-9 is POT's `stopThr`.
 STOP_BELOW = {"float32": 1e-6, "float64": 1e-9, "log": 1e-9}
 
-# An over-relaxed solve goes further after a change less than this part of the one before. Where mass can hardly move
-# changes stay the same but for the last digit, which must not choose: it differs from machine to machine.
-SHRUNK = 0.999
-
-# A mean of unit vectors shorter than this is what rounding leaves of one that cancels out: no direction.
-VANISHING_NORM = 1e-6
-
 # What moving mass between two embeddings costs: ‖x - y‖, or 1 - <x, y>, which is half its square.
 COSTS = ("euclidean", "cosine")
 

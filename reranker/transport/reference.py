@@ -12,11 +12,10 @@ from scipy.special import logsumexp
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.cost import gathered, ground_cost
 from reranker.transport.cost_cache import CostCache
+from reranker.transport.kernels.tolerances import SHRUNK, VANISHING_NORM
 from reranker.transport.problem import (
     CONVERGED_BELOW,
     FLOAT64_FROM_EPSILON,
-    SHRUNK,
-    VANISHING_NORM,
     Distances,
     Parameters,
 )

@@ -67,8 +67,8 @@ def cost_table(
         rows = rows.view()
         rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
         work = partial(
-            cost_tables.fill_tables, np.zeros(1, np.int64), rows, row_ids, padded, len(ids), words, factors, query_rows[:n],
-            query.term_ids, norms, close, ground_cost == "euclidean", cost[first:], unsound,
+            cost_tables.fill_tables, np.zeros(1, np.int64), rows, row_ids, padded, len(ids), words, factors,
+            query_rows[:n], query.term_ids, norms, close, ground_cost == "euclidean", cost[first:], unsound,
         )  # fmt: skip
         together(work, n_threads)
         if unsound[0] >= 0:

@@ -15,7 +15,7 @@ import urllib3
 from tests.cli.conftest import Run
 from tests.cli.test_doctor import checks
 from tests.engines.sources import Engine
-from tests.proxy.calls import make_index
+from tests.service.proxy.calls import make_index
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("home")]
 

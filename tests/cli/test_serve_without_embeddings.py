@@ -14,7 +14,7 @@ import urllib3
 from tests.cli.conftest import Run
 from tests.cli.test_serve import serving
 from tests.engines.sources import Engine
-from tests.proxy.calls import make_index
+from tests.service.proxy.calls import make_index
 from tests.tiny import tiny_embeddings
 
 pytestmark = pytest.mark.engine

@@ -19,7 +19,7 @@ from tests.clients.conftest import Proxying
 from tests.clients.javascript_packages import installed_packages, run_node
 from tests.clients.recording import differences, send_recorded
 from tests.engines.sources import Engine
-from tests.proxy.calls import make_index
+from tests.service.proxy.calls import make_index
 
 pytestmark = pytest.mark.engine
 

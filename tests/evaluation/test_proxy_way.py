@@ -19,7 +19,7 @@ from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.transport import Parameters
-from tests.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
+from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
 from tests.tiny import tiny_embeddings
 
 TEXTS = ["bread", "car", "dog", "cat"]

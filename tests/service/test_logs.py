@@ -21,8 +21,8 @@ from reranker.service.logs import set_up_logs
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.protocol import Store
-from tests.proxy.fake_engine import FakeEngine, fake_engine, ok
 from tests.service.conftest import serving
+from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 TRACEPARENT = f"00-{TRACE_ID}-b7ad6b7169203331-01"
@@ -112,7 +112,7 @@ def test_a_slow_search_is_logged_with_a_link_to_the_page(logged: Logged, monkeyp
 
 
 def test_the_link_has_the_keys_that_the_page_reads() -> None:
-    script = (Path(watching.__file__).parents[1] / "static" / "state.js").read_text(encoding="utf-8")
+    script = (Path(watching.__file__).parent / "static" / "state.js").read_text(encoding="utf-8")
     (choices,) = regex.findall(r"^const CHOICES = (\[.*\]);$", script, regex.M)
     assert set(watching._PAGE_KEYS) == {"query", "epsilon", "tau", *json.loads(choices)}
 

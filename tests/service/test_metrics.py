@@ -19,8 +19,8 @@ from reranker.proxy import PROXY_EXTENSION
 from reranker.service.metrics import Metrics
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
-from tests.proxy.fake_engine import FakeEngine, fake_engine, ok
 from tests.service.conftest import serving
+from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
 
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 

@@ -18,7 +18,7 @@ from reranker.service.missing_embeddings import prepare_command
 from reranker.service.opened import LOOK_SECONDS, Looking
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
-from tests.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
+from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
 from tests.tiny import tiny_embeddings
 
 HITS = [

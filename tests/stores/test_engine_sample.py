@@ -14,7 +14,7 @@ from reranker.stores import engine_sample, open_store
 from reranker.stores.engine import EngineStore
 from reranker.stores.engine_fields import VECTOR_TYPES, fields_of_types, mapped_fields, text_fields
 from tests.engines.sources import Engine
-from tests.proxy.calls import make_index
+from tests.service.proxy.calls import make_index
 
 _numbers = itertools.count(1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
@@ -14,24 +15,34 @@ from reranker.stores.protocol import IndexDescription
 DESCRIPTION = IndexDescription(embeddings_version="five-words", dim=7)
 
 
+def defined(distribution: str) -> dict[str, Any]:
+    """The mapping of a new index."""
+    mapping: dict[str, Any] = index_definition(distribution, DESCRIPTION.dim, DESCRIPTION.as_meta())["mappings"]
+    return mapping
+
+
 @pytest.mark.parametrize(("distribution", "length"), [("opensearch", "dimension"), ("elasticsearch", "dims")])
 def test_the_dimension_and_the_versions_are_filled_in(distribution: str, length: str) -> None:
-    mapping = index_definition(distribution, DESCRIPTION)["mappings"]
+    mapping = defined(distribution)
     assert mapping["properties"]["nbow"][length] == 7
     assert IndexDescription.from_meta(mapping["_meta"], "docs") == DESCRIPTION
 
 
 def test_vectors_are_compared_by_cosine_in_full_precision() -> None:
-    opensearch = index_definition("opensearch", DESCRIPTION)["mappings"]["properties"]["nbow"]
+    opensearch = index_definition("opensearch", DESCRIPTION.dim, DESCRIPTION.as_meta())["mappings"]["properties"][
+        "nbow"
+    ]
     assert (opensearch["method"]["engine"], opensearch["method"]["space_type"]) == ("lucene", "cosinesimil")
-    elasticsearch = index_definition("elasticsearch", DESCRIPTION)["mappings"]["properties"]["nbow"]
+    elasticsearch = index_definition("elasticsearch", DESCRIPTION.dim, DESCRIPTION.as_meta())["mappings"]["properties"][
+        "nbow"
+    ]
     # `int8_hnsw`, the default since 8.14, would round the scores.
     assert (elasticsearch["similarity"], elasticsearch["index_options"]["type"]) == ("cosine", "hnsw")
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_each_language_has_its_analyzer_and_unstemmed_words_with_term_vectors(distribution: str) -> None:
-    properties = index_definition(distribution, DESCRIPTION)["mappings"]["properties"]
+    properties = defined(distribution)["properties"]
     assert properties["text"] == properties["title"]
     languages = properties["text"]["properties"]
     assert languages["en"]["analyzer"] == "english"
@@ -44,16 +55,16 @@ def test_each_language_has_its_analyzer_and_unstemmed_words_with_term_vectors(di
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_without_language_analyzers_every_language_is_standard(distribution: str) -> None:
-    definition = index_definition(distribution, DESCRIPTION, language_analyzers=False)
+    definition = index_definition(distribution, DESCRIPTION.dim, DESCRIPTION.as_meta(), language_analyzers=False)
     languages = definition["mappings"]["properties"]["text"]["properties"].values()
     assert {language["analyzer"] for language in languages} == {"standard"}
-    with_analyzers = index_definition(distribution, DESCRIPTION)["mappings"]["properties"]["text"]["properties"]
+    with_analyzers = defined(distribution)["properties"]["text"]["properties"]
     assert with_analyzers["en"]["analyzer"] == "english"
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_unknown_fields_are_refused_and_dates_stay_text(distribution: str) -> None:
-    mapping = index_definition(distribution, DESCRIPTION)["mappings"]
+    mapping = defined(distribution)
     assert mapping["dynamic"] == "strict"
     assert mapping["date_detection"] is False
     assert mapping["properties"]["metadata"] == {"type": "object", "dynamic": True}
@@ -69,4 +80,4 @@ def test_the_files_are_whole_definitions_of_settings_and_mappings(distribution: 
 
 def test_an_unknown_engine_has_no_definition() -> None:
     with pytest.raises(ValueError, match="solr"):
-        index_definition("solr", DESCRIPTION)
+        index_definition("solr", DESCRIPTION.dim, DESCRIPTION.as_meta())

@@ -16,7 +16,7 @@ from reranker.transport.kernels import compiling
 
 RUN = """
 import numpy as np
-from reranker.transport import scaling
+from reranker.transport.kernels import scaling
 tile = np.zeros(16 * 16, np.float32)
 scaling._fill(tile, np.ones((1, 16), np.float32), -1.0, np.zeros(1, np.int32), 0, 1)
 print(tile[0], sum(scaling._fill.stats.cache_hits.values()))
@@ -28,10 +28,10 @@ def copy(tmp_path):
     """A copy of the package, which keeps its code beside its sources, and what a process that runs it prints."""
     source = Path(reranker.__file__).parent
     (tmp_path / "reranker").mkdir()
-    for name in ("__init__.py", "bags.py", "errors.py"):
-        shutil.copy(source / name, tmp_path / "reranker" / name)
-    transport = tmp_path / "reranker" / "transport"
-    shutil.copytree(source / "transport", transport, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(source / "__init__.py", tmp_path / "reranker" / "__init__.py")
+    for name in ("base", "text", "transport"):
+        shutil.copytree(source / name, tmp_path / "reranker" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    kernels = tmp_path / "reranker" / "transport" / "kernels"
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
 
     def run() -> tuple[float, int]:
@@ -43,31 +43,31 @@ def copy(tmp_path):
         value, n_hits = done.stdout.split()
         return float(value), int(n_hits)
 
-    return transport, run
+    return kernels, run
 
 
-def kept(transport: Path) -> set[str]:
+def kept(kernels: Path) -> set[str]:
     """The digests that the names of the kept code tell."""
-    found = {regex.search(r"_([0-9a-f]{16})-", path.name) for path in (transport / "__pycache__").glob("*.nb[ic]")}
+    found = {regex.search(r"_([0-9a-f]{16})-", path.name) for path in (kernels / "__pycache__").glob("*.nb[ic]")}
     return {match[1] if match else "none" for match in found}
 
 
 def test_an_edit_of_another_module_is_not_answered_by_code_of_before(copy):
-    transport, run = copy
+    kernels, run = copy
     assert run() == (pytest.approx(np.exp(-1)), 0)
-    (before,) = kept(transport)
+    (before,) = kept(kernels)
     for name in ("kernels.fill-9.py311.nbi", "gone.f_0123456789abcdef-7.py311.1.nbc"):  # of earlier versions
-        (transport / "__pycache__" / name).write_bytes(b"")
+        (kernels / "__pycache__" / name).write_bytes(b"")
     assert run() == (pytest.approx(np.exp(-1)), 1)  # from disk
-    assert kept(transport) == {before}
-    lanes = transport / "lanes.py"
+    assert kept(kernels) == {before}
+    simd = kernels / "simd.py"
     written, edited = "return builder.fmul(series, ", "return builder.fadd(series, "
-    assert written in lanes.read_text()
-    lanes.write_text(lanes.read_text().replace(written, edited))
+    assert written in simd.read_text()
+    simd.write_text(simd.read_text().replace(written, edited))
     value, n_hits = run()
     assert n_hits == 0
-    assert len(kept(transport)) == 1  # that of the edited sources alone
-    assert before not in kept(transport)
+    assert len(kept(kernels)) == 1  # that of the edited sources alone
+    assert before not in kept(kernels)
     assert value != pytest.approx(np.exp(-1), abs=0.01)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from reranker.transport.kernels import simd
 from reranker.transport.kernels.compiling import compiled
-from reranker.transport.problem import SHRUNK
+from reranker.transport.kernels.tolerances import SHRUNK
 
 Float = NDArray[Any]
 Ints = NDArray[np.int64]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from reranker.transport.kernels import simd
 from reranker.transport.kernels.compiling import compiled
-from reranker.transport.problem import VANISHING_NORM
+from reranker.transport.kernels.tolerances import VANISHING_NORM
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]

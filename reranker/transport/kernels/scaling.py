@@ -2,7 +2,8 @@
 
 A table holds one row per distinct document term and one column per query word, filled with empty columns up to a whole
 number of vector registers. The kernel of a document's rows, exp(-cost / epsilon), becomes a tile of its own, in the
-order in which it is read (`sinkhorn_iteration.py`), and one sweep over it, group of rows by group of rows, does both scalings.
+order in which it is read (`sinkhorn_iteration.py`). One sweep over it, group of rows by group of rows, does both
+scalings.
 (A table of kernels beside that of costs, so that no term's is computed twice, takes more time to write and to read.)
 """
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from reranker.transport.kernels import simd, sinkhorn_iteration
 from reranker.transport.kernels.compiling import compiled, inlined
 from reranker.transport.kernels.simd import REGISTER_BYTES
-from reranker.transport.problem import SHRUNK
+from reranker.transport.kernels.tolerances import SHRUNK
 
 Float = NDArray[Any]  # float32 or float64: Numba compiles for each
 Ints = NDArray[np.int64]

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
-from tests.proxy.fake_engine import FakeEngine, Received, ok
+from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
 TEXTS = ["zzz", "dog", "qqq", "cat", "bread"]
 

@@ -11,7 +11,7 @@ import urllib3
 
 from reranker.proxy import Proxy
 from tests.engines.sources import Engine
-from tests.proxy.calls import BY_CHAT, WORDS, chat, hits, multi_search, ndjson, post, words
+from tests.service.proxy.calls import BY_CHAT, WORDS, chat, hits, multi_search, ndjson, post, words
 
 pytestmark = pytest.mark.engine
 

@@ -14,7 +14,7 @@ from reranker.proxy.index_figures import IndexFigures
 from reranker.stores import open_store
 from reranker.stores.engine import EngineStore
 from tests.engines.sources import Engine
-from tests.proxy.calls import hits, make_index, post
+from tests.service.proxy.calls import hits, make_index, post
 
 pytestmark = pytest.mark.engine
 

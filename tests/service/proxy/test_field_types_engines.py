@@ -9,7 +9,7 @@ import urllib3
 
 from reranker.proxy import Proxy
 from tests.engines.sources import Engine
-from tests.proxy.calls import WORDS, hits, make_index, multi_search, post
+from tests.service.proxy.calls import WORDS, hits, make_index, multi_search, post
 
 pytestmark = pytest.mark.engine
 

@@ -19,8 +19,8 @@ from reranker.proxy.headers import raw_target
 from reranker.proxy.upstream import Upstream
 from reranker.service.settings import Settings
 from reranker.stores.addresses import EngineAddress, read_address
-from tests.proxy.fake_engine import FakeEngine, Received, ok
 from tests.service.conftest import serving
+from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import urllib3
 
 from reranker.proxy import Proxy
 from tests.engines.sources import Engine
-from tests.proxy.calls import BY_CHAT, WORDS, chat, hits, make_index, ndjson, post, words
+from tests.service.proxy.calls import BY_CHAT, WORDS, chat, hits, make_index, ndjson, post, words
 
 pytestmark = pytest.mark.engine
 

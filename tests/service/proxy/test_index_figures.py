@@ -20,7 +20,7 @@ from reranker.proxy.index_figures import IndexFigures
 from reranker.proxy.sample_figures import joined_figures, sample_figures
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from tests.proxy.fake_engine import FakeEngine, Received, ok
+from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
 CAT, DOG, BREAD = 0, 1, 3  # term ids of tests/tiny.py
 TEXTS = [*["cat dog"] * 30, *["cat bread zzz"] * 20, *["chat"] * 10, *["- !"] * 5]

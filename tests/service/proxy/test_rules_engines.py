@@ -10,7 +10,7 @@ import pytest
 import urllib3
 
 from tests.engines.sources import Engine
-from tests.proxy.calls import BY_CHAT, WORDS, chat, hits, make_index, post, words
+from tests.service.proxy.calls import BY_CHAT, WORDS, chat, hits, make_index, post, words
 
 pytestmark = pytest.mark.engine
 

@@ -91,7 +91,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]
         command = [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--store", engine]
         command += ["--embeddings", str(folder / "embeddings"), "--home", str(folder)]
         environment = {**os.environ, "COLUMNS": "200", "TMPDIR": str(folder)}
-        root = Path(__file__).parents[2]
+        root = Path(__file__).parents[3]
         with subprocess.Popen(command, cwd=root, env=environment, stderr=subprocess.PIPE, text=True) as process:
             try:
                 assert process.stderr is not None

@@ -230,7 +230,7 @@ def test_every_kind_of_query_that_the_engines_have_is_read(kind: str) -> None:
 
 @pytest.mark.parametrize("reason", [*REASONS, "filter_only", "no_query_text"])
 def test_each_reason_is_documented(reason: str) -> None:
-    page = Path(__file__).parents[2] / "docs" / "http.md"
+    page = Path(__file__).parents[3] / "docs" / "http.md"
     assert f"`{reason}` |" in page.read_text(encoding="utf-8")
 
 

@@ -23,8 +23,8 @@ from reranker.proxy.answer import Ordering
 from reranker.proxy.hit_ranking import HitRanking
 from reranker.proxy.window import RankedHit
 from reranker.service.settings import Settings
-from tests.proxy.fake_engine import FakeEngine, Received, ok
 from tests.service.conftest import serving
+from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
 TEXTS = ["bread", "car", "dog", "cat"]
 SEARCH = {"query": {"match": {"body": "cat"}}, "size": 2}

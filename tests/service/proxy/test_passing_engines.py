@@ -10,7 +10,7 @@ import pytest
 import urllib3
 
 from tests.engines.sources import Engine
-from tests.proxy.calls import ndjson
+from tests.service.proxy.calls import ndjson
 
 pytestmark = pytest.mark.engine
 

@@ -17,8 +17,8 @@ from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from tests.engines.sources import Engine
-from tests.proxy.calls import chat, hits, make_index, post
-from tests.proxy.fake_engine import Received, fake_engine, ok
+from tests.service.proxy.calls import chat, hits, make_index, post
+from tests.service.proxy.fake_engine import Received, fake_engine, ok
 from tests.tiny import POSITIONS
 
 TEXTS = [*POSITIONS["en"], *POSITIONS["fr"], "zzz", "", "cat bread", "chien", "car car"]

@@ -15,8 +15,8 @@ from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.settings import Settings
 from tests.engines.sources import Engine
-from tests.proxy.calls import BY_CHAT, WORDS, chat, post, without_took
 from tests.service.conftest import serving
+from tests.service.proxy.calls import BY_CHAT, WORDS, chat, post, without_took
 
 pytestmark = pytest.mark.engine
 

@@ -17,9 +17,9 @@ from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.engines.sources import Engine
-from tests.proxy.calls import WORDS, make_index
-from tests.proxy.fake_engine import FakeEngine, fake_engine
 from tests.service.conftest import DOCUMENTS, fill, serving
+from tests.service.proxy.calls import WORDS, make_index
+from tests.service.proxy.fake_engine import FakeEngine, fake_engine
 
 _numbers = itertools.count(1)
 
