@@ -26,12 +26,13 @@ from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.text.normalization import normalize_term
 from reranker.text.segmentation import check_can_split
 from reranker.text.tokens import LONGEST_CACHED_TOKEN, has_digit, tokenize
-from reranker.transport.kernels.tolerances import VANISHING_NORM
 
 # Some 100 bytes an entry: at most 20 MB a language, and running text has fewer common terms.
 _MAX_CACHED_TERMS = 200_000
 _LONGEST_CACHED_NUMBER = 4  # years, and what tables are full of
 _CHUNK_ROWS = 16_384  # 20 MB of vectors at 300 dimensions
+# Rounding leaves about 1e-8 of a mean of unit vectors that cancel out in float32.
+_VANISHING_NORM = 1e-6
 _MAX_SPELLINGS = 3
 _NO_TERM = -1
 
@@ -198,7 +199,7 @@ class Embeddings:
             return None
         mean = bag.weights.astype(np.float32) @ self._rows[bag.term_ids]
         norm = float(np.linalg.norm(mean))
-        return (mean / norm).astype(np.float32) if norm > VANISHING_NORM else None
+        return (mean / norm).astype(np.float32) if norm > _VANISHING_NORM else None
 
     @cached_property
     def idf(self) -> IdfTable:

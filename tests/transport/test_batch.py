@@ -231,8 +231,9 @@ def test_after_the_warm_up_no_kernel_is_compiled():
 import sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, Parameters, batch, distances, mean_embeddings, nbow_kernels
+from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.transport import METHODS, Parameters, batch, distances, mean_embeddings
+from reranker.transport.kernels import nbow_means
 from reranker.transport import nearest_documents, warm_up
 from reranker.transport.cost_cache import CostCache
 modules = [module for name, module in sys.modules.items() if name.startswith("reranker.transport.")]
