@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evaluation import module_command
+from evaluation.base import module_command
 from evaluation.collections.beir import Collection, read_beir
 from evaluation.collections.indexing import indexed
 from evaluation.judged.comparison import measures_of

@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from statistics import fmean
 
-from evaluation import module_command
+from evaluation.base import module_command
 from evaluation.collections.beir import Collection, read_beir
 from evaluation.collections.indexing import indexed
 from evaluation.judged.comparison import measures_of

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation import module_command
+from evaluation.base import module_command
 from evaluation.corpora import Corpus, load_libreoffice
 from evaluation.corpora.pages import development
 from evaluation.study_trial import EPSILON, Matrix, Sample, Trial, trials

@@ -21,8 +21,8 @@ from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.protocol import Filters
-from sinkrank.demo import run_demo
-from sinkrank.steps import Steps
+from sinkrank.commands.demo_run import run_demo
+from sinkrank.console.steps import Steps
 from tests.tiny import tiny_embeddings
 
 # 16 held-out texts in three languages.

@@ -11,7 +11,7 @@ from rich.console import Console
 from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.text.documents import Document
-from sinkrank.demo_english import show_english
+from sinkrank.actions.demo_english import show_english
 from tests.service.conftest import fill
 from tests.tiny import tiny_embeddings
 

@@ -17,7 +17,7 @@ import yaml
 
 from reranker.api.openapi import ROUTES
 from reranker.service.settings import Settings, load_settings
-from sinkrank.processes import MULTIPROCESS_VARIABLE
+from sinkrank.serving.processes import MULTIPROCESS_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"

@@ -9,7 +9,7 @@ import typer.main
 from reranker.api.app import create_app
 from reranker.service.settings import Settings
 from reranker.transport import METHODS
-from sinkrank.app import app as command_line
+from sinkrank.commands.app import app as command_line
 from tests.tiny import tiny_embeddings
 
 ROOT = Path(__file__).parent.parent

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.collections.encoders import ENCODERS, Encoder
 from evaluation.judged.comparison import Run, Way, measures_of
 from evaluation.judged.judgments import JudgedQuery
-from evaluation.stopwatch import Stopwatch
 from evaluation.systems.vectors import VectorCache
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import EmptyQuery, WrongParameter

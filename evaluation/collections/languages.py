@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from evaluation.collections.beir import Collection
-from evaluation.tasks import Direction
+from evaluation.corpora.tasks import Direction
 from ingest.language import UNKNOWN_LANGUAGE, detect_language
 from reranker.base.errors import BadInput, UnknownLanguage
 from reranker.embeddings import Embeddings

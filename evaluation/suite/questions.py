@@ -12,7 +12,7 @@ from types import MappingProxyType
 from ir_measures import Qrel
 
 from evaluation.corpora.pages import Corpus, Page
-from evaluation.tasks import Direction, Task, make_task
+from evaluation.corpora.tasks import Direction, Task, make_task
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evaluation.tasks import Direction
+from evaluation.corpora.tasks import Direction
 from ingest.embeddings import freedict
 from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress, no_progress

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Task
 from evaluation.systems.embedded import centroids, euclidean, weighted_documents, weighted_queries
 from evaluation.systems.protocol import Distances, Matrix
-from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.tasks import Direction
+from evaluation.corpora.tasks import Direction
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 

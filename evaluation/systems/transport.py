@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.corrected import order_distances, sample_of
-from evaluation.runs import EncodedTask, encode, method_distances
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Task
+from evaluation.systems.corrected import order_distances, sample_of
 from evaluation.systems.protocol import Distances
-from evaluation.tasks import Task
+from evaluation.systems.runs import EncodedTask, encode, method_distances
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample

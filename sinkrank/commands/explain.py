@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sinkrank import options
+from sinkrank.console import options
 
 if TYPE_CHECKING:
     from reranker.ranking.explanation import Explanation
@@ -52,7 +52,7 @@ def explain(
     from reranker.search import answers
     from reranker.search.searcher import SearchRequest
     from reranker.stores.protocol import Filters
-    from sinkrank import output, resources, tables
+    from sinkrank.console import output, resources, tables
 
     settings = options.load(
         config,
@@ -96,7 +96,7 @@ def explain(
 
 def _draw(path: Path, explanation: Explanation, title: str) -> None:
     from reranker.base.errors import BadInput
-    from sinkrank.transport_plot import transport_svg
+    from sinkrank.actions.transport_plot import transport_svg
 
     try:
         path.write_text(transport_svg(explanation, title), encoding="utf-8")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sinkrank import options
+from sinkrank.console import options
 
 if TYPE_CHECKING:
     from ingest.pipeline import Engine
@@ -155,7 +155,7 @@ def ingest_files(
     from ingest.pipeline import Options
     from ingest.pipeline import ingest as run
     from reranker.stores import EngineAccess
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     if bool(files) == bool(from_index):
         raise typer.BadParameter("name at least one file (- for standard input), or --from-index", param_hint="FILE...")
@@ -231,7 +231,7 @@ def versions(
     Example: [bold]sinkrank ingest versions --index pages[/bold]
     """
     from reranker.base.errors import NotFound
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     settings = options.load(config, home=home, store=store, index=index).settings
     name = settings.index or DEFAULT_INDEX
@@ -267,7 +267,7 @@ def rollback(
     Example: [bold]sinkrank ingest rollback --index pages[/bold]
     """
     from ingest.versions import roll_back
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     settings = options.load(config, home=home, store=store, index=index).settings
     name = settings.index or DEFAULT_INDEX
@@ -296,7 +296,7 @@ def refresh(
     Example: [bold]sinkrank ingest refresh --index pages[/bold]
     """
     from ingest.refresh import refresh as run
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     settings = options.load(config, home=home, embeddings=embeddings, store=store, index=index).settings
     loaded = resources.open_embeddings(settings)
@@ -340,7 +340,7 @@ def template(
     from reranker.base.errors import WrongParameter
     from reranker.stores.engine import EngineStore
     from reranker.stores.protocol import IndexDescription
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     settings = options.load(config, home=home, embeddings=embeddings, store=store, index=index).settings
     name = settings.index or DEFAULT_INDEX
@@ -384,7 +384,7 @@ def delete(
 
     Example: [bold]sinkrank ingest delete page-7 page-9 --index pages[/bold]
     """
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     settings = options.load(config, home=home, store=store, index=index).settings
     name = settings.index or DEFAULT_INDEX

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sinkrank import options
+from sinkrank.console import options
 
 if TYPE_CHECKING:
     from reranker.service.settings import Settings
@@ -58,7 +58,7 @@ def install(
     from reranker.stores.pipeline_definition import PipelineRequest
     from reranker.text.languages import language_code
     from reranker.transport import check_method
-    from sinkrank import output
+    from sinkrank.console import output
 
     settings = options.load(config, home=home, store=store, index=index).settings
     request = PipelineRequest(
@@ -108,7 +108,7 @@ def remove(
     from dataclasses import asdict
 
     from reranker.stores.pipeline_definition import default_name
-    from sinkrank import output
+    from sinkrank.console import output
 
     settings = options.load(config, home=home, store=store, index=index).settings
     with _opened_pipelines(settings) as pipelines:
@@ -153,7 +153,7 @@ def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
         raise WrongParameter(f"{settings.store_address} is a folder; give an OpenSearch with --store opensearch://HOST")
     # opensearch-py takes a while to import.
     from reranker.stores.engine_pipeline import EnginePipelines
-    from sinkrank.resources import engine_access
+    from sinkrank.console.resources import engine_access
 
     password = settings.store_password
     pipelines = EnginePipelines(
@@ -170,7 +170,7 @@ def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
 
 
 def _print_changes(changed: Any) -> None:
-    from sinkrank import output
+    from sinkrank.console import output
 
     for setting, value in changed.items():
         shown = value[-1] if isinstance(value, list) else str(value).lower()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sinkrank import options
+from sinkrank.console import options
 
 
 def search(
@@ -44,14 +44,14 @@ def search(
 
     Example: [bold]sinkrank search "asiakirjan tulostaminen" --lang fi --to el[/bold]
     """
-    from sinkrank.filters import parse_filters
+    from sinkrank.console.filters import parse_filters
 
     conditions = parse_filters(filters or ())
 
     from reranker.search import answers
     from reranker.search.searcher import SearchRequest
     from reranker.stores.protocol import Filters
-    from sinkrank import output, resources, tables
+    from sinkrank.console import output, resources, tables
 
     settings = options.load(
         config,

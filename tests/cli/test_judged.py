@@ -50,7 +50,7 @@ def test_a_person_sees_a_table_and_the_queries_that_moved(run: Run, files: list[
 
 
 def test_a_narrow_terminal_cuts_no_measure(run: Run, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sinkrank.output.results", lambda: Console(highlight=False, width=80))
+    monkeypatch.setattr("sinkrank.console.output.results", lambda: Console(highlight=False, width=80))
     shown = run("evaluate", *files, "--methods", "auto").stdout
     assert "…" not in shown
     assert [line.split()[1:] for line in shown.splitlines() if line.split()[:1] == ["method"]] == [

@@ -21,7 +21,7 @@ from flask import Flask
 
 from reranker.base.errors import BadInput
 from reranker.service.settings import Settings
-from sinkrank.server import address_of, bind, serve_until_stopped
+from sinkrank.serving.server import address_of, bind, serve_until_stopped
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ import pytest
 
 from reranker import Reranker
 from reranker.ranking.explanation import explain
-from sinkrank.transport_plot import transport_svg
+from sinkrank.actions.transport_plot import transport_svg
 from tests.tiny import tiny_embeddings
 
 SVG = "{http://www.w3.org/2000/svg}"

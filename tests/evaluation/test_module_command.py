@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluation import held_out
-from evaluation.module_command import run
+from evaluation.base.module_command import run
 from reranker.base.errors import BadInput
 
 

@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluation.corpora import Corpus, CorpusUnavailable, load_libreoffice, load_parallel_texts
+from evaluation.corpora.tasks import Direction
 from evaluation.suite import collections, suite
 from evaluation.suite.asking import Refusal
 from evaluation.suite.collections import Collection, part_of
@@ -24,8 +25,7 @@ from evaluation.suite.plots import pair_of
 from evaluation.suite.questions import classification, translations
 from evaluation.suite.report import markdown
 from evaluation.systems.catalogue import ALL_NAMES
-from evaluation.tasks import Direction
-from sinkrank.app import app
+from sinkrank.commands.app import app
 
 SVG = "{http://www.w3.org/2000/svg}svg"
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.runs import encode, method_distances, plain_run
+from evaluation.corpora.tasks import Direction
 from evaluation.systems import SYSTEM_NAMES, parse_systems
 from evaluation.systems.bm25 import Index, TranslatedBM25, load_dictionary, translated
 from evaluation.systems.catalogue import Surroundings, make_systems
 from evaluation.systems.dictionary import BilingualDictionary
+from evaluation.systems.runs import encode, method_distances, plain_run
 from evaluation.systems.tfidf import TfIdf
 from evaluation.systems.transport import Transport
-from evaluation.tasks import Direction
 from ingest.embeddings.dictionaries import Translations
 from reranker.base.errors import BadInput, NotFound, WrongParameter
 from tests.evaluation.systems_tasks import FR_EN, small_task

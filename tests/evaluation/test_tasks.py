@@ -3,7 +3,7 @@
 import pytest
 
 from evaluation.corpora.pages import Corpus, Page, Paragraph
-from evaluation.tasks import Direction, default_directions, halves, make_task
+from evaluation.corpora.tasks import Direction, default_directions, halves, make_task
 from reranker.base.errors import BadInput, UnknownLanguage
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -21,7 +21,7 @@ from reranker.stores import open_store
 from reranker.stores.protocol import IndexDescription, Store
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from sinkrank.kept_alive import keep_connections
+from sinkrank.serving.kept_alive import keep_connections
 from tests.tiny import tiny_embeddings
 
 DOCUMENTS = [

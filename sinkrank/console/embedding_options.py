@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sinkrank.document_sources import opened_records, shown
+from sinkrank.console.document_sources import opened_records, shown
 
 if TYPE_CHECKING:
     from ingest.documents import Record
@@ -143,7 +143,7 @@ def show_summary(summary: Summary, as_json: bool) -> None:
     """What was made and what was left out; what the user should know of it on standard error."""
     from dataclasses import asdict
 
-    from sinkrank import output
+    from sinkrank.console import output
 
     for warning in summary.warnings:
         typer.echo(f"sinkrank: {warning}", err=True)

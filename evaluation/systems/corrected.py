@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.corpora.pages import Page
-from evaluation.tasks import Task
+from evaluation.corpora.tasks import Task
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
 from reranker.ranking.corrections import Correction, order_distance

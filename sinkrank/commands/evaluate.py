@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sinkrank import options
-from sinkrank.papers import check_options, is_given, run_papers
+from sinkrank.actions.papers import check_options, is_given, run_papers
+from sinkrank.console import options
 
 if TYPE_CHECKING:
     from evaluation.corpora import Corpus
@@ -142,7 +142,7 @@ def evaluate(
     """
     check_options(context, suite, quick)
     if collection is not None:
-        from sinkrank import collection as collections
+        from sinkrank.actions import collection as collections
 
         collections.check_options(context)
         settings = options.load(
@@ -157,7 +157,7 @@ def evaluate(
     if lang is not None:
         raise typer.BadParameter("it is of a collection; give --collection too", param_hint="--lang")
     if qrels is not None:
-        from sinkrank import judged, judged_proxy
+        from sinkrank.actions import judged, judged_proxy
 
         source = context.get_parameter_source("queries")
         if source is None or source.name != "COMMANDLINE":
@@ -186,7 +186,7 @@ def evaluate(
     from evaluation.experiment import fit_systems, run_plan
     from evaluation.held_out import LANGUAGES, load
     from evaluation.systems.catalogue import Surroundings, make_systems
-    from sinkrank import output
+    from sinkrank.console import output
 
     if corpus not in LANGUAGES:
         raise typer.BadParameter(
@@ -225,10 +225,10 @@ def _plan(
     unknown_words: str,
 ) -> Plan:
     """Everything that can be wrong in the arguments is said before the first page is fetched."""
+    from evaluation.corpora.tasks import Direction, default_directions
     from evaluation.experiment import Plan, parse_methods
     from evaluation.held_out import LANGUAGES
     from evaluation.systems import parse_systems
-    from evaluation.tasks import Direction, default_directions
     from reranker.base.errors import WrongParameter
     from reranker.embeddings import check_rule
 
@@ -272,7 +272,7 @@ def _embeddings(corpus: Corpus, settings: Settings, progress: Progress) -> Embed
     """The embeddings that were named, whatever they are; else HOME's if trained on this corpus's training pages,
     else those of HOME/evaluation, trained where they are missing. Nothing that somebody made is written over."""
     from evaluation.trained import open_trained, train_on
-    from sinkrank.resources import open_embeddings
+    from sinkrank.console.resources import open_embeddings
 
     if settings.embeddings is not None:
         return open_embeddings(settings)

@@ -59,12 +59,12 @@ def run_papers(
         collection: its name; None for all.
         directions, systems: all where there are none.
     """
+    from evaluation.corpora.tasks import Direction
     from evaluation.suite import plots, report
     from evaluation.suite.suite import COLLECTIONS, Suite, run
     from evaluation.systems.catalogue import ALL_NAMES
-    from evaluation.tasks import Direction
     from reranker.base.errors import NotFound
-    from sinkrank import output
+    from sinkrank.console import output
 
     chosen = tuple(Direction.parse(name) for name in directions) or None
     names = ALL_NAMES if list(systems) in ([], ["all"]) else tuple(dict.fromkeys(systems))

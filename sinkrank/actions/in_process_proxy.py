@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sinkrank import resources
+from sinkrank.console import resources
 
 if TYPE_CHECKING:
     from flask import Flask

@@ -16,14 +16,14 @@ from reranker.base.errors import SinkrankError, WrongParameter, one_line
 from sinkrank.commands.demo import demo
 from sinkrank.commands.doctor import doctor
 from sinkrank.commands.embeddings import app as embeddings_app
+from sinkrank.commands.evaluate import evaluate
 from sinkrank.commands.explain import explain
 from sinkrank.commands.ingest import app as ingest_app
 from sinkrank.commands.pipeline import app as pipeline_app
 from sinkrank.commands.search import search
 from sinkrank.commands.serve import serve
 from sinkrank.commands.tune import tune
-from sinkrank.evaluate import evaluate
-from sinkrank.exits import EXIT_FAILED, EXIT_STOPPED, EXIT_WRONG_USE
+from sinkrank.console.exits import EXIT_FAILED, EXIT_STOPPED, EXIT_WRONG_USE
 
 
 class _Group(TyperGroup):

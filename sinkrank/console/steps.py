@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from ingest.progress import Progress
-from sinkrank import output
+from sinkrank.console import output
 
 
 class Steps:

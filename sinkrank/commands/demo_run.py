@@ -28,9 +28,10 @@ from reranker.service.examples import Example, write_examples
 from reranker.service.settings import Settings
 from reranker.stores.protocol import Filters, IndexDescription, Store
 from reranker.transport import warm_up
-from sinkrank import demo_english, output, resources, tables
+from sinkrank.actions import demo_english
 from sinkrank.commands.serve import run_service
-from sinkrank.steps import Steps
+from sinkrank.console import output, resources, tables
+from sinkrank.console.steps import Steps
 
 STATE_FILE = "demo.json"
 # The demo's corpora, each with an index of its name; one takes the place of the other.

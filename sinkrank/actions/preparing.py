@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reranker.base.errors import BadInput, WrongParameter
-from sinkrank.document_sources import layout_of_copy, opened_records
+from sinkrank.console.document_sources import layout_of_copy, opened_records
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -137,7 +137,7 @@ def _text_fields(layout: Layout, index: str, settings: Settings) -> str | None:
     """All text fields of an index that has none of the usual name, but for the title; None where it has one."""
     from reranker.stores.engine import EngineStore
     from reranker.stores.engine_fields import text_fields
-    from sinkrank.resources import opened_store
+    from sinkrank.console.resources import opened_store
 
     with opened_store(settings) as store:
         mappings = store.mappings(index) if isinstance(store, EngineStore) else []
@@ -152,7 +152,7 @@ def _text_fields(layout: Layout, index: str, settings: Settings) -> str | None:
 def _records_of(source: IndexSource, settings: Settings, progress: Progress) -> Iterator[Iterator[Record]]:
     from ingest.documents import read_records
     from ingest.from_index import forget, opened_index
-    from sinkrank.resources import engine_access
+    from sinkrank.console.resources import engine_access
 
     with opened_index(
         source,
@@ -217,7 +217,7 @@ def show_report(report: Report) -> None:
     from rich import box
     from rich.table import Table
 
-    from sinkrank import output
+    from sinkrank.console import output
 
     console = output.results()
     asked = "translations" if report.across else "titles" if report.has_titles else "first words"

@@ -13,8 +13,8 @@ from rich import box
 from rich.console import Group
 from rich.table import Table
 
-from sinkrank import output, resources
-from sinkrank.tables import plain
+from sinkrank.console import output, resources
+from sinkrank.console.tables import plain
 
 if TYPE_CHECKING:
     from evaluation.judged.comparison import Difference, QueryMove, Run, Summary, Way
@@ -220,7 +220,7 @@ def _report(index: str, summed: Sequence[Summary], moves: Sequence[QueryMove]) -
 
 
 def _write(folder: Path, report: dict[str, Any], runs: Sequence[Run]) -> None:
-    from evaluation.files import write_whole
+    from evaluation.base.files import write_whole
 
     for run in runs:
         lines = [

@@ -13,8 +13,9 @@ import typer
 from rich import box
 from rich.table import Table
 
-from sinkrank import judged, output, resources
-from sinkrank.papers import is_given
+from sinkrank.actions import judged
+from sinkrank.actions.papers import is_given
+from sinkrank.console import output, resources
 
 if TYPE_CHECKING:
     from evaluation.collections.beir import Collection
@@ -159,9 +160,9 @@ def _search(
     queries: Sequence[JudgedQuery],
     progress: Progress,
 ) -> tuple[list[Run], dict[str, Cost]]:
+    from evaluation.base.stopwatch import Stopwatch
     from evaluation.collections.comparators import Cost
     from evaluation.judged.comparison import run_way
-    from evaluation.stopwatch import Stopwatch
 
     searcher.reranker(made.index)
     runs, costs = [], {}

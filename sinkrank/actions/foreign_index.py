@@ -16,7 +16,7 @@ from reranker.proxy.sample_figures import MIN_DOCUMENTS, SampleFigures, sample_f
 from reranker.service.settings import Settings
 from reranker.stores.engine import EngineStore
 from reranker.stores.engine_fields import TEXT_TYPES, mapped_fields
-from sinkrank import in_process_proxy
+from sinkrank.actions import in_process_proxy
 
 # More than half unknown: the order goes by chance words.
 _MOST_UNKNOWN = 0.5

@@ -17,7 +17,8 @@ from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
 from reranker.service.settings import SETTINGS_FILE, LoadedSettings, Settings, load_settings
 from reranker.stores.protocol import Store, check_versions
 from reranker.transport import warm_up
-from sinkrank import in_process_proxy, resources
+from sinkrank.actions import in_process_proxy
+from sinkrank.console import resources
 
 # As in pyproject.toml.
 _OLDEST_PYTHON = (3, 11)
@@ -116,7 +117,7 @@ def _other_index(settings: Settings, store: Store, name: str, embeddings: Embedd
     engine = in_process_proxy.engine_of(store)
     if engine is None:
         return _index(store, name, embeddings)
-    from sinkrank.foreign_index import look_at
+    from sinkrank.actions.foreign_index import look_at
 
     try:
         store.describe(name)

@@ -13,7 +13,7 @@ from reranker.ranking.evidence import ScoreParts
 from reranker.ranking.explanation import Explanation
 from reranker.search.answers import cost_meaning
 from reranker.search.searcher import SearchAnswer, SearchHit
-from sinkrank.output import counted
+from sinkrank.console.output import counted
 
 _TITLE_CHARS = 60
 # Columns of a terminal in which titles and ids have room side by side; in fewer an id stands below its title.

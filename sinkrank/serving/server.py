@@ -67,7 +67,7 @@ def serve_until_stopped(
     from waitress.server import create_server
     from waitress.wasyncore import close_all, loop
 
-    from sinkrank.kept_alive import keep_connections
+    from sinkrank.serving.kept_alive import keep_connections
 
     channels: dict[int, Any] = {}
     server = create_server(

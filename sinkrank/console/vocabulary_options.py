@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sinkrank.embedding_options import count_words
+from sinkrank.console.embedding_options import count_words
 
 if TYPE_CHECKING:
     from ingest.embeddings.selection import Source

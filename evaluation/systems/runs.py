@@ -10,9 +10,9 @@ import numpy as np
 from ir_measures import ScoredDoc
 from numpy.typing import NDArray
 
-from evaluation.corrected import order_distances
-from evaluation.stopwatch import Stopwatch
-from evaluation.tasks import Task, Texts
+from evaluation.base.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Task, Texts
+from evaluation.systems.corrected import order_distances
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import Hubness, HubnessSample

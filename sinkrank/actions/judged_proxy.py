@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sinkrank import in_process_proxy, judged, output, resources
+from sinkrank.actions import in_process_proxy, judged
+from sinkrank.console import output, resources
 
 if TYPE_CHECKING:
     from collections import Counter
