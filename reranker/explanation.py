@@ -26,8 +26,7 @@ class WordPair:
 
     Attributes:
         mass: of the query's total of 1.
-        cost: of moving one unit of mass between the two: 0 to 2; by `auto` and `nbow` it can be less
-            than 0 for near words, and more than 2 for far ones.
+        cost: of moving one unit of mass between the two, 0 or more.
         share: of the whole distance, mass · cost / distance.
         saving: mass · (mean cost of the query word over the document's words − cost): how much nearer this pair brings
             the document than a match by chance would.

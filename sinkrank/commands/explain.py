@@ -39,10 +39,9 @@ def explain(
 ) -> None:
     """Take the score of a document for a query apart, word by word.
 
-    For each query word: the document words that its mass went to, the cost of a unit of that mass, and the share of the
-    distance. Mass times cost sums to the distance. By auto and nbow a cost can be below 0 or above 2, and its share
-    below 0: a line says why. By auto the last line has the parts of the score. Give the options of the search: the
-    parts are scaled over its candidates.
+    For each query word: the document words that its mass went to, the cost of a unit of that mass, and its share of the
+    distance. Mass times cost sums to the distance, and the shares to 100 %. By auto the last line has the parts of the
+    score. Give the options of the search: the parts are scaled over its candidates.
 
     Example: [bold]sinkrank explain "asiakirjan tulostaminen" el/text/swriter/guide/print_preview --lang fi[/bold]
     """
