@@ -14,7 +14,7 @@ def prepare(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FILE...", help="Documents, as ingest reads them; or none, and --index.", show_default=False
+            metavar="FILE", help="Documents, as ingest reads them; or none, and --index.", show_default=False
         ),
     ] = None,
     store: options.StoreAddress = None,

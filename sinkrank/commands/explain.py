@@ -17,7 +17,7 @@ _PLOTTED_PAIRS = 15
 
 
 def explain(
-    text: Annotated[str, typer.Argument(help="The query.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The query.")],
     doc_id: Annotated[str, typer.Argument(metavar="DOC_ID", help="The document's id, as a search shows it.")],
     lang: options.QueryLanguage = None,
     to: options.DocumentLanguages = None,

@@ -43,7 +43,7 @@ def ingest_files(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="JSONL, CSV, TSV, Parquet, TREC, HTML or text; plain, .gz, .zst or .bz2; a folder of pages, a "
             "pattern, or - for standard input.",
             show_default=False,
@@ -108,7 +108,11 @@ def ingest_files(
     ] = None,
     types: Annotated[
         str | None,
-        typer.Option("--types", metavar="TYPES", help="Types of CSV metadata: year=int,price=float,x=bool,tags=list."),
+        typer.Option(
+            "--types",
+            metavar="TYPES",
+            help="Types of CSV metadata: int, float, bool or list, as in year=int,tags=list.",
+        ),
     ] = None,
     id_field: Annotated[
         str | None, typer.Option(rich_help_panel=_FIELDS, help="Field of the id (default: id, doc_id, _id, docno).")
@@ -366,9 +370,7 @@ def template(
 
 @app.command()
 def delete(
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Ids of documents.", show_default=False)
-    ] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids of documents.", show_default=False)] = None,
     ids_from: Annotated[
         Path | None, typer.Option("--ids", metavar="FILE", help="A file with an id in each line.")
     ] = None,

@@ -10,7 +10,7 @@ from sinkrank import options
 
 
 def search(
-    text: Annotated[str, typer.Argument(help="What to search for.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to search for.")],
     lang: options.QueryLanguage = None,
     to: options.DocumentLanguages = None,
     first_stage: options.FirstStage = None,

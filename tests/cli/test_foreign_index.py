@@ -116,11 +116,11 @@ def test_a_person_reads_how_many_searches_were_reranked_and_why_others_were_not(
 
 
 def test_tune_chooses_what_the_proxy_can_be_set_to(run: Run, make: MakeIndex, arguments: list[str]) -> None:
-    result = run("tune", *arguments, "--index", make(), "--method", "relaxed")
+    result = run("tune", *arguments, "--index", make(), "--method", "relaxed", "--json")
     assert result.exit_code == 0, result.stderr
-    shown = {line.split(" = ")[0] for line in result.stdout.splitlines() if " = " in line}
-    assert {"method", "epsilon", "proxy_window_size"} <= shown
-    assert "depth" not in shown
+    chosen = json.loads(result.stdout)["chosen"]
+    assert {"method", "epsilon", "proxy_window_size"} <= set(chosen)
+    assert "depth" not in chosen
 
 
 @pytest.mark.parametrize(

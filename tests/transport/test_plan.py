@@ -46,7 +46,7 @@ def test_the_parts_of_auto_pay_what_its_plan_pays(table, random_bag, n_words, sh
 def test_no_cost_is_below_zero_and_no_pair_pays_more_than_the_distance(method, seed):
     """Words around one direction, as those of texts on one subject are: their means are nearer than most pairs."""
     rng = np.random.default_rng(seed)
-    vectors = rng.normal(size=(12, 4)) + [1.0, 0, 0, 0]
+    vectors = rng.normal(loc=[1.0, 0, 0, 0], size=(12, 4))
     table = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     query, document = bag([0, 1, 2], [0.5, 0.3, 0.2]), bag(range(3, 12), [1 / 9] * 9)
     found = transport(query, document, table, method)
