@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reranker.documents import Candidate, EncodedDocument
 from reranker.embeddings import Embeddings
+from reranker.exact_text import exact_key
 from reranker.fusion import reciprocal_rank_fusion
 from reranker.reranking import Query
 from reranker.stores.protocol import Filters, Store
@@ -63,12 +64,19 @@ class Window:
         )
         return None if np.isnan(scores).all() else scores
 
+    def exact_titles(self, text: str) -> NDArray[np.bool_]:
+        """Of which candidates the title is the query, word for word (n,)."""
+        key = exact_key(text)
+        return np.array([key is not None and exact_key(each.title) == key for each in self.candidates], dtype=bool)
+
     def with_document(self, encoded: EncodedDocument) -> Window:
         """The same with one more candidate, the last, where it is not among them."""
         document = encoded.document
         if any(candidate.doc_id == document.doc_id for candidate in self.candidates):
             return self
-        added = Candidate(document.doc_id, document.language, encoded.bag, 0.0, len(self.candidates) + 1)
+        added = Candidate(
+            document.doc_id, document.language, encoded.bag, 0.0, len(self.candidates) + 1, document.title
+        )
         return Window([*self.candidates, added], self.bm25, self.depth)
 
 

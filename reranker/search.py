@@ -211,6 +211,16 @@ class Searcher:
             },
         )
 
+    def warm_up(self, request: SearchRequest) -> None:
+        """Runs a search once, so that the next one finds embeddings, the index's figures and compiled code loaded. The
+        costs that it computed are forgotten: the next search computes them too.
+
+        Raises:
+            as `search`.
+        """
+        self.search(request)
+        self.cost_cache.clear()
+
     def explain(self, request: SearchRequest, doc_id: str, pairs_per_word: int = PAIRS_PER_WORD) -> Explanation:
         """Takes the score of one document for a search apart: its evidence, and the transport word by word.
 
@@ -335,6 +345,7 @@ class Searcher:
             request.parameters,
             np.array([candidate.first_stage_rank for candidate in window.candidates], dtype=np.int64),
             first_stage_scores=window.lexical_scores(query.language),
+            exact=window.exact_titles(query.text),
             feedback=request.feedback,
             race=request.race,
         )

@@ -378,3 +378,50 @@ def test_a_heavier_run_counts_more_in_the_fusion(searcher):
 def test_a_weight_that_is_no_share_is_refused(weight):
     with pytest.raises(BadInput, match="knn_weight"):
         SearchRequest("cat", "pets", knn_weight=weight)
+
+
+@pytest.fixture(scope="module")
+def titled(tmp_path_factory, embeddings):
+    """A page whose title is "Cat!" and whose text is of other things, and a page that says no more than "cat"."""
+    store = open_store(str(tmp_path_factory.mktemp("titled")))
+    store.create("titled", IndexDescription(embeddings.version, embeddings.dim))
+    pages = [
+        Document("titled", "bread water car bread water car", "en", title="Cat!"),
+        Document("short", "cat", "en"),
+        Document("far", "cat car car car", "en"),
+    ]
+    list(store.write("titled", [encode(page, embeddings, IdfTable()) for page in pages]))
+    store.refresh("titled")
+    yield Searcher(store, embeddings)
+    store.close()
+
+
+@pytest.mark.parametrize("first_stage", ["auto", "bm25"])
+@pytest.mark.parametrize("text", ["cat", "  CAT"])
+def test_a_page_whose_title_is_the_query_is_as_near_as_can_be(titled, first_stage, text):
+    """The words have 0.2 of the score, which is 0.98 beside what every candidate has."""
+    answer = titled.search(SearchRequest(text, "titled", language="en", first_stage=first_stage))
+    words = {hit.document.doc_id: hit.parts.words for hit in answer.hits}
+    assert words["titled"] == pytest.approx(0.98 * 0.2)
+    assert words["short"] == pytest.approx(0.98 * 0.2)
+    assert words["far"] < 0.98 * 0.2
+
+
+def test_a_title_that_has_one_more_word_is_no_exact_one(titled):
+    answer = titled.search(SearchRequest("cat dog", "titled", language="en"))
+    words = {hit.document.doc_id: hit.parts.words for hit in answer.hits}
+    assert words["titled"] < 0.98 * 0.2
+
+
+def test_an_explanation_counts_an_exact_title_as_the_search_does(titled):
+    request = SearchRequest("cat", "titled", language="en")
+    (hit,) = [hit for hit in titled.search(request).hits if hit.document.doc_id == "titled"]
+    assert titled.explain(request, "titled").parts == hit.parts
+
+
+def test_a_warm_up_leaves_no_costs_for_the_search_that_is_timed(titled, embeddings):
+    searcher, request = Searcher(titled.store, embeddings), SearchRequest("cat", "titled", language="en")
+    searcher.search(request)
+    assert searcher.cost_cache.n_bytes > 0
+    searcher.warm_up(request)
+    assert searcher.cost_cache.n_bytes == 0

@@ -35,7 +35,7 @@ _TERM = regex.compile(
 )
 
 # What re-ranking needs of a document, and what a page of hits shows of it.
-_CANDIDATE_FIELDS = ["bag", "lang"]
+_CANDIDATE_FIELDS = ["bag", "lang", "title"]
 _SHOWN_FIELDS = ["lang", "title", "text", "url", "metadata"]
 
 
@@ -137,6 +137,7 @@ def read_candidates(answer: Mapping[str, Any], scores_are_cosines: bool) -> list
             bag=read_bag(hit),
             first_stage_score=2 * hit["_score"] - 1 if scores_are_cosines else hit["_score"],
             first_stage_rank=rank,
+            title=_only(hit["_source"].get("title")),
         )
         for rank, hit in enumerate(answer["hits"]["hits"], start=1)
     ]

@@ -83,13 +83,13 @@ def candidates_of_rows(
     """The documents of rows, in the given order, each with its score."""
     # The columns come before the text, so that of a long document SQLite reads the first page alone.
     rows = connection.execute(
-        "SELECT row_id, doc_id, language, bag FROM documents JOIN partitions USING (partition_id) "
+        "SELECT row_id, doc_id, language, bag, title FROM documents JOIN partitions USING (partition_id) "
         "WHERE row_id IN (SELECT value FROM json_each(?))",
         (json.dumps(row_ids),),
     )
-    found = {row_id: (doc_id, language, unpack(bag)) for row_id, doc_id, language, bag in rows}
+    found = {row_id: (doc_id, language, unpack(bag), title) for row_id, doc_id, language, bag, title in rows}
     return [
-        Candidate(*found[row_id], score, rank)
+        Candidate(*found[row_id][:3], score, rank, found[row_id][3])
         for rank, (row_id, score) in enumerate(zip(row_ids, scores, strict=True), start=1)
     ]
 

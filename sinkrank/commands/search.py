@@ -45,9 +45,14 @@ def search(
 
     Example: [bold]sinkrank search "asiakirjan tulostaminen" --lang fi --to el[/bold]
     """
+    import time
+
     from sinkrank.filters import parse_filters
 
+    started = time.perf_counter()
     conditions = parse_filters(filters or ())
+
+    from dataclasses import replace
 
     from reranker import answers
     from reranker.search import SearchRequest
@@ -86,7 +91,11 @@ def search(
             race=settings.race,
             knn_weight=settings.knn_weight,
         )
+        # A first run loads embeddings and code, which a service does once: its time is no search's.
+        searcher.warm_up(request)
+        loading_ms = (time.perf_counter() - started) * 1000
         answer = searcher.search(request)
+    answer = replace(answer, took_ms={**answer.took_ms, "loading": round(loading_ms, 3)})
     if json_:
         output.print_json(answers.search_answer(request.index, answer))
         return
