@@ -11,6 +11,7 @@ from reranker.ranking.ranked import Reranking
 from reranker.scores import LOWEST_SCORE, SCORE_DECIMALS
 from reranker.service.bag_cache import Bag
 from reranker.service.requests import RerankOptions
+from reranker.service.rerank_warnings import spelling_warnings
 from reranker.service.service import Service
 from reranker.service.stored_bags import read_stored_bag
 from reranker.transport import Parameters
@@ -75,7 +76,7 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
     parameters = service.parameters(options.epsilon, options.n_iterations, options.tau)
     n_words = sum(len(text.split()) for text in (options.query, *texts))
     try:
-        ranking = _rerank(service, options, texts, parameters, top_n)
+        ranking, warnings = _rerank(service, options, texts, parameters, top_n)
     except (EmptyQuery, UnknownWords) as error:
         falling = tuple(RankedText(place, _low_score(len(texts) - place)) for place in range(len(texts)))
         return RankedTexts(falling[:top_n], n_words, warnings=(f"the documents are in the order given: {error}",))
@@ -86,18 +87,19 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
         ranking.precision,
         ranking.n_solved,
         ranking.raced,
+        warnings,
     )
 
 
 def _rerank(
     service: Service, options: RerankOptions, texts: Sequence[str], parameters: Parameters, top_n: int | None
-) -> Reranking:
+) -> tuple[Reranking, tuple[str, ...]]:
     method = options.method or service.settings.method
     race = service.settings.race if options.race is None else options.race
     reranker = service.reranker if options.index is None else service.searcher.reranker(options.index)
     query = reranker.query(options.query, options.language)
     candidates = _candidates(service, texts, options)
-    return reranker.rerank_bags(
+    ranking = reranker.rerank_bags(
         query,
         candidates,
         method,
@@ -107,6 +109,8 @@ def _rerank(
         top_n=top_n,
         race=race,
     )
+    read_texts = texts if options.index is None else ()
+    return ranking, spelling_warnings(query, read_texts, candidates, service.embeddings)
 
 
 def _candidates(service: Service, texts: Sequence[str], options: RerankOptions) -> list[Bag]:
