@@ -117,7 +117,8 @@ class Reranker:
             where = f"language {query.language!r}" if language is not None else f"any language here ({held})"
             raise UnknownWords(
                 f"none of the query's words ({', '.join(query.unknown_words[:5])}) has an embedding in {where}; use "
-                f"other words, name the language they are in (of {held}), or load embeddings that know them"
+                f"other words, name the language they are in (of {held}), or make embeddings that hold their language: "
+                "`sinkrank embeddings prepare` with documents in it, or `sinkrank embeddings fetch`"
             )
         return query
 

@@ -261,7 +261,7 @@ class Searcher:
             return names[0]
         if not names:
             raise NotFound(
-                f"{self.store.address} holds no index yet; make one with "
+                f"{self.store.address} holds no index that Sinkrank made; make one with "
                 f"`sinkrank ingest FILE --index NAME --store {self.store.address}`"
             )
         raise BadInput(

@@ -58,6 +58,26 @@ def progress_bars(console: Console | None = None) -> Iterator[Progress]:
         yield _Reporter(bars)
 
 
+@contextmanager
+def progress_steps() -> Iterator[Progress]:
+    """As `progress_bars`; where standard error is no terminal a line names each step as it begins."""
+    console = talk()
+    last = ""
+
+    def report(done: int, total: int | None, description: str) -> None:
+        nonlocal last
+        step = description.partition(",")[0]
+        if step != last:
+            console.print(f"{step} …", markup=False)
+        last = step
+
+    if not console.is_terminal:
+        yield report
+        return
+    with progress_bars(console) as progress:
+        yield progress
+
+
 class _Reporter:
     """Finds the bar of a description; when another one comes, the last one's is finished, or gone if it was short. What
     follows a comma (`indexing, 3 rejected`) may change within a bar."""

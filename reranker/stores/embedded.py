@@ -275,7 +275,7 @@ class EmbeddedStore:
         row = find_index(connection, index)
         if row is None:
             raise NotFound(
-                f"{self.address} has no index {index!r}; make it with "
+                f"{self.address} has no index {index!r}; check its name, or make it with "
                 f"`sinkrank ingest FILE --index {index} --store {self.address}`"
             )
         return _Index(row[0], row[1], row[2], IndexDescription.from_meta(read_json(row[3]), index))

@@ -87,7 +87,7 @@ def prepare(
             shown.print_json(described) if json_ else preparing.show_plan(described, shown.results())
             return
         preparing.show_plan(described, shown.talk())
-        with shown.progress_bars() as progress:
+        with shown.progress_steps() as progress:
             report = run(
                 texts,
                 plan,
@@ -102,3 +102,5 @@ def prepare(
         shown.print_json(preparing.as_json(asdict(report)))
     else:
         preparing.show_report(report)
+        if output is None:
+            shown.talk().print(preparing.next_step(files or [], described["languages"], settings), markup=False)

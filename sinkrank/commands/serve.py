@@ -106,8 +106,10 @@ def _run(settings: Settings, store: Store | None) -> None:
     from reranker.service.app import create_app, drain, warm_up
     from reranker.service.operations.logs import set_up_logs
     from reranker.service.operations.tracing import start_tracing
+    from reranker.stores.addresses import is_engine
     from sinkrank import output
     from sinkrank.processes import serve_with_processes
+    from sinkrank.resources import without_credentials
     from sinkrank.server import address_of, bind, serve_until_stopped
 
     set_up_logs(settings)
@@ -123,6 +125,9 @@ def _run(settings: Settings, store: Store | None) -> None:
         def ready() -> None:
             console.print(f"sinkrank serves {address}", markup=False)
             console.print(f"the page: {address}/-/ui   the API: POST {address}/v1/search", markup=False)
+            if is_engine(settings.store_address):
+                behind = without_credentials(settings.store_address)
+                console.print(f"the proxy: {address}/INDEX/_search, re-ranked hits of {behind}", markup=False)
             console.print("Ctrl-C stops it", style="dim")
 
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes
