@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Tables in a pipe are for tools that read lines: wide enough that few cells are cut.
 _PIPE_WIDTH = 200
+# Shown on a terminal while a command waits for its first search.
+LOADING = "loading embeddings and compiled code (a minute at the first time) …"
 # A step that took less is taken off the screen when the next one begins.
 _KEPT_SECONDS = 1.0
 

@@ -79,7 +79,8 @@ def explain(
             knn_weight=settings.knn_weight,
             feedback=settings.feedback,
         )
-        explanation = searcher.explain(request, doc_id)
+        with output.talk().status(output.LOADING):
+            explanation = searcher.explain(request, doc_id)
         if plot is not None:
             _draw(plot, searcher.explain(request, doc_id, _PLOTTED_PAIRS), f"{text} → {doc_id}")
     if json_:

@@ -92,7 +92,8 @@ def search(
             knn_weight=settings.knn_weight,
         )
         # A first run loads embeddings and code, which a service does once: its time is no search's.
-        searcher.warm_up(request)
+        with output.talk().status(output.LOADING):
+            searcher.warm_up(request)
         loading_ms = (time.perf_counter() - started) * 1000
         answer = searcher.search(request)
     answer = replace(answer, took_ms={**answer.took_ms, "loading": round(loading_ms, 3)})

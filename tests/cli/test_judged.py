@@ -121,3 +121,11 @@ def test_too_few_judgments_are_refused(run: RunCommand, tmp_path: Path) -> None:
     result = run("tune", "--queries", str(tmp_path / "queries"), "--qrels", str(tmp_path / "qrels"))
     assert result.exit_code == 1
     assert "judge more" in result.stderr
+
+
+@pytest.mark.parametrize(("name", "what"), [("queries.jsonl", "query"), ("qrels.txt", "judgment")])
+def test_an_empty_file_is_named(run: RunCommand, files: list[str], tmp_path: Path, name: str, what: str) -> None:
+    (tmp_path / name).write_text("", encoding="utf-8")
+    result = run("evaluate", *files, "--methods", "auto")
+    assert result.exit_code == 1
+    assert result.stderr == f"sinkrank: {tmp_path / name} is empty; give a file with a line for each {what}\n"
