@@ -72,6 +72,17 @@ class ExplainBody(_Search):
     doc_id: str = Field(alias="id")
 
 
+class MatchesBody(BaseModel):
+    """`POST /v1/matches`; languages that are left out are guessed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    query: QueryText
+    texts: list[str]
+    language: Name | None = None
+    languages: list[Name] | None = None
+
+
 class RerankOptions(BaseModel):
     """For the routes whose shape others have defined: their clients send keys of each other, which are passed over.
 
