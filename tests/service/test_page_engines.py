@@ -137,6 +137,18 @@ def test_the_language_of_the_documents_is_sent(open_page: OpenPage) -> None:
     expect(page.locator("#status")).to_have_text("no such key")
 
 
+def test_translations_are_shown(open_page: OpenPage) -> None:
+    page = open_page(f"?index={FOREIGN}")
+    expect(page.locator("#fields .tick").first).to_be_visible()
+    groups = {"en": {"kissa": {"cats": 0.2, "cat": 0.9, "pet": 0.1}, "leipä": {"bread": 0.8}}}
+    hit = {"_id": "4", "_score": 0.9, "_source": PAGES[4], "_rerank": {"rank": 1, "translations": groups}}
+    answer = {"took": 3, "hits": {"total": {"value": 1, "relation": "eq"}, "hits": [hit]}}
+    headers = {"X-Rerank-Status": "applied", "X-Rerank-Reason": "translated"}
+    page.route("**/_search", lambda route: route.fulfill(json=answer, headers=headers))
+    searched(page, "kissa leipä")
+    expect(page.locator("#status")).to_contain_text("searched with translations: kissa → cat, cats; leipä → bread")
+
+
 def test_why_shows_the_parts_of_the_score_and_the_words(open_page: OpenPage) -> None:
     page = open_page(f"?index={FOREIGN}&query=any+cat&language=en&hit=3")
     expect(page.locator("#why-name")).to_have_text("1. Page number 3")
@@ -188,14 +200,17 @@ def test_an_engine_with_a_password_is_asked_for_its_indices_only_when_the_reader
     browser: Browser, engine: Engine, address: str, embeddings: Embeddings, tmp_path: Path
 ) -> None:
     settings = Settings(home=tmp_path, threads=1, store=engine.url, store_username="reader", store_password="secret")
-    with closing(open_store(engine.url)) as store, serving(create_app(settings, store, embeddings)) as url:
-        with opened_pages(browser, url) as opened:
-            page = opened()
-            expect(page.locator("#engine-note")).to_contain_text("asks who you are before it lists")
-            expect(page.locator("optgroup.others")).to_have_count(0)
-            page.get_by_role("button", name="Show its indices").click()
-            expect(page.locator("optgroup.others option").filter(has_text=FOREIGN)).to_have_count(1)
-            expect(page.locator("#engine-note")).to_be_hidden()
+    with (
+        closing(open_store(engine.url)) as store,
+        serving(create_app(settings, store, embeddings)) as url,
+        opened_pages(browser, url) as opened,
+    ):
+        page = opened()
+        expect(page.locator("#engine-note")).to_contain_text("asks who you are before it lists")
+        expect(page.locator("optgroup.others")).to_have_count(0)
+        page.get_by_role("button", name="Show its indices").click()
+        expect(page.locator("optgroup.others option").filter(has_text=FOREIGN)).to_have_count(1)
+        expect(page.locator("#engine-note")).to_be_hidden()
 
 
 def test_an_index_without_rights_says_so(open_page: OpenPage) -> None:

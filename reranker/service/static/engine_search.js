@@ -9,6 +9,8 @@ const N_FRAGMENTS = 3;
 // Characters for private use: no text has them.
 const [MARK_START, MARK_END] = ["\ue000", "\ue001"];
 const MARKED = new RegExp(`${MARK_START}([^${MARK_END}]{1,100})${MARK_END}`, "g");
+const MAX_WORDS_SHOWN = 8;
+const N_TRANSLATIONS_SHOWN = 2;
 const URL_NAMES = ["url", "link", "uri", "href"];
 
 // Why the engine's order stays, by the proxy's reason.
@@ -105,6 +107,16 @@ export function strings(value) {
   return Object.values(value).flatMap(strings);
 }
 
+// ": kissa → cat, feline; musta → black", the likeliest of each word.
+function translated(byLanguage) {
+  const words = Object.values(byLanguage ?? {}).flatMap((groups) => Object.entries(groups));
+  const shown = words.slice(0, MAX_WORDS_SHOWN).map(([word, weights]) => {
+    const likeliest = Object.keys(weights).sort((left, right) => weights[right] - weights[left]);
+    return `${word} → ${likeliest.slice(0, N_TRANSLATIONS_SHOWN).join(", ")}`;
+  });
+  return shown.length === 0 ? "" : `: ${shown.join("; ")}`;
+}
+
 function summary(answer, hits, headers, state) {
   const total = answer.hits.total?.value ?? hits.length;
   const atLeast = answer.hits.total?.relation === "gte" ? "over " : "";
@@ -114,7 +126,7 @@ function summary(answer, hits, headers, state) {
   const says = [found];
   if (status === "applied") says[0] += `, the first ${Math.min(hits.length, Number(state.depth))} re-ranked`;
   else if (hits.length > 0) says.push(REASONS[reason] ?? `the engine’s order stays (${reason || "not re-ranked"})`);
-  if (reason === "translated") says.push("searched with translations of your words");
+  if (reason === "translated") says.push(`searched with translations${translated(answer.hits.hits[0]?._rerank?.translations)}`);
   says.push(`${answer.took} ms`);
   return says;
 }
