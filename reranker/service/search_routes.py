@@ -48,6 +48,8 @@ def _facts(wanted: SearchRequest) -> dict[str, Any]:
     facts["epsilon"] = parameters.epsilon
     if parameters.tau is not None:
         facts["tau"] = parameters.tau
+    if wanted.first_stage_share is not None:
+        facts["share"] = wanted.first_stage_share
     if len(languages) == 1:
         facts["target"] = languages[0]
     return facts

@@ -81,7 +81,7 @@ export function queryTable(entries, state, current, { onOpen, onRemove }) {
   const settings = settingsOf(state);
   const table = element("table", undefined, "queries");
   table.createCaption().textContent = "nDCG@10 of each query; open one to judge its hits";
-  tableRow(table.createTHead(), ["Query", "Judged", "Engine", "Sinkrank", "Change", "Remove"], "th");
+  tableRow(table.createTHead(), ["Query", "Relevant", "Engine", "Sinkrank", "Change", "Remove"], "th");
   const body = table.createTBody();
   for (const entry of entries) {
     const row = body.insertRow();
@@ -92,7 +92,7 @@ export function queryTable(entries, state, current, { onOpen, onRemove }) {
     const first = row.insertCell();
     first.append(open, element("small", entry.id, "code"));
     const grades = Object.values(entry.documents);
-    row.insertCell().textContent = grades.length === 0 ? "–" : `${grades.filter((grade) => grade > 0).length} of ${grades.length}`;
+    row.insertCell().textContent = grades.length === 0 ? "–" : `${grades.filter((grade) => grade > 0).length} of ${grades.length} judged`;
     for (const text of figures(entry, settings)) row.insertCell().textContent = text;
     if (row.cells[4].textContent.startsWith("+")) row.cells[4].className = "up";
     if (row.cells[4].textContent.startsWith("−")) row.cells[4].className = "down";
