@@ -69,3 +69,9 @@ def judge(page: Page, hit: str, text: str, column: str = "after") -> None:
 def open_expert_settings(page: Page) -> None:
     """Unfolds them."""
     page.get_by_text("Expert settings").click()
+
+
+def called(page: Page, module: str, function: str, *arguments: Any) -> Any:
+    """What a function of one of the page's modules gives."""
+    script = "async ([module, name, given]) => (await import(`/-/static/${module}.js`))[name](...given)"
+    return page.evaluate(script, [module, function, list(arguments)])

@@ -23,7 +23,7 @@ from tests.service.conftest import serving
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 ASKED = {"query": "asiakirjan tulostaminen", "language": "fi", "target": "fr"}
-N_COLOURS = 128
+N_COLOURS = 256
 SIZE = {"width": 1200, "height": 800}
 
 
@@ -58,7 +58,9 @@ def _take(address: str) -> None:
 def _save(picture: bytes, name: str) -> None:
     """A page has few colours: with a palette the file has half the size."""
     with Image.open(io.BytesIO(picture)) as opened:
-        opened.convert("RGB").quantize(N_COLOURS, dither=Image.Dither.NONE).save(IMAGES / name, optimize=True)
+        opened.convert("RGB").quantize(N_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+            IMAGES / name, optimize=True
+        )
 
 
 if __name__ == "__main__":

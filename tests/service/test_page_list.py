@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import ir_measures
 import numpy as np
@@ -22,7 +21,7 @@ from reranker.embeddings import Embeddings
 from reranker.service.app import create_app
 from reranker.settings import Settings
 from reranker.stores import open_store
-from tests.browser.pages import OpenPage, ids, judge, opened_pages, searched
+from tests.browser.pages import OpenPage, called, ids, judge, opened_pages, searched
 from tests.service.conftest import fill, serving
 
 DOCUMENTS = [
@@ -44,12 +43,6 @@ def address(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) ->
 def open_page(browser: Browser, address: str) -> Iterator[OpenPage]:
     with opened_pages(browser, address) as opened:
         yield lambda query="?index=pages", **options: opened(query, **options)
-
-
-def called(page: Page, module: str, function: str, *arguments: Any) -> Any:
-    """What a function of one of the page's modules gives."""
-    script = "async ([module, name, given]) => (await import(`/-/static/${module}.js`))[name](...given)"
-    return page.evaluate(script, [module, function, list(arguments)])
 
 
 def add(page: Page, text: str) -> None:

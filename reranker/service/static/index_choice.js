@@ -22,22 +22,26 @@ export class IndexChoice {
     return isOurs(this.form.elements.index, this.index);
   }
 
-  // Before the first search: the engine's others, where nobody has to sign in for them; `wanted` is that of a link.
+  // Lists the engine's others, where nobody has to sign in for them; `wanted` is that of a link. A search of an index of
+  // ours need not wait for the list.
   async start(wanted) {
     const select = this.form.elements.index;
-    const isThere = wanted === undefined || [...select.options].some((option) => option.value === wanted);
-    if (this.engine === "open") await this.list();
+    const isThere = [...select.options].some((option) => option.value === wanted);
+    if (this.engine && wanted && !isThere) addIndices(select, [wanted].filter(isName));
+    at("index-choice").hidden = select.options.length === 0;
     if (this.engine === "secured") this.say("The engine asks who you are before it lists its other indices.", true);
-    if (this.engine && !isThere) addIndices(select, [wanted].filter(isName));
+    if (this.engine !== "open") return;
+    const listing = this.list();
+    if (select.options.length === 0) await listing;
   }
 
   async list() {
     try {
-      const found = await otherIndices(this.form.elements.index);
-      addIndices(this.form.elements.index, found);
-      const isEmpty = this.form.elements.index.options.length === 0;
+      const select = this.form.elements.index;
+      addIndices(select, await otherIndices(select));
+      const isEmpty = select.options.length === 0;
       this.say(isEmpty ? "The engine shows you no index yet. Make one with: sinkrank ingest FILE --index NAME" : "", false);
-      await this.changed();
+      at("index-choice").hidden = isEmpty;
     } catch (error) {
       const byName = "One that you may read opens by its name: add ?index=NAME to the address of this page.";
       this.say(`The engine’s other indices cannot be listed. ${error.message} ${byName}`, error.status === 401);
@@ -53,7 +57,6 @@ export class IndexChoice {
   // Another index is chosen; `given`: fields of a link.
   async changed(given = []) {
     const { index } = this;
-    at("index-choice").hidden = this.form.elements.index.options.length === 0;
     this.showExamples();
     const isForeign = index !== "" && !this.isOurs;
     at("fields").hidden = true;
