@@ -140,13 +140,16 @@ def test_the_language_of_the_documents_is_sent(open_page: OpenPage) -> None:
 def test_translations_are_shown(open_page: OpenPage) -> None:
     page = open_page(f"?index={FOREIGN}")
     expect(page.locator("#fields .tick").first).to_be_visible()
-    groups = {"en": {"kissa": {"cats": 0.2, "cat": 0.9, "pet": 0.1}, "leipä": {"bread": 0.8}}}
+    english = {"kissa": {"kissa": 1.0, "cats": 0.2, "cat": 0.9, "pet": 0.1}, "leipä": {"bread": 0.8}}
+    groups = {"en": english, "fr": {"kissa": {"chat": 0.5, "cat": 0.4}}}
     hit = {"_id": "4", "_score": 0.9, "_source": PAGES[4], "_rerank": {"rank": 1, "translations": groups}}
     answer = {"took": 3, "hits": {"total": {"value": 1, "relation": "eq"}, "hits": [hit]}}
     headers = {"X-Rerank-Status": "applied", "X-Rerank-Reason": "translated"}
     page.route("**/_search", lambda route: route.fulfill(json=answer, headers=headers))
     searched(page, "kissa leipä")
-    expect(page.locator("#status")).to_contain_text("searched with translations: kissa → cat, cats; leipä → bread")
+    expect(page.locator("#status")).to_contain_text(
+        "searched with translations: kissa → cat, chat, cats; leipä → bread"
+    )
 
 
 def test_why_shows_the_parts_of_the_score_and_the_words(open_page: OpenPage) -> None:

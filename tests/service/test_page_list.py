@@ -138,6 +138,21 @@ def test_each_query_of_a_list_is_searched_in_both_orders_and_measured(open_page:
     expect(page.locator("#step")).to_have_text("Your query 2 of 2")
 
 
+def test_the_keyboard_goes_from_the_list_to_the_results_and_stays_with_the_stepping(open_page: OpenPage) -> None:
+    page = open_page()
+    add(page, "cat water\ndog bread")
+    page.get_by_role("button", name="Search all").click()
+    expect(page.locator("#list-says")).to_have_text("2 queries searched.")
+    page.get_by_role("button", name="cat water", exact=True).press("Enter")
+    expect(page.locator("#step")).to_have_text("Your query 1 of 2")
+    expect(page.locator("#after-name")).to_be_focused()
+    page.get_by_role("button", name="Next query").press("Enter")
+    expect(page.locator("#step")).to_have_text("Your query 2 of 2")
+    page.get_by_role("button", name="Remove the query dog bread").press("Enter")
+    expect(page.locator(".queries tbody tr")).to_have_count(1)
+    expect(page.get_by_role("button", name="Search all")).to_be_focused()
+
+
 def test_a_judgment_shows_in_both_columns(open_page: OpenPage) -> None:
     page = open_page()
     searched(page, "cat water")

@@ -54,15 +54,17 @@ def test_a_snippet_begins_where_the_most_query_words_stand(page: Page) -> None:
 
 
 def test_words_that_the_engine_highlights_are_matches_wherever_they_stand(page: Page) -> None:
-    script = """async ([matches, text, words]) =>
-      (await import("/-/static/matches.js")).withHighlights(matches, text, new Set(words))"""
+    script = """async ([matches, text, words, isTranslated]) =>
+      (await import("/-/static/matches.js")).withHighlights(matches, text, new Set(words), isTranslated)"""
     known = [{"start": 0, "end": 4, "query_word": "cat", "word": "cats", "likeness": 0.8}]
-    found = page.evaluate(script, [known, "Cats 🐈 run, cats ran", ["cats", "ran"]])
+    found = page.evaluate(script, [known, "Cats 🐈 run, cats ran", ["cats", "ran"], False])
     assert [(each["start"], each["end"], each["query_word"], each["likeness"]) for each in found] == [
         (0, 4, "cat", 1),
         (12, 16, "cats", 1),
         (17, 20, "ran", 1),
     ]
+    translated = page.evaluate(script, [known, "Cats ran", ["cats", "ran"], True])
+    assert [each["likeness"] for each in translated] == [0.8, 0.9]
 
 
 def test_fields_of_text_are_found_at_any_depth(page: Page) -> None:

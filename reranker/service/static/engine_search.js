@@ -10,7 +10,7 @@ const N_FRAGMENTS = 3;
 const [MARK_START, MARK_END] = ["\ue000", "\ue001"];
 const MARKED = new RegExp(`${MARK_START}([^${MARK_END}]{1,100})${MARK_END}`, "g");
 const MAX_WORDS_SHOWN = 8;
-const N_TRANSLATIONS_SHOWN = 2;
+const N_TRANSLATIONS_SHOWN = 3;
 const URL_NAMES = ["url", "link", "uri", "href"];
 
 // Why the engine's order stays, by the proxy's reason.
@@ -79,6 +79,7 @@ function readHit(hit, place, fields) {
     first_stage_score: details.first_stage_score ?? hit._score ?? 0,
     score_parts: details.score_parts ?? null,
     without_known_word: details.without_known_word ?? false,
+    isTranslated: details.translations !== undefined,
     highlighted: new Set(Object.values(hit.highlight ?? {}).flatMap((parts) => parts.flatMap(markedWords))),
   };
 }
@@ -107,12 +108,16 @@ export function strings(value) {
   return Object.values(value).flatMap(strings);
 }
 
-// ": kissa → cat, feline; musta → black", the likeliest of each word.
+// ": kissa → cat, feline; musta → black", the likeliest of each word in whatever language.
 function translated(byLanguage) {
-  const words = Object.values(byLanguage ?? {}).flatMap((groups) => Object.entries(groups));
-  const shown = words.slice(0, MAX_WORDS_SHOWN).map(([word, weights]) => {
-    const likeliest = Object.keys(weights).sort((left, right) => weights[right] - weights[left]);
-    return `${word} → ${likeliest.slice(0, N_TRANSLATIONS_SHOWN).join(", ")}`;
+  const weights = new Map();
+  for (const [word, terms] of Object.values(byLanguage ?? {}).flatMap(Object.entries)) {
+    const others = Object.entries(terms).filter(([term]) => term !== word);
+    weights.set(word, [...(weights.get(word) ?? []), ...others]);
+  }
+  const shown = [...weights].slice(0, MAX_WORDS_SHOWN).map(([word, terms]) => {
+    const likeliest = terms.sort(([, left], [, right]) => right - left).map(([term]) => term);
+    return `${word} → ${[...new Set(likeliest)].slice(0, N_TRANSLATIONS_SHOWN).join(", ")}`;
   });
   return shown.length === 0 ? "" : `: ${shown.join("; ")}`;
 }

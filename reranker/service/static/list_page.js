@@ -19,7 +19,7 @@ export class ListPage {
     at("queries-file").addEventListener("change", (event) => this.readFile(event.target, (text) => this.addQueries(text)));
     at("qrels-file").addEventListener("change", (event) => this.readFile(event.target, (text) => this.addJudgments(text)));
     at("run-all").addEventListener("click", () => this.runAll());
-    at("stop").addEventListener("click", () => this.running?.abort());
+    at("stop").addEventListener("click", () => this.stop());
     at("save-qrels").addEventListener("click", () => save(qrelsText(this.entries()), "qrels.txt", "text/plain"));
     at("save-queries").addEventListener("click", () => save(queriesText(this.entries()), "queries.jsonl", "application/jsonl"));
     at("forget").addEventListener("click", () => this.forget());
@@ -92,8 +92,12 @@ export class ListPage {
     input.value = "";
   }
 
-  async runAll() {
+  stop() {
     this.running?.abort();
+  }
+
+  async runAll() {
+    this.stop();
     const mine = new AbortController();
     this.running = mine;
     const settings = settingsOf(this.page.state());
@@ -139,6 +143,7 @@ export class ListPage {
   remove(entry) {
     this.list.remove(entry);
     this.page.redraw();
+    (at("judgments").hidden ? at("pasted") : at("run-all")).focus(); // its button is gone
   }
 
   forget() {

@@ -151,12 +151,14 @@ function judge(state, hit, relevance) {
   listPage.show(state);
 }
 
-function openEntry(entry) {
+async function openEntry(entry) {
   form.elements.query.value = entry.query;
   form.elements.language.value = entry.language;
   form.elements.target.value = entry.target;
-  search();
+  const isInTable = at("query-rows").contains(document.activeElement);
+  await search();
   form.scrollIntoView({ block: "start" });
+  if (isInTable) at("after-name").focus({ preventScroll: true }); // the table is made anew
 }
 
 function turn(pages) {
@@ -176,6 +178,7 @@ function searchSoon() {
 }
 
 async function changeIndex() {
+  listPage.stop();
   await choice.changed();
   if (form.elements.query.value.trim() && shown) search();
   else listPage.show(null);
