@@ -78,6 +78,7 @@ def explain(
             parameters=resources.parameters_of(settings),
             knn_weight=settings.knn_weight,
             feedback=settings.feedback,
+            first_stage_share=settings.first_stage_share,
         )
         with output.talk().status(output.LOADING):
             explanation = searcher.explain(request, doc_id)

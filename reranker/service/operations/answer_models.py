@@ -69,6 +69,31 @@ class SearchAnswer(BaseModel):
     took_ms: dict[str, float]
 
 
+class Match(_Answer):
+    """A word of a text that matches a query word; start and end in characters."""
+
+    start: int = Field(ge=0)
+    end: int
+    query_word: str
+    word: str
+    likeness: float = Field(gt=0, le=1)
+
+
+class MatchedText(_Answer):
+    """Where the matches of one text stand, in reading order."""
+
+    language: str
+    matches: list[Match]
+
+
+class MatchesAnswer(_Answer):
+    """The matches of each text, in the order of the texts."""
+
+    language: str
+    unknown_words: list[str]
+    texts: list[MatchedText]
+
+
 class OrderParts(_Answer):
     """What transport says of the document, in parts that sum to `order_distance`."""
 
