@@ -15,16 +15,18 @@ from reranker.translation.groups import Translation, WordGroup
 
 Clause = dict[str, Any]
 
-# The engines refuse a query of more than 1,024 clauses. A caller's query may have some of its own, and a word may be
-# searched in several fields.
-MAX_WORDS = 300
-# Document frequencies of a sample, and of words where the engine counts stems, are rough: no boost is off by more.
-_MOST_RAISED = 3.0
+# The engines refuse a query of more than 1,024 clauses; the caller's query has some of its own.
+MAX_CLAUSES = 600
+# Of the other translations beside the best one. Nearest to the true sum (docs/methods.md).
+_TIE_BREAKER = 0.1
+# Frequencies come from a sample, and are of words where the engine counts stems: no boost may be far off by it.
+_LARGEST_RATIO = 3.0
+_LEAST_IDF = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordRarity:
-    """How rare the words of one language are in an index: BM25's idf.
+    """How rare the words of one language are in an index.
 
     Attributes:
         frequencies: of the documents in that language; None where nothing is known: all words are then alike.
@@ -34,54 +36,67 @@ class WordRarity:
     language: str
     frequencies: DocumentFrequencies | None
 
-    def idf(self, translations: Sequence[Translation]) -> list[float]:
-        """Of each term, ln(1 + (N - df + 0.5) / (df + 0.5))."""
+    def counts(self, translations: Sequence[Translation]) -> list[float]:
+        """Of each term, the documents that hold it."""
         if self.frequencies is None:
-            return [1.0] * len(translations)
+            return [0.0] * len(translations)
         term_ids = [self.embeddings.term_id(self.language, each.term) for each in translations]
-        counts = self.frequencies.of(np.array([-1 if one is None else one for one in term_ids], dtype=np.int32))
-        return [self._idf(float(count)) for count in counts]
+        found = self.frequencies.of(np.array([-1 if one is None else one for one in term_ids], dtype=np.int32))
+        return [float(count) for count in found]
 
-    def _idf(self, n_with: float) -> float:
-        n_documents = 0 if self.frequencies is None else self.frequencies.n_documents
-        return math.log(1 + (n_documents - n_with + 0.5) / (n_with + 0.5))
+    def idf(self, n_with: float) -> float:
+        """BM25's idf of a term that so many documents hold: ln(1 + (N - df + 0.5) / (df + 0.5)); 1 where nothing is
+        known."""
+        if self.frequencies is None:
+            return 1.0
+        n_documents = self.frequencies.n_documents
+        return max(_LEAST_IDF, math.log(1 + (n_documents - min(n_with, n_documents) + 0.5) / (n_with + 0.5)))
 
 
 def group_clauses(
-    groups: Sequence[WordGroup], clause: Callable[[str, float], Clause], rarity: WordRarity
+    groups: Sequence[WordGroup],
+    clause: Callable[[str, float], Clause],
+    rarity: WordRarity,
+    max_words: int = MAX_CLAUSES,
 ) -> list[Clause]:
-    """One clause for each group, to stand in a `bool` query's `should`: the most informative groups, `MAX_WORDS` words
-    together.
+    """One clause for each group, to stand together in the `should` of a `bool` query.
 
-    A group scores as its best translation does (`dis_max`). The boost of a translation is its weight, times the idf of
-    the group over its own: else a wrong translation that is rare would outweigh the right one.
+    A group scores as the best of its translations does (`dis_max`), with a little of the others. Where there are more
+    than `max_words` translations, the groups of the highest idf times occurrences are taken, at least one.
 
     Args:
-        clause: writes the clause of one word: the word, its boost.
+        clause: writes the engine's clause for a word and its boost.
     """
-    chosen = []
+    weighed = [(group, *_boosts(group, rarity)) for group in groups]
+    chosen: list[Clause] = []
     n_words = 0
-    weighed = [(group, boosts(group, rarity)) for group in groups]
-    for group, (worth, each) in sorted(weighed, key=lambda one: -one[1][0]):
-        if chosen and n_words + len(each) > MAX_WORDS:
+    for group, _, boosts in sorted(weighed, key=lambda one: -one[1]):
+        n_words += len(boosts)
+        if chosen and n_words > max_words:
             break
-        n_words += len(each)
-        chosen.append((group, each))
-    return [_clause(group, each, clause) for group, each in chosen]
+        pairs = zip(group.translations, boosts, strict=True)
+        chosen.append(_any_of([clause(each.term, boost) for each, boost in pairs]))
+    return chosen
 
 
-def boosts(group: WordGroup, rarity: WordRarity) -> tuple[float, list[float]]:
-    """What a group is worth (its idf times its occurrences), and the boost of each of its translations."""
-    idf = rarity.idf(group.translations)
-    # The group is as frequent as the most frequent of its translations that weigh much.
-    of_group = max(min(one / each.weight for one, each in zip(idf, group.translations, strict=True)), 1e-6)
-    ratios = [min(_MOST_RAISED, of_group / max(one, 1e-6)) for one in idf]
-    weights = [
-        group.n_occurrences * each.weight * ratio for each, ratio in zip(group.translations, ratios, strict=True)
+def _boosts(group: WordGroup, rarity: WordRarity) -> tuple[float, list[float]]:
+    """What the group is worth, its idf times its occurrences; and the boost of each of its translations.
+
+    BM25 would add up the weighted occurrences of all translations, and weigh the sum by the idf of the group. An engine
+    weighs each word by its own idf, which the boost replaces: else a wrong translation that is rare would outweigh the
+    right one. The weight's square root stands for the weight: BM25 is concave, so that a word of half the weight scores
+    more than half.
+    """
+    counts = rarity.counts(group.translations)
+    # Pirkola's: documents that hold any translation; the lightly weighted ones count less.
+    n_with = max(each.weight * count for each, count in zip(group.translations, counts, strict=True))
+    idf = rarity.idf(n_with)
+    boosts = [
+        group.n_occurrences * math.sqrt(each.weight) * min(_LARGEST_RATIO, idf / rarity.idf(count))
+        for each, count in zip(group.translations, counts, strict=True)
     ]
-    return group.n_occurrences * of_group, weights
+    return idf * group.n_occurrences, boosts
 
 
-def _clause(group: WordGroup, weights: Sequence[float], clause: Callable[[str, float], Clause]) -> Clause:
-    clauses = [clause(each.term, weight) for each, weight in zip(group.translations, weights, strict=True)]
-    return clauses[0] if len(clauses) == 1 else {"dis_max": {"queries": clauses}}
+def _any_of(clauses: list[Clause]) -> Clause:
+    return clauses[0] if len(clauses) == 1 else {"dis_max": {"queries": clauses, "tie_breaker": _TIE_BREAKER}}
