@@ -264,6 +264,10 @@ class Searcher:
         idf of the embeddings' training texts. It is read again after a while."""
         return self._open(index).reranker
 
+    def languages(self, index: str) -> frozenset[str]:
+        """Those that the index has documents in."""
+        return self._open(index).languages
+
     def _open(self, index: str) -> _OpenedIndex:
         check_index_name(index)
         now = self._clock()

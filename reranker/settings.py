@@ -112,6 +112,9 @@ class Settings(BaseModel):
         True,
         description="learn how rare words are in each index that is not ours, from a sample of it",
     )
+    proxy_translate: Literal["no_hits", "always", "never"] = Field(
+        "no_hits", description="when the proxy asks in the documents' languages for a query in another language"
+    )
     proxy_nodes: tuple[str, ...] = Field(
         (), description="the engine's nodes that the proxy asks, the next where one is down; the store where not set"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from reranker.service.proxy.source_filter import SourceFilter, read_source_filte
 from reranker.service.proxy.window import PagePlan, plan_page
 from reranker.service.requests import Name, QueryText, parse
 from reranker.service.service import Service
+from reranker.translation import WordGroup
 from reranker.transport import Parameters, check_method
 
 _DEFAULT_SIZE = 10  # of an engine's page
@@ -36,6 +37,10 @@ _MAX_PROXY_WINDOW = 1_000
 _MAX_TEXT_FIELDS = 20
 # A document's first 500 words are read: a title that is read more often would leave no room for the text.
 _MAX_FIELD_WEIGHT = 5
+# Of the URL's query; once it is translated it stands in the body.
+URL_QUERY = ("q", "df", "analyzer", "default_operator", "lenient", "analyze_wildcard")
+# Each has its own clauses of a translated query.
+_MAX_LANGUAGES = 10
 # Elasticsearch's fusions of several queries: their hits end at this, which may not be less than the page.
 _FUSION_WINDOWS = ("rank_window_size", "window_size")
 
@@ -60,6 +65,8 @@ class _RerankExt(BaseModel):
     race: bool | None = None
     text_fields: list[Name] | None = Field(default=None, max_length=_MAX_TEXT_FIELDS)
     details: bool = False
+    languages: list[Name] | None = Field(default=None, min_length=1, max_length=_MAX_LANGUAGES)
+    translate: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,38 @@ class SearchBody:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowRequest:
+    """What the engine is asked for: the caller's body with the window in place of the page.
+
+    Attributes:
+        query: in place of the caller's; None for his own.
+    """
+
+    body: SearchBody
+    page: PagePlan
+    source_filter: SourceFilter
+    other_ext: Mapping[str, Any] | None
+    query: Any = None
+
+    @property
+    def written(self) -> bytes:
+        # By its sequence number a document whose text is not in the answer is known again.
+        changed: dict[str, Any] = {
+            "from": self.page.fetched_from,
+            "size": self.page.n_fetch,
+            "seq_no_primary_term": True,
+        }
+        if self.source_filter.widened is not None:
+            changed["_source"] = self.source_filter.widened
+        if self.other_ext is not None:
+            changed["ext"] = self.other_ext
+        if self.query is not None:
+            changed["query"] = self.query
+        added = {name: _written(value) for name, value in changed.items()}
+        return json_bytes(write_object(self.body.text, self.body.raw, drop=(*added, "ext"), add=added))
+
+
+@dataclass(frozen=True, slots=True)
 class ProxySearch:
     """A search whose hits are to be re-ranked.
 
@@ -87,8 +126,12 @@ class ProxySearch:
         added_keys: of a hit, which the caller did not ask for.
         with_details: whether each hit is to say how it came to its place.
         filter_path: as the caller gave it; the engine is not given it.
-        window_body: for the engine: the caller's body with the window in place of the page.
         body_without_ours: what to pass on where re-ranking fails; None for the body that came.
+        query: the caller's, that of the URL among it; None where there is none.
+        types: of the fields of the searched indices.
+        translate: when it is asked in translation: `no_hits`, `always`, `never`.
+        languages: of the documents, where the caller names them.
+        translations: the word groups of its query by language; None where it is as the caller wrote it.
     """
 
     text: str
@@ -106,8 +149,36 @@ class ProxySearch:
     with_details: bool
     filter_path: str | None
     is_pretty: bool
-    window_body: bytes
+    window: WindowRequest
     body_without_ours: bytes | None
+    query: Any
+    types: FieldTypes
+    translate: str
+    languages: tuple[str, ...]
+    translations: Mapping[str, Sequence[WordGroup]] | None = None
+
+    @property
+    def window_body(self) -> bytes:
+        """For the engine: the caller's body with the window in place of the page."""
+        return self.window.written
+
+    @property
+    def is_translated_at_once(self) -> bool:
+        """Whether the engine may be asked in translation before it was asked as the caller wrote."""
+        return self.translate != "never" and (bool(self.languages) or self.translate == "always")
+
+    @property
+    def replaced_parameters(self) -> tuple[str, ...]:
+        """Parameters of the URL that stand in the body instead."""
+        return () if self.translations is None else URL_QUERY
+
+    def translated(self, query: Any, translations: Mapping[str, Sequence[WordGroup]]) -> ProxySearch:
+        """The same search with another query.
+
+        Args:
+            translations: the groups in the query, by language.
+        """
+        return replace(self, window=replace(self.window, query=query), translations=translations)
 
     @property
     def read_fields(self) -> tuple[str, ...]:
@@ -208,8 +279,12 @@ def _read(
         with_details=ext.details,
         filter_path=parameters.get("filter_path") or None,
         is_pretty=is_true(parameters.get("pretty", "false")),
-        window_body=_window_body(body, page, source_filter, other_ext),
+        window=WindowRequest(body, page, source_filter, other_ext),
         body_without_ours=passed,
+        query=_url_query(parameters) if "q" in parameters else values.get("query"),
+        types=types,
+        translate=_translate(service, ext),
+        languages=_languages(service, ext),
     )
 
 
@@ -238,23 +313,6 @@ def _without_ours(body: SearchBody, other_ext: Mapping[str, Any] | None) -> byte
     if other_ext is None:
         return json_bytes(write_object(body.text, body.raw, drop=("ext",)))
     return json_bytes(write_object(body.text, body.raw, replace={"ext": _written(other_ext)}))
-
-
-def _window_body(
-    body: SearchBody,
-    page: PagePlan,
-    source_filter: SourceFilter,
-    other_ext: Mapping[str, Any] | None,
-) -> bytes:
-    """The caller's body, with what has to be asked for instead at its end."""
-    # By its sequence number a document whose text is not in the answer is known again.
-    changed: dict[str, Any] = {"from": page.fetched_from, "size": page.n_fetch, "seq_no_primary_term": True}
-    if source_filter.widened is not None:
-        changed["_source"] = source_filter.widened
-    if other_ext is not None:
-        changed["ext"] = other_ext
-    added = {name: _written(value) for name, value in changed.items()}
-    return json_bytes(write_object(body.text, body.raw, drop=(*added, "ext"), add=added))
 
 
 def _query(
@@ -301,6 +359,32 @@ def _check_words(service: Service, text: str, language: str | None) -> None:
         service.reranker.query(text, language)
     except (EmptyQuery, UnknownWords):
         raise Skip("unknown_words") from None
+
+
+def _translate(service: Service, ext: _RerankExt) -> str:
+    if ext.translate is None:
+        return service.settings.proxy_translate
+    return "always" if ext.translate else "never"
+
+
+def _languages(service: Service, ext: _RerankExt) -> tuple[str, ...]:
+    languages = tuple(language_code(name) for name in ext.languages or ())
+    held = service.embeddings.languages
+    for language in languages:
+        if language not in held:
+            raise BadInput(
+                f"ext.rerank.languages names {language!r}, and the embeddings hold {', '.join(held)}; name these alone"
+            )
+    return languages
+
+
+def _url_query(parameters: Mapping[str, str]) -> dict[str, Any]:
+    """`?q=` and what goes with it as a query of the body."""
+    names = {"q": "query", "df": "default_field", "analyzer": "analyzer", "default_operator": "default_operator"}
+    found: dict[str, Any] = {name: parameters[one] for one, name in names.items() if parameters.get(one)}
+    if "lenient" in parameters:
+        found["lenient"] = is_true(parameters["lenient"])
+    return {"query_string": found}
 
 
 def _flag(body: Mapping[str, Any], parameters: Mapping[str, str], name: str) -> bool:
