@@ -39,7 +39,7 @@ from reranker.stores import open_store
 from reranker.stores.protocol import Filters, IndexDescription, Store
 
 PLAIN, OURS = "sinkrank-benchmark-plain", "sinkrank-benchmark-ours"
-FIELDS = ["title^2", "text"]
+FIELDS = ["title", "text"]
 WINDOW = 100
 _LEARNING_S = 120.0
 
