@@ -20,6 +20,7 @@ from reranker.hubness import Hubness, HubnessSample
 from reranker.idf import IdfTable
 from reranker.languages import language_code
 from reranker.off_loop import run_off_loop
+from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.feedback import is_worth_it
 from reranker.ranking.lexical import lexical_scores
 from reranker.ranking.ordering import Ordering
@@ -158,6 +159,7 @@ class Reranker:
         first_stage_scores: NDArray[np.float64] | None = None,
         exact: NDArray[np.bool_] | None = None,
         feedback: bool = True,
+        first_stage_share: float | None = None,
         top_n: int | None = None,
         race: bool = False,
     ) -> Reranking:
@@ -172,8 +174,11 @@ class Reranker:
                 by `auto` with first-stage scores it is then at distance 0.
             feedback: solve again with the query moved towards its best candidates (`ranking.feedback`), where `auto`
                 has first-stage scores and the query is long enough.
+            first_stage_share: how much the first-stage scores count, 0 (not at all) to 1 (nothing else does); None
+                for the default shares (`ranking.evidence`).
             top_n, race: as `rerank`; `auto` with first-stage scores solves for all candidates all the same.
         """
+        check_first_stage_share(first_stage_share)
         if top_n is not None and top_n < 1:
             raise WrongParameter(f"top_n is {top_n}; give 1 or more, or leave it out for all")
         started = time.perf_counter()
@@ -202,6 +207,7 @@ class Reranker:
                 with_feedback=learns and feedback,
                 with_neighbours=learns,
                 exact=in_given_order,
+                first_stage_share=first_stage_share,
             )
         else:
             reranking = ordering.by_distance(max(len(candidates), 1) if top_n is None else top_n, race)

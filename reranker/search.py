@@ -17,7 +17,7 @@ from reranker.errors import BadInput, NotFound, WrongParameter
 from reranker.explanation import PAIRS_PER_WORD, Explanation, explain
 from reranker.first_stage import FIRST_STAGES, MAX_DEPTH, CandidateSearch, Window, choose_first_stage
 from reranker.idf import IdfTable
-from reranker.ranking.evidence import ScoreParts
+from reranker.ranking.evidence import ScoreParts, check_first_stage_share
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.reranking import Observer, Query, Reranker
 from reranker.scores import scores_behind, scores_by_rank
@@ -47,7 +47,7 @@ class SearchRequest:
             first stage's order, no hit twice.
         race: as `Reranker.rerank`.
         knn_weight: of kNN in the fusion of `hybrid`, 0 to 1; BM25 has the rest.
-        feedback: as `Reranker.rerank_bags`.
+        feedback, first_stage_share: as `Reranker.rerank_bags`.
     """
 
     text: str
@@ -63,6 +63,7 @@ class SearchRequest:
     race: bool = False
     knn_weight: float = 0.5
     feedback: bool = True
+    first_stage_share: float | None = None
 
     def __post_init__(self) -> None:
         check_index_name(self.index)
@@ -70,6 +71,7 @@ class SearchRequest:
             raise WrongParameter(f"first stage {self.first_stage!r} is not known; use one of {', '.join(FIRST_STAGES)}")
         if self.method != "none":
             check_method(self.method)
+        check_first_stage_share(self.first_stage_share)
         for name, value, lowest, highest in (
             ("depth", self.depth, 1, MAX_DEPTH),
             ("from", self.offset, 0, MAX_WINDOW),
@@ -340,6 +342,7 @@ class Searcher:
             np.array([candidate.first_stage_rank for candidate in window.candidates], dtype=np.int64),
             first_stage_scores=window.lexical_scores(query.language),
             feedback=request.feedback,
+            first_stage_share=request.first_stage_share,
             race=request.race,
         )
 

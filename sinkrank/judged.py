@@ -41,6 +41,7 @@ def way_of(settings: Settings, method: str, name: str = "") -> Way:
         resources.parameters_of(settings),
         settings.knn_weight,
         settings.feedback,
+        settings.first_stage_share,
     )
 
 

@@ -97,6 +97,7 @@ class SinkrankClient:
         tau: float | None = None,
         n_iterations: int | None = None,
         feedback: bool | None = None,
+        first_stage_share: float | None = None,
         race: bool | None = None,
         offset: int | None = None,
         size: int | None = None,
@@ -121,6 +122,7 @@ class SinkrankClient:
             "tau": tau,
             "n_iterations": n_iterations,
             "feedback": feedback,
+            "first_stage_share": first_stage_share,
             "race": race,
             "from": offset,
             "size": size,
@@ -144,6 +146,7 @@ class SinkrankClient:
         tau: float | None = None,
         n_iterations: int | None = None,
         feedback: bool | None = None,
+        first_stage_share: float | None = None,
         race: bool | None = None,
     ) -> ExplainAnswer:
         """Takes the score of a document for a search apart; arguments as of `search`."""
@@ -162,6 +165,7 @@ class SinkrankClient:
             "tau": tau,
             "n_iterations": n_iterations,
             "feedback": feedback,
+            "first_stage_share": first_stage_share,
             "race": race,
         }
         return cast(ExplainAnswer, self._post("/v1/explain", body))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.corrections import Correction, order_distance
+from reranker.errors import WrongParameter
 from reranker.scores import SCORE_DECIMALS, WINDOW_FLOOR
 
 
@@ -25,11 +26,31 @@ class Shares:
     feedback: float = 0.0
     neighbours: float = 0.0
 
+    def with_first_stage(self, share: float) -> Shares:
+        """The first stage counts `share` (0 to 1); the other evidence shares the rest in proportion.
+
+        >>> Shares(first_stage=0.6, transport=0.2, neighbours=0.2).with_first_stage(0.5)
+        Shares(first_stage=0.5, transport=0.25, feedback=0.0, neighbours=0.25)
+        """
+        scale = (1.0 - share) / (self.transport + self.feedback + self.neighbours)
+        return Shares(share, scale * self.transport, scale * self.feedback, scale * self.neighbours)
+
+    def without_neighbours(self) -> Shares:
+        """The other evidence takes the share of the neighbours in proportion."""
+        scale = 1.0 / (1.0 - self.neighbours)
+        return Shares(scale * self.first_stage, scale * self.transport, scale * self.feedback)
+
 
 # Chosen on six English collections together (docs/evaluation.md).
 PLAIN = Shares(first_stage=0.8, transport=0.2)
 WITH_NEIGHBOURS = Shares(first_stage=0.6, transport=0.2, neighbours=0.2)
 WITH_FEEDBACK = Shares(first_stage=0.3, transport=0.2, feedback=0.25, neighbours=0.25)
+
+
+def check_first_stage_share(share: float | None) -> None:
+    """Raises WrongParameter where the share is not None and not 0 to 1."""
+    if share is not None and not 0 <= share <= 1:
+        raise WrongParameter(f"first_stage_share is {share}; give 0 to 1, or leave it out for the default shares")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +101,7 @@ class Evidence:
             count.
         exact: (n,) whether a field of the candidate is the query word for word: transport moves nothing to that field,
             so the order distance counts as 0, however long the other fields are. None for nowhere.
+        first_stage_share: how much the first stage counts, 0 to 1 (`Shares.with_first_stage`); None for the default.
     """
 
     first_stage: NDArray[np.float64]
@@ -88,6 +110,7 @@ class Evidence:
     feedback: NDArray[np.float64] | None = None
     neighbours: NDArray[np.float64] | None = None
     exact: NDArray[np.bool_] | None = None
+    first_stage_share: float | None = None
 
     def scores(self) -> NDArray[np.float64]:
         """The score of each candidate (n,), not rounded."""
@@ -125,12 +148,14 @@ class Evidence:
         proportion."""
         without_feedback = PLAIN if self.neighbours is None else WITH_NEIGHBOURS
         shares = without_feedback if self.feedback is None else WITH_FEEDBACK
-        found = np.repeat(np.array(astuple(shares))[:, None], len(self.first_stage), axis=1)
-        found[0, np.isnan(self.first_stage)] = 0.0
         if self.neighbours is None:
-            found[3] = 0.0
-        weighed: NDArray[np.float64] = (1.0 - WINDOW_FLOOR) * found / found.sum(axis=0)
-        return weighed
+            shares = shares.without_neighbours()
+        wanted = shares if self.first_stage_share is None else shares.with_first_stage(self.first_stage_share)
+        without = shares.with_first_stage(0.0)
+        found: NDArray[np.float64] = np.where(
+            np.isnan(self.first_stage), np.array(astuple(without))[:, None], np.array(astuple(wanted))[:, None]
+        )
+        return (1.0 - WINDOW_FLOOR) * found
 
     def _nearness(
         self, distances: NDArray[np.float64], offsets: NDArray[np.float64]

@@ -55,6 +55,7 @@ class _Search(_Strict):
     knn_weight: float | None = None
     depth: int | None = None
     feedback: bool | None = None
+    first_stage_share: float | None = None
     race: bool | None = None
 
 

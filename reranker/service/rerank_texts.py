@@ -104,6 +104,7 @@ def _rerank(
         parameters,
         first_stage_scores=reranker.lexical_scores(query, candidates, method),
         feedback=service.settings.feedback,
+        first_stage_share=service.settings.first_stage_share,
         top_n=top_n,
         race=race,
     )

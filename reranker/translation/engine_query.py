@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,9 +24,39 @@ _LARGEST_RATIO = 3.0
 _LEAST_IDF = 1e-6
 
 
+class Rarity(Protocol):
+    """How rare words are in an index."""
+
+    def counts(self, translations: Sequence[Translation]) -> list[float]:
+        """Of each term, the documents that hold it."""
+        ...
+
+    def idf(self, n_with: float) -> float:
+        """BM25's idf of a term that so many documents hold."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRarity:
+    """How rare words are by the counts that came with the translations.
+
+    Attributes:
+        n_documents: of the index, in the language of the translations.
+    """
+
+    n_documents: int
+
+    def counts(self, translations: Sequence[Translation]) -> list[float]:
+        # Where it is not known, as for a name, about the rarest.
+        return [float(each.n_documents or 0) for each in translations]
+
+    def idf(self, n_with: float) -> float:
+        return _bm25_idf(self.n_documents, n_with)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WordRarity:
-    """How rare the words of one language are in an index.
+    """How rare the words of one language are by the document frequencies of an index.
 
     Attributes:
         frequencies: of the documents in that language; None where nothing is known: all words are then alike.
@@ -49,14 +79,17 @@ class WordRarity:
         known."""
         if self.frequencies is None:
             return 1.0
-        n_documents = self.frequencies.n_documents
-        return max(_LEAST_IDF, math.log(1 + (n_documents - min(n_with, n_documents) + 0.5) / (n_with + 0.5)))
+        return _bm25_idf(self.frequencies.n_documents, n_with)
+
+
+def _bm25_idf(n_documents: int, n_with: float) -> float:
+    return max(_LEAST_IDF, math.log(1 + (n_documents - min(n_with, n_documents) + 0.5) / (n_with + 0.5)))
 
 
 def group_clauses(
     groups: Sequence[WordGroup],
     clause: Callable[[str, float], Clause],
-    rarity: WordRarity,
+    rarity: Rarity,
     max_words: int = MAX_CLAUSES,
 ) -> list[Clause]:
     """One clause for each group, to stand together in the `should` of a `bool` query.
@@ -79,7 +112,7 @@ def group_clauses(
     return chosen
 
 
-def _boosts(group: WordGroup, rarity: WordRarity) -> tuple[float, list[float]]:
+def _boosts(group: WordGroup, rarity: Rarity) -> tuple[float, list[float]]:
     """What the group is worth, its idf times its occurrences; and the boost of each of its translations.
 
     BM25 would add up the weighted occurrences of all translations, and weigh the sum by the idf of the group. An engine

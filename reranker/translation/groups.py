@@ -16,10 +16,12 @@ class Translation:
     Attributes:
         term: normalised, as the embeddings hold it.
         weight: what one occurrence of it counts, above 0, at most 1.
+        n_documents: of the index, that hold it; None where that is not known.
     """
 
     term: str
     weight: float
+    n_documents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reranker.embeddings import Embeddings
 from reranker.errors import UnknownLanguage
@@ -17,14 +18,11 @@ from reranker.tokens import LONGEST_CACHED_TOKEN
 from reranker.translation.groups import Translation, WordGroup
 from reranker.translation.nearest_terms import LanguageRows
 
-# Of each word. More bring in words that are related and no translations.
-N_TRANSLATIONS = 5
+# Of each word, beside itself (docs/evaluation.md).
+N_TRANSLATIONS = 8
 
-# A word of half the cosine counts a sixteenth.
-_POWER = 4
-
-# An entry holds five short words: some 1 kB.
-_MAX_CACHED_WORDS = 20_000
+# An entry holds some ten short words: some 2 kB.
+_MAX_CACHED_WORDS = 10_000
 
 
 class Translator:
@@ -43,10 +41,11 @@ class Translator:
         self._cached: OrderedDict[tuple[str, str, str], tuple[Translation, ...]] = OrderedDict()
 
     def groups(self, query: Query, language: str) -> tuple[WordGroup, ...]:
-        """One group for each distinct token of the query that has a translation, in reading order.
+        """One group for each distinct token of the query, in reading order: the terms of the documents' language
+        nearest to it, and the token itself with weight 1, since names, numbers and loan words stay as they are.
 
-        A token without an embedding (a number, a name) stays as it is, and so does one that the documents' language
-        spells alike; the latter has other translations beside.
+        A translation weighs b² · (c / b)⁴, where c is its cosine with the token and b that of the nearest: a token with
+        no near translation counts less, and so does a translation that is farther than the nearest.
 
         Args:
             language: of the documents.
@@ -61,7 +60,7 @@ class Translator:
             )
         counts = Counter(query.tokens)
         found = self._translations(list(counts), query.language, language)
-        return tuple(WordGroup(token, counts[token], found[token]) for token in counts if found[token])
+        return tuple(WordGroup(token, n_times, found[token]) for token, n_times in counts.items())
 
     def _translations(
         self, tokens: Sequence[str], query_language: str, language: str
@@ -90,25 +89,30 @@ class Translator:
     ) -> dict[str, tuple[Translation, ...]]:
         embeddings = self._embeddings
         term_ids = {token: embeddings.stand_in(query_language, token) for token in tokens}
-        known = {token: row for row, token in enumerate(token for token in tokens if term_ids[token] is not None)}
-        vectors = embeddings.vectors[np.array([term_ids[token] for token in known], dtype=np.int64)]
-        nearest, cosines = self._language_rows(language).nearest(np.asarray(vectors), N_TRANSLATIONS)
-        found: dict[str, tuple[Translation, ...]] = {}
-        for token in tokens:
-            weights = {}
-            if token in known:
-                row = known[token]
-                weights = {
-                    embeddings.term(int(term_id))[1]: float(cosine) ** _POWER
-                    for term_id, cosine in zip(nearest[row], cosines[row], strict=True)
-                    if cosine > 0
-                }
-            own = normalize_term(token, language)
-            if token not in known or embeddings.term_id(language, own) is not None:
-                weights[own] = 1.0
-            ordered = sorted(weights.items(), key=lambda item: -item[1])
-            found[token] = tuple(Translation(term, min(1.0, weight)) for term, weight in ordered)
-        return found
+        known = [token for token in tokens if term_ids[token] is not None]
+        vectors = np.asarray(embeddings.vectors[np.array([term_ids[token] for token in known], dtype=np.int64)])
+        nearest, cosines = self._language_rows(language).nearest(vectors, N_TRANSLATIONS)
+        weights = _weights(cosines.astype(np.float64))
+        rows = {token: (nearest[row], weights[row]) for row, token in enumerate(known)}
+        nothing = np.empty(0, np.int32), np.empty(0)
+        return {token: self._joined(token, language, *rows.get(token, nothing)) for token in tokens}
+
+    def _joined(
+        self, token: str, language: str, term_ids: NDArray[np.int32], weights: NDArray[np.float64]
+    ) -> tuple[Translation, ...]:
+        """The token itself and those of the terms that have a weight, the heaviest first."""
+        own = normalize_term(token, language)
+        own_id = self._embeddings.term_id(language, own)
+        translations = [Translation(own, 1.0, None if own_id is None else self._n_documents(language, own_id))]
+        for term_id, weight in zip(term_ids.tolist(), weights.tolist(), strict=True):
+            if weight > 0 and term_id != own_id:
+                term = self._embeddings.term(term_id)[1]
+                translations.append(Translation(term, weight, self._n_documents(language, term_id)))
+        return tuple(translations)
+
+    def _n_documents(self, language: str, term_id: int) -> int | None:
+        frequencies = self._idf.languages.get(language)
+        return None if frequencies is None else int(frequencies.of(np.array([term_id], np.int32))[0])
 
     def _language_rows(self, language: str) -> LanguageRows:
         rows = self._rows.get(language)
@@ -119,3 +123,11 @@ class Translator:
                 held = frequencies.term_ids[np.isin(frequencies.term_ids, held)].astype(np.int64)
             rows = self._rows[language] = LanguageRows(self._embeddings.vectors, held)
         return rows
+
+
+def _weights(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(k, n) of translations by their cosines, the nearest first in each row; 0 where a cosine is not above 0."""
+    found = np.clip(cosines, 0.0, 1.0)
+    nearest = found[:, :1]
+    weights: NDArray[np.float64] = np.divide(found**4, nearest**2, out=np.zeros_like(found), where=nearest > 0)
+    return weights

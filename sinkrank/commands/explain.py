@@ -79,6 +79,7 @@ def explain(
             parameters=resources.parameters_of(settings),
             knn_weight=settings.knn_weight,
             feedback=settings.feedback,
+            first_stage_share=settings.first_stage_share,
         )
         explanation = searcher.explain(request, doc_id)
         if plot is not None:

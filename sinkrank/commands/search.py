@@ -83,6 +83,7 @@ def search(
             offset=offset,
             size=settings.size,
             feedback=settings.feedback,
+            first_stage_share=settings.first_stage_share,
             race=settings.race,
             knn_weight=settings.knn_weight,
         )

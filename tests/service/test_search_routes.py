@@ -57,6 +57,15 @@ def test_a_hit_without_a_known_word_is_marked_and_has_the_share_of_bm25_alone(cl
     assert not any(hit["without_known_word"] for hit in hits.values())
 
 
+def test_a_search_and_its_explanation_may_say_how_much_the_first_stage_counts(client: FlaskClient) -> None:
+    """BM25 finds `cat` in one English document alone: its share is all that this document has of the first stage."""
+    body = {"query": "cat", "language": "en", "languages": ["en"], "first_stage": "hybrid", "first_stage_share": 0.25}
+    hits = {hit["id"]: hit for hit in search(client, **body)["hits"]}
+    assert hits["cat-en"]["score_parts"]["first_stage"] == pytest.approx(0.98 * 0.25, abs=1e-6)
+    explained = client.post("/v1/explain", json={**body, "id": "cat-en"}).get_json()
+    assert explained["score_parts"] == hits["cat-en"]["score_parts"]
+
+
 def test_by_transport_alone_a_hit_without_a_known_word_is_last(client: FlaskClient) -> None:
     hits = search(client, query="cat zzz", language="en", first_stage="hybrid", method="sinkhorn")["hits"]
     assert hits[-1]["id"] == "unknown"
@@ -180,6 +189,7 @@ def test_an_explanation_by_nbow_has_a_cost_below_0_which_its_words_announce(clie
         ({"query": "cat", "epsilon": -1}, 400, "bad_input", "epsilon"),
         ({"query": "cat", "first_stage": "magic"}, 400, "bad_input", "hybrid"),
         ({"query": "cat", "depth": 0}, 400, "bad_input", "depth"),
+        ({"query": "cat", "first_stage_share": 1.5}, 400, "bad_input", "give 0 to 1"),
         ({"query": "cat", "from": -1}, 400, "bad_input", "from"),
         ({"query": "cat", "filters": {"year": {"above": 3}}}, 400, "bad_input", "gte"),
         ({"query": "cat", "filters": {"tag": "\ud83d"}}, 400, "bad_body", "Unicode"),

@@ -93,6 +93,7 @@ class HitRanker:
             first_stage_scores=_scores(hits),
             exact=_exact(search.text, bags),
             feedback=search.feedback,
+            first_stage_share=search.first_stage_share,
             race=search.race,
         )
         return HitRanking(

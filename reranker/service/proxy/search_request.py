@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reranker.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.languages import language_code
+from reranker.ranking.evidence import check_first_stage_share
 from reranker.service.json_text import json_bytes
 from reranker.service.proxy.answer import SEQ_NO_KEYS
 from reranker.service.proxy.parameters import is_true
@@ -62,6 +63,7 @@ class _RerankExt(BaseModel):
     tau: float | None = None
     n_iterations: int | None = None
     feedback: bool | None = None
+    first_stage_share: float | None = None
     race: bool | None = None
     text_fields: list[Name] | None = Field(default=None, max_length=_MAX_TEXT_FIELDS)
     details: bool = False
@@ -139,6 +141,7 @@ class ProxySearch:
     method: str
     parameters: Parameters
     feedback: bool
+    first_stage_share: float | None
     race: bool
     page: PagePlan
     source_filter: SourceFilter
@@ -255,6 +258,8 @@ def _read(
     if method == "none":
         raise Skip("method_none")
     check_method(method)
+    share = service.settings.first_stage_share if ext.first_stage_share is None else ext.first_stage_share
+    check_first_stage_share(share)
     if service.opened is None:
         raise WithoutEmbeddings
     page = _page(service, values, parameters, ext.window_size)
@@ -269,6 +274,7 @@ def _read(
         method=method,
         parameters=service.parameters(ext.epsilon, ext.n_iterations, ext.tau),
         feedback=service.settings.feedback if ext.feedback is None else ext.feedback,
+        first_stage_share=share,
         race=service.settings.race if ext.race is None else ext.race,
         page=page,
         source_filter=source_filter,

@@ -215,6 +215,7 @@ def test_an_order_by_score_is_the_usual_one(service: Service, sort: Any) -> None
         ({"language": "xx"}, "'xx'"),
         ({"epsilon": 0}, "epsilon"),
         ({"tau": -1}, "tau"),
+        ({"first_stage_share": 2}, "give 0 to 1"),
         (7, "ext.rerank"),
     ],
 )
