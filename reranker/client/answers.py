@@ -48,7 +48,7 @@ class SearchAnswer(TypedDict):
     index: str
     n_candidates: int
     language: str
-    first_stage: Literal["knn", "bm25", "hybrid"]
+    first_stage: Literal["knn", "bm25", "translated", "hybrid"]
     method: str
     precision: Precision
     n_converged: int

@@ -69,6 +69,7 @@ class Ordering:
         with_neighbours: bool,
         exact: NDArray[np.bool_] | None = None,
         first_stage_share: float | None = None,
+        translated: NDArray[np.bool_] | None = None,
     ) -> Reranking:
         """All candidates, the highest score first, by all evidence together.
 
@@ -76,12 +77,17 @@ class Ordering:
             first_stage: (n,) scores of the candidates; NaN where there is none.
             with_feedback: whether to solve again for the moved query (`feedback`).
             with_neighbours: whether candidates speak for each other (`neighbours`).
-            exact, first_stage_share: as of `Evidence`.
+            exact, first_stage_share, translated: as of `Evidence`.
         """
         found = self._solve(self._query, len(self._bags))
         solves = [found]
         evidence = Evidence(
-            first_stage, _in_place(found), self._corrections, exact=exact, first_stage_share=first_stage_share
+            first_stage,
+            _in_place(found),
+            self._corrections,
+            exact=exact,
+            first_stage_share=first_stage_share,
+            translated=translated,
         )
         if with_feedback:
             moved = moved_query(self._query, self._bags, evidence.scores())

@@ -59,7 +59,7 @@ class SearchAnswer(BaseModel):
     index: str
     n_candidates: int = Field(ge=0)
     language: str
-    first_stage: Literal["knn", "bm25", "hybrid"]
+    first_stage: Literal["knn", "bm25", "translated", "hybrid"]
     method: str
     precision: Precision
     n_converged: int
