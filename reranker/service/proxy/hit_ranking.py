@@ -91,6 +91,7 @@ class HitRanker:
             search.method,
             search.parameters,
             first_stage_scores=_scores(hits),
+            translated=None if search.translations is None else np.ones(len(hits), dtype=bool),
             exact=_exact(search.text, bags),
             feedback=search.feedback,
             first_stage_share=search.first_stage_share,

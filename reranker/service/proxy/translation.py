@@ -153,6 +153,6 @@ def _translations(
         return
     for target in targets:
         groups = translator.groups(query, target)
-        if groups:
+        if any(len(group.translations) > 1 for group in groups):  # each has its own word among them
             rarity = WordRarity(reranker.embeddings, target, reranker.idf.languages.get(target))
             yield TranslatedText(target, groups, rarity)
