@@ -42,6 +42,19 @@ PLAIN, OURS = "sinkrank-benchmark-plain", "sinkrank-benchmark-ours"
 FIELDS = ["title", "text"]
 WINDOW = 100
 _LEARNING_S = 120.0
+# What a person types, as in the demo, and the page that answers.
+EXAMPLES = (
+    ("taulukon rivin korkeuden muuttaminen", "text/scalc/guide/row_height"),  # changing the height of a table's row
+    ("toistuvien rivien poistaminen", "text/scalc/guide/remove_duplicates"),  # removing repeated rows
+    ("makron nauhoittaminen", "text/shared/guide/macro_recording"),  # recording a macro
+    ("nur ausgewählte Seiten drucken", "text/swriter/guide/print_selection"),  # printing only selected pages
+    ("Zellen schützen", "text/scalc/guide/cell_protect"),  # protecting cells
+    ("Rechtschreibung prüfen", "text/swriter/guide/spellcheck_dialog"),  # checking the spelling
+    ("αυτόματη αποθήκευση κάθε δέκα λεπτά", "text/shared/guide/doc_autosave"),  # saving every ten minutes
+    ("αλλαγή χρώματος κειμένου", "text/shared/guide/text_color"),  # changing the colour of text
+    ("αρίθμηση σελίδων", "text/swriter/guide/pagenumbers"),  # numbering pages
+    ("enregistrer automatiquement toutes les dix minutes", "text/shared/guide/doc_autosave"),
+)
 
 Ranks = Mapping[str, int | None]
 """The rank of each query's page, from 1; None where it is not among the first 100."""
@@ -105,6 +118,22 @@ def through_proxy(client: FlaskClient, task: Task) -> tuple[Ranks, Ranks]:
     return after, before
 
 
+def examples(client: FlaskClient) -> list[dict[str, Any]]:
+    """The rank of the page that answers each example, by default settings and with `ext.rerank.translate`."""
+    rows = []
+    for text, page_id in EXAMPLES:
+        row: dict[str, Any] = {"query": text, "page": page_id}
+        for name, section in (("default", {}), ("translate", {"translate": True})):
+            query = {"multi_match": {"query": text, "fields": FIELDS}}
+            body = {"query": query, "size": 10, "_source": False, "ext": {"rerank": section}}
+            answer = client.post(f"/{PLAIN}/_search", json=body)
+            ids = [hit["_id"] for hit in answer.get_json()["hits"]["hits"]]
+            row[name] = ids.index(page_id) + 1 if page_id in ids else None
+            row[f"{name}_reason"] = answer.headers.get("X-Rerank-Reason", answer.headers["X-Rerank-Status"])
+        rows.append(row)
+    return rows
+
+
 def by_our_index(searcher: Searcher, task: Task, method: str) -> Ranks:
     """The ranks by kNN, re-ranked by a method."""
     found: dict[str, int | None] = {}
@@ -163,7 +192,7 @@ def main() -> None:
     corpus = load_libreoffice(arguments.libreoffice)
     embeddings = Embeddings.open(arguments.embeddings)
     pages = [page for page in corpus.test_pages if page.language == "en"]
-    results: dict[str, Any] = {"machine": machine(), "documents": len(pages), "stores": {}}
+    results: dict[str, Any] = {"machine": machine(), "documents": len(pages), "examples": {}, "stores": {}}
     for name in arguments.stores:
         rows = results["stores"][name] = []
         with ExitStack() as stack:
@@ -181,6 +210,9 @@ def main() -> None:
             client = app.test_client()
             client.post(f"/{PLAIN}/_search", json={"query": {"multi_match": {"query": "print", "fields": FIELDS}}})
             app.extensions[PROXY_EXTENSION].figures.wait(_LEARNING_S)
+            results["examples"][name] = examples(client)
+            for row in results["examples"][name]:
+                print(json.dumps(row, ensure_ascii=False), flush=True)
             searcher = Searcher(store, embeddings)
             for language in arguments.languages:
                 for kind in arguments.words:
