@@ -84,12 +84,16 @@ class SearchAnswer:
         """The hits in the engine's order."""
         return [] if self.hits is None else [element.parsed for element in self.hits.elements]
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether the search found nothing, on any page. Without a total no page of its own can tell."""
-        total = self.raw.get("hits").get("total") if self.hits is not None else None
-        total = total.get("value") if isinstance(total, Mapping) else total
-        return not self.found and total == 0
+    def is_empty(self, offset: int) -> bool:
+        """Whether the search found nothing, on any page.
+
+        Args:
+            offset: hits that were left out before these; without a total a later page cannot tell.
+        """
+        if self.hits is None or self.hits.elements:
+            return False
+        total = self.raw.get("hits").get("total")
+        return offset == 0 or (total.get("value") if isinstance(total, Mapping) else total) == 0
 
     def whole(self) -> str:
         return self.text[self.raw.start : self.raw.end]

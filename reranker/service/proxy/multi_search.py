@@ -179,7 +179,11 @@ class MultiSearchRunner:
         Returns:
             how those went that should have been asked again and were not.
         """
-        empty = [n for n, line in enumerate(lines) if line.search is not None and answers[n].is_empty]
+        empty = [
+            number
+            for number, (line, answer) in enumerate(zip(lines, answers, strict=True))
+            if line.search is not None and answer.is_empty(line.search.page.fetched_from)
+        ]
         if not empty:
             return {}
         translate = self._translator.when_nothing_is_found
@@ -192,6 +196,7 @@ class MultiSearchRunner:
             _, text = calls.search_again(query_string, body)
             _, _, again = _read(text, len(found))
         except Fallback as failed:
+            turn.succeeded = None  # re-ranking itself did not fail
             return dict.fromkeys(found or empty, Outcome(None, failed.reason, str(failed)))
         refused = {}
         for (number, search), answer in zip(found.items(), again, strict=True):

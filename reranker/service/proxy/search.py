@@ -84,7 +84,7 @@ class SearchRunner:
             search = turn.run(lambda: self._translator.at_once(search, indices), calls.deadline) or search
         started = time.perf_counter()
         first = _ask(incoming, search, calls.search, 0.0)
-        if not first.answer.is_empty:
+        if not first.answer.is_empty(search.page.fetched_from):
             return first, None
         try:
             again = turn.run(lambda: self._translator.when_nothing_is_found(search, indices), calls.deadline)
@@ -92,6 +92,7 @@ class SearchRunner:
                 return first, None
             return _ask(incoming, again, calls.search_again, (time.perf_counter() - started) * 1000), None
         except Fallback as failed:
+            turn.succeeded = None  # re-ranking itself did not fail
             return first, Outcome(None, failed.reason, str(failed))
 
     def _rank(self, incoming: Incoming, asked: _Asked, calls: EngineCalls, turn: Turn) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -226,6 +227,29 @@ def test_nothing_is_asked_again_once_the_time_is_over(fake: FakeEngine, embeddin
     with opened(fake, embeddings, tmp_path, proxy_budget_ms=1) as client:
         assert outcome(search(client)) == ("fallback", "out_of_time")
     assert len(fake.received) == 1
+
+
+def test_translations_that_take_too_long_do_not_stop_the_re_ranking_of_other_searches(
+    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(fake, embeddings, tmp_path, proxy_budget_ms=200) as client:
+        proxy: Proxy = client.application.extensions[PROXY_EXTENSION]
+        monkeypatch.setattr(proxy.searches.ranking.translator, "when_nothing_is_found", lambda *_: time.sleep(0.4))
+        for _ in range(6):  # five failures in a row open the breaker
+            assert outcome(search(client)) == ("fallback", "out_of_time")
+        assert proxy.searches.guard.breaker.state == "closed"
+
+
+@pytest.mark.parametrize(
+    ("offset", "total", "n_requests"), [(0, None, 2), (0, 0, 2), (200, {"value": 0}, 2), (200, None, 1), (200, 7, 1)]
+)
+def test_an_empty_page_is_a_search_that_found_nothing_only_where_that_is_sure(
+    client: FlaskClient, fake: FakeEngine, offset: int, total: Any, n_requests: int
+) -> None:
+    hits = {"max_score": None, "hits": [], **({} if total is None else {"total": total})}
+    fake.answer = lambda received: ok(json.dumps({"took": 1, "hits": hits}).encode())
+    assert outcome(search(client, {**FRENCH_QUERY, "from": offset}))[0] == "skipped"
+    assert len(fake.received) == n_requests
 
 
 def lines(*bodies: Any) -> bytes:
