@@ -241,7 +241,8 @@ class Searcher:
         assert reranking is not None  # noqa: S101 - it is by auto, and the query has a known word
         place = next(i for i, each in enumerate(window.candidates) if each.doc_id == doc_id)
         ranked = next(each for each in reranking.documents if each.index == place)
-        return replace(explained, correction=ranked.correction, parts=ranked.parts)
+        translations = tuple(window.groups.get(document.language, ()))
+        return replace(explained, correction=ranked.correction, parts=ranked.parts, translations=translations)
 
     def choose_index(self, index: str | None) -> str:
         """The index that was named, or the store's only one.
