@@ -89,4 +89,5 @@ def _as_found(scores: NDArray[np.float64], depth: int | None) -> NDArray[np.floa
     """Documents that a full run left out have its lowest score (`reranker.first_stage.Window`)."""
     if depth is None or np.count_nonzero(scores) < depth:
         return scores
-    return np.maximum(scores, np.sort(scores)[-depth])
+    raised: NDArray[np.float64] = np.maximum(scores, np.sort(scores)[-depth])
+    return raised

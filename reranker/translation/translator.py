@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from reranker.embeddings import Embeddings
 from reranker.errors import UnknownLanguage
 from reranker.idf import IdfTable
 from reranker.normalization import normalize_term
-from reranker.reranking import Query
 from reranker.tokens import LONGEST_CACHED_TOKEN
 from reranker.translation.groups import Translation, WordGroup
 from reranker.translation.nearest_terms import LanguageRows
@@ -23,6 +23,18 @@ N_TRANSLATIONS = 8
 
 # An entry holds some ten short words: some 2 kB.
 _MAX_CACHED_WORDS = 10_000
+
+
+class TokenizedQuery(Protocol):
+    """What is translated of a query (`reranker.reranking.Query`)."""
+
+    @property
+    def language(self) -> str: ...
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """All of them, in reading order."""
+        ...
 
 
 class Translator:
@@ -40,7 +52,7 @@ class Translator:
         self._rows: dict[str, LanguageRows] = {}
         self._cached: OrderedDict[tuple[str, str, str], tuple[Translation, ...]] = OrderedDict()
 
-    def groups(self, query: Query, language: str) -> tuple[WordGroup, ...]:
+    def groups(self, query: TokenizedQuery, language: str) -> tuple[WordGroup, ...]:
         """One group for each distinct token of the query, in reading order: the terms of the documents' language
         nearest to it, and the token itself with weight 1, since names, numbers and loan words stay as they are.
 
