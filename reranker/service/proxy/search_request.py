@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from reranker.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.languages import language_code
 from reranker.ranking.evidence import check_first_stage_share
-from reranker.service.json_text import json_bytes
 from reranker.service.proxy.answer import SEQ_NO_KEYS
 from reranker.service.proxy.parameters import is_true
 from reranker.service.proxy.query_nodes import CALLER_SCORING
@@ -24,8 +22,8 @@ from reranker.service.proxy.query_text import (
     QueryReading,
     read_query,
 )
-from reranker.service.proxy.raw_json import RawObject, read_document, read_object, write_object
 from reranker.service.proxy.rules import Skip, WithoutEmbeddings, is_asked_for, is_switched_off, skip_reason
+from reranker.service.proxy.search_body import SearchBody, WindowRequest, without_ours
 from reranker.service.proxy.source_filter import SourceFilter, read_source_filter
 from reranker.service.proxy.window import PagePlan, plan_page
 from reranker.service.requests import Name, QueryText, parse
@@ -69,50 +67,6 @@ class _RerankExt(BaseModel):
     details: bool = False
     languages: list[Name] | None = Field(default=None, min_length=1, max_length=_MAX_LANGUAGES)
     translate: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SearchBody:
-    """A search's body: its text, and what it says."""
-
-    text: str
-    raw: RawObject
-
-    @property
-    def values(self) -> dict[str, Any]:
-        return self.raw.parsed
-
-
-@dataclass(frozen=True, slots=True)
-class WindowRequest:
-    """What the engine is asked for: the caller's body with the window in place of the page.
-
-    Attributes:
-        query: in place of the caller's; None for his own.
-    """
-
-    body: SearchBody
-    page: PagePlan
-    source_filter: SourceFilter
-    other_ext: Mapping[str, Any] | None
-    query: Any = None
-
-    @property
-    def written(self) -> bytes:
-        # By its sequence number a document whose text is not in the answer is known again.
-        changed: dict[str, Any] = {
-            "from": self.page.fetched_from,
-            "size": self.page.n_fetch,
-            "seq_no_primary_term": True,
-        }
-        if self.source_filter.widened is not None:
-            changed["_source"] = self.source_filter.widened
-        if self.other_ext is not None:
-            changed["ext"] = self.other_ext
-        if self.query is not None:
-            changed["query"] = self.query
-        added = {name: _written(value) for name, value in changed.items()}
-        return json_bytes(write_object(self.body.text, self.body.raw, drop=(*added, "ext"), add=added))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,19 +158,6 @@ class ProxySearch:
         return tuple(field.name for field in boosted for _ in range(min(_MAX_FIELD_WEIGHT, round(field.boost / least))))
 
 
-def read_body(data: bytes) -> SearchBody:
-    """The body of a search; an empty one says nothing.
-
-    Raises:
-        Skip: it is no JSON object.
-    """
-    try:
-        text = data.decode() if data.strip() else "{}"
-        return SearchBody(text, read_document(text, read_object))
-    except (ValueError, RecursionError):
-        raise Skip("body_not_json") from None  # the engine says what is wrong with it, or reads YAML
-
-
 def read_search(
     service: Service, parameters: Mapping[str, str], body: SearchBody, types: FieldTypes | None = None
 ) -> ProxySearch:
@@ -232,7 +173,7 @@ def read_search(
     if is_switched_off(parameters):
         raise Skip("disabled")
     ext, others = _read_ext(body)
-    passed = None if ext is None else _without_ours(body, others)
+    passed = None if ext is None else without_ours(body, others)
     try:
         return _read(service, parameters, body, ext, others, passed, types or NoFieldTypes())
     except Skip as skip:
@@ -313,12 +254,6 @@ def _read_ext(body: SearchBody) -> tuple[_RerankExt | None, Mapping[str, Any] | 
     except BadInput as error:
         raise BadInput(f"ext.rerank: {error}") from None
     return read, {name: value for name, value in ext.items() if name != "rerank"} or None
-
-
-def _without_ours(body: SearchBody, other_ext: Mapping[str, Any] | None) -> bytes:
-    if other_ext is None:
-        return json_bytes(write_object(body.text, body.raw, drop=("ext",)))
-    return json_bytes(write_object(body.text, body.raw, replace={"ext": _written(other_ext)}))
 
 
 def _query(
@@ -408,7 +343,3 @@ def _number(body: Mapping[str, Any], parameters: Mapping[str, str], name: str, d
     if number < 0:
         raise Skip("odd_page")  # null, -1 or a word: the engine says what it makes of it
     return number
-
-
-def _written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -23,12 +23,14 @@ from reranker.service.proxy.field_types import CallerMappings, FieldTypeCache
 from reranker.service.proxy.guard import Guard, NotNow
 from reranker.service.proxy.headers import raw_target, request_headers, without_headers
 from reranker.service.proxy.index_figures import IndexFigures
-from reranker.service.proxy.multi_search import MultiSearchRunner, read_multi_search
+from reranker.service.proxy.multi_search import MultiSearchRunner
+from reranker.service.proxy.multi_search_lines import read_multi_search
 from reranker.service.proxy.parameters import read_parameters, without_parameters
 from reranker.service.proxy.passing import compressed, decoded, read_ahead, send_on, streamed
 from reranker.service.proxy.rules import Skip, speaks_json
 from reranker.service.proxy.search import Answer, SearchRunner
-from reranker.service.proxy.search_request import read_body, read_search
+from reranker.service.proxy.search_body import read_body
+from reranker.service.proxy.search_request import read_search
 from reranker.service.proxy.translation import SearchTranslator
 from reranker.service.proxy.upstream import Upstream
 from reranker.service.proxy.window_ranking import Outcome, WindowRanker
