@@ -16,7 +16,7 @@ from reranker.bags import BagOfWords, WeightedBag
 from reranker.documents import Document, EncodedDocument
 from reranker.fusion import RRF_K
 from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.ranking.evidence import TRANSLATED_SHARE, scaled
+from reranker.ranking.evidence import scaled, translated_share
 from reranker.reranking import Query
 from reranker.stores import open_store
 from reranker.stores.protocol import Filters, IndexDescription
@@ -80,7 +80,8 @@ def by_evidence(encoded: EncodedTask, translated: Matrix, found: Matrix, depth: 
         is_known = np.isfinite(distances)
         near = scaled(np.where(is_known, -distances, 0.0), is_known)
         words = _as_found(translated[row], depth)[columns]
-        score = TRANSLATED_SHARE * scaled(words, np.ones(len(words), np.bool_)) + (1 - TRANSLATED_SHARE) * near
+        share = translated_share(len(encoded.queries[row]))
+        score = share * scaled(words, np.ones(len(words), np.bool_)) + (1 - share) * near
         ordered_by[row, columns] = -score
     return ordered_by
 

@@ -48,7 +48,23 @@ WITH_FEEDBACK = Shares(first_stage=0.3, transport=0.2, feedback=0.25, neighbours
 
 # Of a document in another language than the query's, whose first stage is by translations of the query's words. Chosen
 # on the development half of the LibreOffice help and on German and Greek questions (docs/evaluation.md).
-TRANSLATED_SHARE = 0.25
+# Translations tell more of a short query than of a long one, which goes on from a page rather than naming it.
+TRANSLATED_SHARE = 0.3
+_LONG_TRANSLATED_SHARE = 0.1
+_SHORT_QUERY_WORDS, _LONG_QUERY_WORDS = 12, 24
+
+
+def translated_share(n_query_words: int) -> float:
+    """The share of the first stage in the order of documents that it found by translations.
+
+    Args:
+        n_query_words: distinct, with an embedding.
+
+    >>> translated_share(3), translated_share(60)
+    (0.3, 0.1)
+    """
+    words = (_SHORT_QUERY_WORDS, _LONG_QUERY_WORDS)
+    return float(np.interp(n_query_words, words, (TRANSLATED_SHARE, _LONG_TRANSLATED_SHARE)))
 
 
 def check_first_stage_share(share: float | None) -> None:
@@ -108,7 +124,8 @@ class Evidence:
             so the order distance counts as 0, however long the other fields are. None for nowhere.
         first_stage_share: how much the first stage counts, 0 to 1 (`Shares.with_first_stage`); None for the default.
         translated: (n,) whether the first stage's score is by translations of the query's words: it counts
-            `TRANSLATED_SHARE` by default, and is scaled over these candidates alone. None for nowhere.
+            `translated_share` by default, and is scaled over these candidates alone. None for nowhere.
+        translated_share: see the function of that name.
     """
 
     first_stage: NDArray[np.float64]
@@ -119,6 +136,7 @@ class Evidence:
     exact: NDArray[np.bool_] | None = None
     first_stage_share: float | None = None
     translated: NDArray[np.bool_] | None = None
+    translated_share: float = TRANSLATED_SHARE
 
     def scores(self) -> NDArray[np.float64]:
         """The score of each candidate (n,), not rounded."""
@@ -157,7 +175,7 @@ class Evidence:
         shares = without_feedback if self.feedback is None else WITH_FEEDBACK
         if self.neighbours is None:
             shares = shares.without_neighbours()
-        wanted, across = shares, shares.with_first_stage(TRANSLATED_SHARE)
+        wanted, across = shares, shares.with_first_stage(self.translated_share)
         if self.first_stage_share is not None:
             wanted = across = shares.with_first_stage(self.first_stage_share)
         without = shares.with_first_stage(0.0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.corrections import Correction, order_distance
-from reranker.ranking.evidence import Evidence
+from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.neighbours import neighbour_scores
 from reranker.ranking.ranked import RankedDocument, Reranking
@@ -88,6 +88,7 @@ class Ordering:
             exact=exact,
             first_stage_share=first_stage_share,
             translated=translated,
+            translated_share=translated_share(len(self._query)),
         )
         if with_feedback:
             moved = moved_query(self._query, self._bags, evidence.scores())

@@ -37,12 +37,12 @@ def test_the_candidates_are_those_of_both_first_stages_by_their_fused_ranks(enco
     assert found.order[1].tolist() == order[1].tolist()
 
 
-def test_a_quarter_of_the_order_is_the_score_of_the_translated_search(encoded):
+def test_three_tenths_of_a_short_querys_order_are_the_score_of_the_translated_search(encoded):
     translated = np.array([[2.0, 4.0, 0.0, 3.0], [0.0, 0.0, 0.0, 0.0]])
     distances = np.array([[0.1, 0.5, np.inf, 0.3], [0.2, 0.1, 0.3, 0.4]])
     found = by_evidence(encoded, translated, distances, None)
     near = np.array([1.0, 0.0, 0.0, 0.5])
-    assert found[0] == pytest.approx(-(0.25 * np.array([0.5, 1.0, 0.0, 0.75]) + 0.75 * near))
+    assert found[0] == pytest.approx(-(0.3 * np.array([0.5, 1.0, 0.0, 0.75]) + 0.7 * near))
     # Without a word in common the distances alone decide.
     assert np.argsort(found[1]).tolist() == [1, 0, 2, 3]
 
@@ -54,4 +54,4 @@ def test_a_candidate_that_a_full_run_left_out_has_the_lowest_score_of_the_run(en
     found = by_evidence(encoded, translated, distances, 2)
     expected = np.maximum(translated[0], 3.0)[columns]
     scaled = (expected - expected.min()) / np.ptp(expected) if np.ptp(expected) else np.ones(2)
-    assert found[0, columns] == pytest.approx(-(0.25 * scaled + 0.75))
+    assert found[0, columns] == pytest.approx(-(0.3 * scaled + 0.7))
