@@ -8,6 +8,7 @@ from typing import Any
 from reranker.explanation import DocumentWord, Explanation
 from reranker.ranking.evidence import ScoreParts
 from reranker.search import SearchAnswer, SearchHit
+from reranker.translation.groups import WordGroup
 from reranker.transport.shares import LONG_QUERY, SHORT_QUERY
 
 
@@ -94,9 +95,17 @@ def explanation(index: str, doc_id: str, explained: Explanation) -> dict[str, An
         "hubness": correction.hubness,
         "score": explained.score,
         "score_parts": _parts(explained.parts),
+        "translations": [_translations(group) for group in explained.translations],
         "words": [asdict(word) for word in explained.words],
         "document": _explained_document(explained),
         "document_words": [_document_word(word) for word in explained.document_words],
+    }
+
+
+def _translations(group: WordGroup) -> dict[str, Any]:
+    return {
+        "word": group.token,
+        "translations": [{"term": each.term, "weight": each.weight} for each in group.translations],
     }
 
 

@@ -14,6 +14,7 @@ from reranker.errors import BadInput
 from reranker.normalization import as_written
 from reranker.ranking.evidence import ScoreParts
 from reranker.scores import score
+from reranker.translation.groups import WordGroup
 from reranker.transport import Parameters, transport
 
 # How many document words are named for each query word; the rest is summed up, so that nothing is lost.
@@ -90,6 +91,8 @@ class Explanation:
         parts: what its score among the candidates of the search is the sum of; None where the score is of the distance
             alone.
         document: what was explained, where it was one of an index.
+        translations: of the query's words, by which the first stage searched documents in this language; empty where it
+            searched by the words themselves.
     """
 
     method: str
@@ -101,6 +104,7 @@ class Explanation:
     correction: Correction = NO_CORRECTION
     parts: ScoreParts | None = None
     document: Document | None = None
+    translations: tuple[WordGroup, ...] = ()
 
     @property
     def score(self) -> float:

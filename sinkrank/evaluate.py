@@ -119,7 +119,9 @@ def evaluate(
     ] = None,
     first_stage: Annotated[
         str | None,
-        typer.Option("--first-stage", help="With --qrels or --collection: auto, knn, bm25 or hybrid (default: auto)."),
+        typer.Option(
+            "--first-stage", help="With --qrels or --collection: auto, knn, bm25, translated or hybrid (default: auto)."
+        ),
     ] = None,
     store: options.StoreAddress = None,
     index: options.IndexName = None,

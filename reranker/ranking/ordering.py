@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.corrections import Correction, order_distance
-from reranker.ranking.evidence import Evidence
+from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.neighbours import neighbour_scores
 from reranker.ranking.ranked import RankedDocument, Reranking
@@ -69,6 +69,7 @@ class Ordering:
         with_neighbours: bool,
         exact: NDArray[np.bool_] | None = None,
         first_stage_share: float | None = None,
+        translated: NDArray[np.bool_] | None = None,
     ) -> Reranking:
         """All candidates, the highest score first, by all evidence together.
 
@@ -76,12 +77,18 @@ class Ordering:
             first_stage: (n,) scores of the candidates; NaN where there is none.
             with_feedback: whether to solve again for the moved query (`feedback`).
             with_neighbours: whether candidates speak for each other (`neighbours`).
-            exact, first_stage_share: as of `Evidence`.
+            exact, first_stage_share, translated: as of `Evidence`.
         """
         found = self._solve(self._query, len(self._bags))
         solves = [found]
         evidence = Evidence(
-            first_stage, _in_place(found), self._corrections, exact=exact, first_stage_share=first_stage_share
+            first_stage,
+            _in_place(found),
+            self._corrections,
+            exact=exact,
+            first_stage_share=first_stage_share,
+            translated=translated,
+            translated_share=translated_share(len(self._query)),
         )
         if with_feedback:
             moved = moved_query(self._query, self._bags, evidence.scores())

@@ -60,8 +60,10 @@ from reranker.stores.sqlite_rows import (
     replace_vector,
     write_row,
 )
+from reranker.stores.sqlite_translated import PartitionCache, translated_rows
 from reranker.stores.vectors import VectorBlock
 from reranker.stores.writing import NewVector, PreparedDocument, Preparer, StoredBag, Writable, WriteResult
+from reranker.translation.groups import WordGroup
 
 # A transaction ends with a wait for the disk, which this many documents share.
 _BATCH_DOCUMENTS = 500
@@ -90,6 +92,7 @@ class EmbeddedStore:
         self._file = SqliteFile(folder, timeout_s)
         self._blocks: dict[str, VectorBlock] = {}
         self._blocks_lock = threading.Lock()
+        self._partitions = PartitionCache()
 
     @property
     def address(self) -> str:
@@ -226,6 +229,15 @@ class EmbeddedStore:
         check_depth(depth)
         with self._file.reading() as connection:
             rows = bm25_rows(connection, self._index(connection, index).index_id, text, depth, filters)
+            return candidates_of_rows(connection, [row_id for row_id, _ in rows], [score for _, score in rows])
+
+    def translated(
+        self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
+    ) -> list[Candidate]:
+        check_depth(depth)
+        with self._file.reading() as connection:
+            made = self._index(connection, index)
+            rows = translated_rows(connection, made.index_id, made.changes, groups, depth, filters, self._partitions)
             return candidates_of_rows(connection, [row_id for row_id, _ in rows], [score for _, score in rows])
 
     def idf(self, index: str) -> IdfTable:

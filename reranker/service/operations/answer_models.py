@@ -59,7 +59,7 @@ class SearchAnswer(BaseModel):
     index: str
     n_candidates: int = Field(ge=0)
     language: str
-    first_stage: Literal["knn", "bm25", "hybrid"]
+    first_stage: Literal["knn", "bm25", "translated", "hybrid"]
     method: str
     precision: Precision
     n_converged: int
@@ -121,6 +121,20 @@ class DocumentWord(_Answer):
     in_text: list[list[int]]
 
 
+class Translation(_Answer):
+    """A word of the documents' language that stands for a query word, and what an occurrence of it counts."""
+
+    term: str
+    weight: float = Field(gt=0, le=1)
+
+
+class TranslatedWord(_Answer):
+    """A query word with its translations, the heaviest first; the word itself is one of them."""
+
+    word: str
+    translations: list[Translation]
+
+
 class ExplainAnswer(BaseModel):
     """A score taken apart. The parts of all words sum to the distance, and so do those of all document words."""
 
@@ -138,6 +152,7 @@ class ExplainAnswer(BaseModel):
     hubness: float | None
     score: float = Field(gt=0, le=1)
     score_parts: ScoreParts | None
+    translations: list[TranslatedWord]
     words: list[WordTransport]
     document: ExplainedDocument | None
     document_words: list[DocumentWord]

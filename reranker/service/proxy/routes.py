@@ -29,6 +29,7 @@ from reranker.service.proxy.index_figures import IndexFigures, SampledStore
 from reranker.service.proxy.passing import pass_on
 from reranker.service.proxy.searches import ProxyRanking, Searches
 from reranker.service.proxy.term_vectors import TermVectors
+from reranker.service.proxy.translation import SearchTranslator
 from reranker.service.proxy.upstream import Upstream
 from reranker.service.proxy.window_ranking import WindowRanker
 from reranker.service.service import EXTENSION, Service, current_service
@@ -129,7 +130,7 @@ def _ranking(service: Service) -> ProxyRanking | None:
     ranker = HitRanker(service, figures)
     reader = HitReader(opened.embeddings, ranker.is_ours, opened.texts)
     bags = HitBags(reader, service.bag_cache, TermVectors(opened.embeddings))
-    return ProxyRanking(figures, WindowRanker(ranker, bags))
+    return ProxyRanking(figures, WindowRanker(ranker, bags), SearchTranslator(service, figures, ranker))
 
 
 def _addresses(settings: Settings) -> list[EngineAddress]:

@@ -10,7 +10,8 @@ from reranker.embeddings import Embeddings
 from reranker.errors import BadInput
 from reranker.service.proxy.parameters import read_parameters, without_parameters
 from reranker.service.proxy.rules import Skip
-from reranker.service.proxy.search_request import ProxySearch, read_body, read_search
+from reranker.service.proxy.search_body import read_body
+from reranker.service.proxy.search_request import ProxySearch, read_search
 from reranker.service.service import Service
 from reranker.settings import Settings
 
