@@ -50,7 +50,7 @@ WITH_FEEDBACK = Shares(first_stage=0.3, transport=0.2, feedback=0.25, neighbours
 # on the development half of the LibreOffice help and on German and Greek questions (docs/evaluation.md).
 # Translations tell more of a short query than of a long one, which goes on from a page rather than naming it.
 TRANSLATED_SHARE = 0.3
-_LONG_TRANSLATED_SHARE = 0.1
+_LONG_TRANSLATED_SHARE = 0.0
 _SHORT_QUERY_WORDS, _LONG_QUERY_WORDS = 12, 24
 
 
@@ -61,7 +61,7 @@ def translated_share(n_query_words: int) -> float:
         n_query_words: distinct, with an embedding.
 
     >>> translated_share(3), translated_share(60)
-    (0.3, 0.1)
+    (0.3, 0.0)
     """
     words = (_SHORT_QUERY_WORDS, _LONG_QUERY_WORDS)
     return float(np.interp(n_query_words, words, (TRANSLATED_SHARE, _LONG_TRANSLATED_SHARE)))
