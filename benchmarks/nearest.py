@@ -1,5 +1,4 @@
-"""The ten nearest of many documents against solving all: exact transport beside POT, and the iterated methods, pruned
-and by a race, beside themselves."""
+"""The ten nearest of many documents by exact transport, against POT on all."""
 
 from __future__ import annotations
 
@@ -13,10 +12,9 @@ from numpy.typing import NDArray
 from benchmarks.peers import SIDES
 from benchmarks.timing import in_turn
 from benchmarks.workload import Workload
-from reranker.transport import Nearest, distances, nearest_documents
+from reranker.transport import Nearest, nearest_documents
 
 K = 10
-ITERATED = ("sinkhorn", "relaxed", "auto")
 # The peer's costs take rows to be of norm 1, which moves a distance by some 1e-5.
 PEER_TOLERANCE = 1e-4
 
@@ -24,11 +22,6 @@ PEER_TOLERANCE = 1e-4
 def compare_exact(works: Iterable[Workload], n_threads: int, rounds: int) -> list[dict[str, Any]]:
     """For each query: median ms of both sides and their threads, whether they agree, the share of exact solves."""
     return [_exact(work, n_threads, rounds) for work in works]
-
-
-def compare_iterated(works: Iterable[Workload], n_threads: int, rounds: int) -> list[dict[str, Any]]:
-    """For each query and method: median ms of solving all, of pruning and of a race, whether the ten are the same."""
-    return [_iterated(work, method, n_threads, rounds) for work in works for method in ITERATED]
 
 
 def _exact(work: Workload, n_threads: int, rounds: int) -> dict[str, Any]:
@@ -47,28 +40,8 @@ def _exact(work: Workload, n_threads: int, rounds: int) -> dict[str, Any]:
     }
 
 
-def _iterated(work: Workload, method: str, n_threads: int, rounds: int) -> dict[str, Any]:
-    solve_all = partial(distances, work.query, work.candidates, work.embeddings, method, n_threads=n_threads)
-    prune = partial(_nearest, work, method, n_threads)
-    race = partial(_nearest, work, method, n_threads, race=True)
-    every, pruned, raced = solve_all().values, prune(), race()
-    taken = in_turn({"all": solve_all, "pruned": prune, "race": race}, rounds)
-    times = {side: each.summary for side, each in taken.items()}
-    return {
-        **_named(work),
-        "method": method,
-        "share_solved": round(pruned.n_solved / len(work.candidates), 3),
-        "same_top": _equally_near(every, pruned.order, 0),
-        "same_top_after_race": _equally_near(every, raced.order, 0),
-        "threads": n_threads,
-        "times": times,
-        "speed_up": _ratio(times, "all", "pruned"),
-        "speed_up_of_race": _ratio(times, "all", "race"),
-    }
-
-
-def _nearest(work: Workload, method: str, n_threads: int, *, race: bool = False) -> Nearest:
-    return nearest_documents(work.query, work.candidates, work.embeddings, K, method, n_threads=n_threads, race=race)
+def _nearest(work: Workload, method: str, n_threads: int) -> Nearest:
+    return nearest_documents(work.query, work.candidates, work.embeddings, K, method, n_threads=n_threads)
 
 
 def _named(work: Workload) -> dict[str, Any]:

@@ -129,8 +129,6 @@ def _others(options: argparse.Namespace) -> dict[str, Any]:
         works += real(options.embeddings, options.pages, 6, 1000, tuple(options.languages))
     results["nearest"] = nearest.compare_exact(works, options.threads, options.rounds)
     print("\nthe 10 nearest by exact transport, pruned, against POT emd2 on all", *results["nearest"], sep="\n")
-    results["nearest_iterated"] = nearest.compare_iterated(works, options.threads, options.rounds)
-    print("\nthe 10 nearest, pruned and by a race, against solving all", *results["nearest_iterated"], sep="\n")
     return results
 
 

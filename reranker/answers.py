@@ -23,7 +23,6 @@ def search_answer(index: str, answer: SearchAnswer) -> dict[str, Any]:
         "method": answer.method,
         "precision": answer.precision,
         "n_converged": answer.n_converged,
-        "raced": answer.raced,
         "has_feedback": answer.has_feedback,
         "unknown_words": list(answer.unknown_words),
         "took_ms": answer.took_ms,

@@ -163,7 +163,6 @@ class Reranker:
         feedback: bool = True,
         first_stage_share: float | None = None,
         top_n: int | None = None,
-        race: bool = False,
     ) -> Reranking:
         """Re-ranks bags of words, each with its language; ties keep the first-stage order, which is the given one
         unless ranks (n_candidates,) say otherwise.
@@ -180,7 +179,7 @@ class Reranker:
                 has first-stage scores that are not by translations, and the query is long enough.
             first_stage_share: how much the first-stage scores count, 0 (not at all) to 1 (nothing else does); None
                 for the default shares (`ranking.evidence`).
-            top_n, race: as `rerank`; `auto` with first-stage scores solves for all candidates all the same.
+            top_n: as `rerank`; `auto` with first-stage scores solves for all candidates all the same.
         """
         check_first_stage_share(first_stage_share)
         if top_n is not None and top_n < 1:
@@ -215,7 +214,7 @@ class Reranker:
                 translated=None if translated is None else translated[first_stage_order],
             )
         else:
-            reranking = ordering.by_distance(max(len(candidates), 1) if top_n is None else top_n, race)
+            reranking = ordering.by_distance(max(len(candidates), 1) if top_n is None else top_n)
         documents = reranking.documents if top_n is None else reranking.documents[:top_n]
         given = tuple(replace(each, index=int(first_stage_order[each.index])) for each in documents)
         reranking = replace(reranking, documents=given)
@@ -262,17 +261,14 @@ class Reranker:
         method: str = "auto",
         parameters: Parameters = Parameters(),
         top_n: int | None = None,
-        race: bool = False,
     ) -> Reranking:
         """Re-ranks texts. `auto` adds BM25 of the texts in the query's language (`lexical_scores`) to transport.
 
         Args:
             language: the query's; guessed where it is None.
             document_languages: one for all, or one each; guessed where it is None.
-            top_n: how many of the best are wanted; None: all. They are the first of all, with the same distances, and
-                most of the others need not be solved for. `auto` solves for all where it has BM25.
-            race: let a few iterations choose which candidates are solved at all: faster, and the order may differ.
-                `auto` ignores it where it has BM25.
+            top_n: how many of the best are wanted; None: all. They are the first of all, with the same distances.
+                By `emd` most of the others need not be solved for.
 
         Raises:
             EmptyQuery, UnknownWords, UnknownLanguage, BadInput: as `query` and the method say.
@@ -281,7 +277,7 @@ class Reranker:
         read = self.query(query, language)
         candidates = self.read_documents(documents, document_languages)
         scores = self.lexical_scores(read, candidates, method)
-        return self.rerank_bags(read, candidates, method, parameters, first_stage_scores=scores, top_n=top_n, race=race)
+        return self.rerank_bags(read, candidates, method, parameters, first_stage_scores=scores, top_n=top_n)
 
     def read_documents(
         self, documents: Sequence[str], languages: Sequence[str] | str | None = None
@@ -321,7 +317,6 @@ class Reranker:
         method: str = "auto",
         parameters: Parameters = Parameters(),
         top_n: int | None = None,
-        race: bool = False,
     ) -> list[Reranking]:
         """Re-ranks for many queries, reading each text once; one `Reranking` a query, as `rerank` gives it.
 
@@ -344,7 +339,6 @@ class Reranker:
                 parameters,
                 first_stage_scores=self.lexical_scores(query, of_query, method),
                 top_n=top_n,
-                race=race,
             )
             for query, of_query in zip(read, candidates, strict=True)
         ]
@@ -359,7 +353,6 @@ class Reranker:
         method: str = "auto",
         parameters: Parameters = Parameters(),
         top_n: int | None = None,
-        race: bool = False,
     ) -> Reranking:
         """As `rerank`, off the event loop: in one of as many threads as there are cores, where more calls wait their
         turn. Cancelled while it waits it is never done; cancelled later its result is lost."""
@@ -372,6 +365,5 @@ class Reranker:
                 method=method,
                 parameters=parameters,
                 top_n=top_n,
-                race=race,
             )
         )

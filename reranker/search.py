@@ -47,7 +47,6 @@ class SearchRequest:
         method: of `transport.METHODS`; or `none` for the first stage's order.
         offset: hits to leave out at the top; with `size` it pages through the re-ranked window and on through the
             first stage's order, no hit twice.
-        race: as `Reranker.rerank`.
         knn_weight: of kNN in the fusion of `hybrid`, 0 to 1; BM25 has the rest.
         feedback, first_stage_share: as `Reranker.rerank_bags`.
     """
@@ -62,7 +61,6 @@ class SearchRequest:
     parameters: Parameters = field(default_factory=Parameters)
     offset: int = 0
     size: int = 10
-    race: bool = False
     knn_weight: float = 0.5
     feedback: bool = True
     first_stage_share: float | None = None
@@ -123,7 +121,6 @@ class SearchAnswer:
         first_stage: what fetched them: `knn`, `bm25`, `translated` or `hybrid`.
         method: the method used; `none` where the first stage's order was
             asked for or is all there is.
-        raced: a few iterations chose which candidates were solved: the order is not certainly that of solving all.
         unknown_words: of the query.
         took_ms: of the first stage, of re-ranking, and in total, which adds reading the texts of the hits.
     """
@@ -135,7 +132,6 @@ class SearchAnswer:
     method: str
     precision: str
     n_converged: int
-    raced: bool
     has_feedback: bool
     unknown_words: tuple[str, ...]
     took_ms: dict[str, float]
@@ -207,7 +203,6 @@ class Searcher:
             method=reranking.method if reranking else "none",
             precision=reranking.precision if reranking else "none",
             n_converged=reranking.n_converged if reranking else 0,
-            raced=reranking.raced if reranking else False,
             has_feedback=reranking.has_feedback if reranking else False,
             unknown_words=query.unknown_words,
             took_ms={
@@ -370,7 +365,6 @@ class Searcher:
             exact=window.exact_titles(query.text),
             feedback=request.feedback,
             first_stage_share=request.first_stage_share,
-            race=request.race,
         )
 
 

@@ -94,7 +94,6 @@ class Settings(BaseModel):
     first_stage_share: float | None = Field(
         None, ge=0, le=1, description="share of the first stage's score in the order; the documented shares if not set"
     )
-    race: bool = Field(False, description="let a few iterations choose which candidates are solved; not certified")
     unknown_words: Literal["skip", "nearest", "same", "both", "paper"] = Field(
         "both", description="what a word without an embedding takes: see the methods"
     )

@@ -77,13 +77,6 @@ Feedback = Annotated[
         "--feedback/--no-feedback", help="Score again with the query moved towards its best candidates (default: on)."
     ),
 ]
-Race = Annotated[
-    bool | None,
-    typer.Option(
-        "--race/--no-race",
-        help="Let five iterations choose the 64 candidates that are solved: faster, not certified (default: off).",
-    ),
-]
 
 
 def load(config: Path | None, **flags: Any) -> LoadedSettings:

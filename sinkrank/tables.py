@@ -66,9 +66,8 @@ def search_footer(answer: SearchAnswer) -> str:
     else:
         how = "in the first stage's order"
         if answer.method != "none":
-            raced = ", raced: not certified" if answer.raced else ""
             feedback = " with feedback" if answer.has_feedback else ""
-            how = f"re-ranked by {answer.method}{feedback} ({answer.precision}{raced}) in {took['rerank']:.1f} ms"
+            how = f"re-ranked by {answer.method}{feedback} ({answer.precision}) in {took['rerank']:.1f} ms"
         lines = [
             f"{counted(answer.n_candidates, 'candidate')} by {answer.first_stage} in {took['first_stage']:.1f} ms, "
             f"{how}; the query was read as {answer.language!r}"

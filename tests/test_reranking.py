@@ -79,17 +79,6 @@ def test_what_needs_no_solving_for_the_best_few_is_not_solved(reranker):
     assert (order(found), found.n_solved) == ([300], 1)
 
 
-def test_a_race_is_run_where_it_is_asked_for_and_is_said(reranker):
-    texts = ["bread water", "dog", "cat", "car dog"] * 20
-    assert reranker.rerank("chat", texts, language="fr").raced is False
-    found = reranker.rerank("chat", texts, language="fr", race=True)
-    assert (found.raced, found.n_solved) == (True, 64)
-    assert sorted(order(found)) == list(range(80))
-    assert [document.index % 4 for document in found.documents[:20]] == [2] * 20
-    scores = [document.score for document in found.documents]
-    assert scores == sorted(scores, reverse=True)
-
-
 def test_fewer_than_one_best_document_is_refused(reranker):
     with pytest.raises(BadInput, match="top_n is 0; give 1 or more"):
         reranker.rerank("chat", ["cat"], language="fr", top_n=0)

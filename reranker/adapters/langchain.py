@@ -24,7 +24,6 @@ class SinkrankCompressor(BaseDocumentCompressor):
 
     Attributes:
         language: of the queries; guessed where it is None.
-        race: as of `Reranker.rerank`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -33,7 +32,6 @@ class SinkrankCompressor(BaseDocumentCompressor):
     top_n: int | None = None
     language: str | None = None
     method: str = "auto"
-    race: bool = False
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
@@ -46,7 +44,6 @@ class SinkrankCompressor(BaseDocumentCompressor):
             language=self.language,
             method=self.method,
             top_n=self.top_n,
-            race=self.race,
         )
         return [_scored(documents[place], score) for place, score in ranked]
 

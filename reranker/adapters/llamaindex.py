@@ -21,7 +21,6 @@ class SinkrankPostprocessor(BaseNodePostprocessor):
 
     Attributes:
         language: of the queries; guessed where it is None.
-        race: as of `Reranker.rerank`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -30,7 +29,6 @@ class SinkrankPostprocessor(BaseNodePostprocessor):
     top_n: int | None = None
     language: str | None = None
     method: str = "auto"
-    race: bool = False
 
     @classmethod
     def class_name(cls) -> str:
@@ -50,7 +48,6 @@ class SinkrankPostprocessor(BaseNodePostprocessor):
             language=self.language,
             method=self.method,
             top_n=self.top_n,
-            race=self.race,
         )
         return [NodeWithScore(node=nodes[place].node, score=score) for place, score in ranked]
 

@@ -20,7 +20,7 @@ class SinkrankTransformer(pt.Transformer):
 
     Reads the columns qid, query, docno and the one with the text, and writes score and rank (from 0, as PyTerrier
     has it); ties keep the order of the rows. `top_n` keeps the best rows of each query alone, which a cutoff behind
-    it (`sinkrank % 10`) does too, but after all were solved for; `race` is as of `Reranker.rerank`.
+    it (`sinkrank % 10`) does too, but after all were solved for.
     """
 
     def __init__(
@@ -31,14 +31,12 @@ class SinkrankTransformer(pt.Transformer):
         language: str | None = None,
         method: str = "auto",
         top_n: int | None = None,
-        race: bool = False,
     ) -> None:
         self.reranker = reranker
         self.text_field = text_field
         self.language = language
         self.method = method
         self.top_n = top_n
-        self.race = race
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """
@@ -67,7 +65,6 @@ class SinkrankTransformer(pt.Transformer):
             language=self.language,
             method=self.method,
             top_n=self.top_n,
-            race=self.race,
         )
         ordered = frame.iloc[[place for place, _ in places]]
         return ordered.assign(score=[score for _, score in places], rank=range(len(places)))

@@ -18,9 +18,8 @@ def rank_texts(
     language: str | None,
     method: str,
     top_n: int | None = None,
-    race: bool = False,
 ) -> list[tuple[int, float]]:
-    """The places of the texts, best first, each with its score in (0, 1]; `top_n` and `race` as of `Reranker.rerank`.
+    """The places of the texts, best first, each with its score in (0, 1]; `top_n` as of `Reranker.rerank`.
 
     A query without a known word leaves the texts as they are, all with the lowest score: a chain of components had
     better go on with the retriever's order than stop.
@@ -29,7 +28,7 @@ def rank_texts(
         BadInput: the language, the method or `top_n` cannot be.
     """
     try:
-        ranking = reranker.rerank(query, texts, language=language, method=method, top_n=top_n, race=race)
+        ranking = reranker.rerank(query, texts, language=language, method=method, top_n=top_n)
     except (EmptyQuery, UnknownWords):
         return [(place, LOWEST_SCORE) for place in range(len(texts))][:top_n]
     return [(document.index, document.score) for document in ranking.documents]

@@ -31,13 +31,11 @@ class SinkrankRanker(BaseRanker):
         language: str | None = None,
         method: str = "auto",
         top_n: int | None = None,
-        race: bool = False,
     ) -> None:
         self.reranker = reranker
         self.language = language
         self.method = method
         self.top_n = top_n
-        self.race = race
 
     def rank(
         self,
@@ -55,7 +53,6 @@ class SinkrankRanker(BaseRanker):
             language=self.language,
             method=self.method,
             top_n=self.top_n,
-            race=self.race,
         )
         results = [
             Result(document=documents[place], score=score, rank=rank)

@@ -52,7 +52,6 @@ class SearchAnswer(TypedDict):
     method: str
     precision: Precision
     n_converged: int
-    raced: bool
     has_feedback: bool
     unknown_words: list[str]
     took_ms: dict[str, float]
@@ -175,7 +174,6 @@ class RerankMeta(TypedDict):
     method: str
     precision: Precision
     n_solved: int
-    raced: bool
     warnings: NotRequired[list[str] | None]
 
 

@@ -98,7 +98,6 @@ class SinkrankClient:
         n_iterations: int | None = None,
         feedback: bool | None = None,
         first_stage_share: float | None = None,
-        race: bool | None = None,
         offset: int | None = None,
         size: int | None = None,
     ) -> SearchAnswer:
@@ -123,7 +122,6 @@ class SinkrankClient:
             "n_iterations": n_iterations,
             "feedback": feedback,
             "first_stage_share": first_stage_share,
-            "race": race,
             "from": offset,
             "size": size,
         }
@@ -147,7 +145,6 @@ class SinkrankClient:
         n_iterations: int | None = None,
         feedback: bool | None = None,
         first_stage_share: float | None = None,
-        race: bool | None = None,
     ) -> ExplainAnswer:
         """Takes the score of a document for a search apart; arguments as of `search`."""
         body = {
@@ -166,7 +163,6 @@ class SinkrankClient:
             "n_iterations": n_iterations,
             "feedback": feedback,
             "first_stage_share": first_stage_share,
-            "race": race,
         }
         return cast(ExplainAnswer, self._post("/v1/explain", body))
 
@@ -185,7 +181,6 @@ class SinkrankClient:
         epsilon: float | None = None,
         tau: float | None = None,
         n_iterations: int | None = None,
-        race: bool | None = None,
     ) -> RerankAnswer:
         """Re-ranks texts, or objects with a key `text` or those of `rank_fields`, by `POST /v2/rerank`.
 
@@ -207,7 +202,6 @@ class SinkrankClient:
             "epsilon": epsilon,
             "tau": tau,
             "n_iterations": n_iterations,
-            "race": race,
         }
         return cast(RerankAnswer, self._post("/v2/rerank", body))
 

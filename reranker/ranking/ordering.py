@@ -50,9 +50,9 @@ class Ordering:
         self._n_threads = n_threads
         self._cost_cache = cost_cache
 
-    def by_distance(self, top_n: int, race: bool) -> Reranking:
+    def by_distance(self, top_n: int) -> Reranking:
         """The nearest `top_n` first, by distance and correction alone."""
-        found = self._solve(self._query, top_n, race)
+        found = self._solve(self._query, top_n)
         unknown_share = self._corrections[0].unknown_share if self._corrections else 0.0
         ordered_by = order_distance(found.distances.values, unknown_share, self._offsets[found.order])
         rows = zip(found.order.tolist(), found.distances.values.tolist(), ordered_by.tolist(), strict=True)
@@ -112,7 +112,7 @@ class Ordering:
         )
         return self._reranking(documents, solves)
 
-    def _solve(self, query: WeightedBag, k: int, race: bool = False) -> Nearest:
+    def _solve(self, query: WeightedBag, k: int) -> Nearest:
         return nearest_documents(
             query,
             self._bags,
@@ -122,7 +122,6 @@ class Ordering:
             self._parameters,
             self._n_threads,
             offsets=self._offsets,
-            race=race,
             cost_cache=self._cost_cache,
         )
 
@@ -137,7 +136,6 @@ class Ordering:
             last.n_solved,
             len(self._bags),
             int(np.count_nonzero(np.diff(self._bags.offsets) == 0)),
-            last.raced,
             len(solves) > 1,
         )
 

@@ -47,7 +47,6 @@ class Reranking:
         n_solved: candidates whose transport was solved to the end (`transport.Nearest`).
         n_candidates: all that came, of which `documents` are the best `top_n`.
         n_without_known_word: of these, those without a known word.
-        raced: a few iterations chose which candidates were solved: the order is not certainly that of solving all.
         has_feedback: the query was moved towards its best candidates for a second solve.
     """
 
@@ -59,5 +58,4 @@ class Reranking:
     n_solved: int
     n_candidates: int
     n_without_known_word: int
-    raced: bool
     has_feedback: bool = False

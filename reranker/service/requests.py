@@ -56,7 +56,6 @@ class _Search(_Strict):
     depth: int | None = None
     feedback: bool | None = None
     first_stage_share: float | None = None
-    race: bool | None = None
 
 
 class SearchBody(_Search):
@@ -101,7 +100,6 @@ class RerankOptions(BaseModel):
     epsilon: float | None = None
     tau: float | None = None
     n_iterations: int | None = None
-    race: bool | None = None
 
 
 class RerankBody(RerankOptions):

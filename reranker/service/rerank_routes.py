@@ -61,7 +61,6 @@ def _answer(ranked: RankedTexts, body: RerankBody, api_version: str) -> dict[str
         "method": ranked.method,
         "precision": ranked.precision,
         "n_solved": ranked.n_solved,
-        "raced": ranked.raced,
     }
     if ranked.warnings:
         meta["warnings"] = ranked.warnings
@@ -100,7 +99,6 @@ def _rerank_texts(raw: dict[str, Any]) -> Response:
     # Its answer is a bare list, which has no place for what the others say in their `meta`.
     response.headers["X-Rerank-Method"] = ranked.method
     response.headers["X-Rerank-Precision"] = ranked.precision
-    response.headers["X-Rerank-Raced"] = "true" if ranked.raced else "false"
     return response
 
 

@@ -39,7 +39,7 @@ class RankedTexts:
         texts: their scores never rise.
         method, precision: `none` where the order given stays.
         n_words: of the query and all texts, parted by white space.
-        n_solved, raced: as of `Reranking`.
+        n_solved: as of `Reranking`.
     """
 
     texts: tuple[RankedText, ...]
@@ -47,7 +47,6 @@ class RankedTexts:
     method: str = "none"
     precision: str = "none"
     n_solved: int = 0
-    raced: bool = False
     warnings: tuple[str, ...] = ()
 
 
@@ -86,7 +85,6 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
         ranking.method,
         ranking.precision,
         ranking.n_solved,
-        ranking.raced,
         warnings,
     )
 
@@ -95,7 +93,6 @@ def _rerank(
     service: Service, options: RerankOptions, texts: Sequence[str], parameters: Parameters, top_n: int | None
 ) -> tuple[Reranking, tuple[str, ...]]:
     method = options.method or service.settings.method
-    race = service.settings.race if options.race is None else options.race
     reranker = service.reranker if options.index is None else service.searcher.reranker(options.index)
     query = reranker.query(options.query, options.language)
     candidates = _candidates(service, texts, options)
@@ -108,7 +105,6 @@ def _rerank(
         feedback=service.settings.feedback,
         first_stage_share=service.settings.first_stage_share,
         top_n=top_n,
-        race=race,
     )
     read_texts = texts if options.index is None else ()
     return ranking, spelling_warnings(query, read_texts, candidates, service.embeddings)

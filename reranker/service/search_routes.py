@@ -69,6 +69,5 @@ def _search_request(service: Service, body: SearchBody | ExplainBody) -> SearchR
         parameters=service.parameters(body.epsilon, body.n_iterations, body.tau),
         feedback=settings.feedback if body.feedback is None else body.feedback,
         first_stage_share=share,
-        race=settings.race if body.race is None else body.race,
         knn_weight=settings.knn_weight if body.knn_weight is None else body.knn_weight,
     )

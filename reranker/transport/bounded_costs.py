@@ -29,19 +29,6 @@ class BoundedCosts(GroundCosts):
         has no table computed twice."""
         return [np.arange(chunk.first, chunk.last) for chunk in self._chunks]
 
-    def from_query(self, places: Places, ground_cost: str = "euclidean") -> Vector:
-        """sum_i a_i min_j C_ij of each candidate at some places, (k,); +inf for one without a word.
-
-        No plan whose rows sum to a costs less: <P, C> = sum_ij P_ij C_ij >= sum_i (sum_j P_ij) min_j C_ij.
-
-        Args:
-            ground_cost: any of `problem.COSTS`; it holds for every cost.
-        """
-        found = np.full(len(places), np.inf)
-        for chunk, own, where in self._parted(places):
-            found[where] = self._from_query(chunk, own, ground_cost)
-        return found
-
     def dual_bounds(self, places: Places, ground_cost: str = "euclidean") -> Vector:
         """A lower bound of `emd` of each candidate at some places, (k,); -inf where none is found.
 
@@ -65,17 +52,6 @@ class BoundedCosts(GroundCosts):
                 if other is not chunk:
                     other.cost = None
             yield chunk, places[where] - chunk.first, where
-
-    def _from_query(self, chunk: _Chunk, places: Places, ground_cost: str) -> Vector:
-        found, cost = np.full(len(places), np.inf), self._cost(chunk, ground_cost)
-
-        def work(first: int, last: int) -> None:
-            bounds.from_query(
-                cost, chunk.index, chunk.bags.offsets, places[first:last], self.query.weights, found[first:last]
-            )
-
-        run(work, pieces(chunk.bags.offsets, places, self.n_threads), self.n_threads)
-        return found
 
     def _dual_bounds(self, chunk: _Chunk, places: Places, ground_cost: str) -> Vector:
         found = np.full(len(places), -np.inf)

@@ -17,30 +17,6 @@ Index = NDArray[np.int32]
 
 
 @compiled
-def from_query(
-    cost: NDArray[Any], index: Index, offsets: Ints, places: Ints, a: Double, bounds: Double
-) -> None:  # fmt: skip
-    """Writes sum_i a_i min_j C_ij of the candidates at some places, and leaves +inf to one without a word.
-
-    A fifth of the time of `kernels.nearest_words`, which looks for the document's nearest words too.
-    """
-    nearest = np.empty(len(a), cost.dtype)
-    for k in range(len(places)):
-        start, end = offsets[places[k]], offsets[places[k] + 1]
-        if start == end:
-            continue
-        nearest[:] = np.inf
-        for word in range(start, end):
-            row = cost[index[word]]
-            for i in range(len(a)):
-                nearest[i] = row[i] if row[i] < nearest[i] else nearest[i]
-        total = 0.0
-        for i in range(len(a)):
-            total += a[i] * nearest[i]
-        bounds[k] = total
-
-
-@compiled
 def dual(
     cost: Double, index: Index, offsets: Ints, places: Ints, a: Double, b: Double, epsilon: float,
     n_iterations: int, bounds: Double,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,7 +31,6 @@ ITERATED = ("sinkhorn", "relaxed", "auto")
 AUTO_COST = "cosine"
 
 _DEFAULTS = Parameters()
-_log = logging.getLogger(__name__)
 
 
 def distances(
@@ -55,8 +53,7 @@ def distances(
         method: one of `METHODS`.
         parameters: of `sinkhorn`, `relaxed` and `auto`.
         n_threads: the most threads that may work; they give the same values bit for bit.
-        implementation: "compiled", or "reference" (slow; what the former is tested against, and used where Numba
-        is not).
+        implementation: "compiled", or "reference" (slow; what the former is tested against).
         cost_cache: where the costs of the same query and candidates are kept for the next call.
 
     Raises:
@@ -133,9 +130,6 @@ def _implementation(name: str) -> Implementation:
         return reference.distances_together
     if name != "compiled":
         raise BadInput(f"implementation is '{name}'; give 'compiled' or 'reference'")
-    try:
-        from reranker.transport import batch
-    except ImportError:
-        _log.warning("Numba cannot be imported: distances are computed by the slow reference; install numba")
-        return reference.distances_together
+    from reranker.transport import batch  # Numba takes a second to import
+
     return batch.distances_together

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.errors import WrongParameter
-from reranker.transport import reference
 from reranker.transport.problem import Distances, check_embeddings, check_rows, checked_candidates
 from reranker.transport.threads import together
 
@@ -68,9 +66,8 @@ def distances(
 
 
 def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, n_threads: int) -> NDArray[np.float32]:
-    kernels = _kernels()
-    if kernels is None:
-        return reference.mean_embeddings(bags, embeddings, places)
+    from reranker.transport import nbow_kernels  # Numba takes a second to import
+
     means = np.empty((len(places), embeddings.shape[1]), np.float32)
     offsets = bags.offsets.astype(np.int64, copy=False)
     in_place = embeddings.dtype == np.float32 and embeddings.flags.c_contiguous
@@ -82,7 +79,15 @@ def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, 
             rows, row_ids = _copied(bags, embeddings, own)
         rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
         work = partial(
-            kernels.fill_means, np.zeros(1, np.int64), rows, row_ids, bags.weights, offsets, own, means[part], unsound
+            nbow_kernels.fill_means,
+            np.zeros(1, np.int64),
+            rows,
+            row_ids,
+            bags.weights,
+            offsets,
+            own,
+            means[part],
+            unsound,
         )
         together(work, min(n_threads, max(len(own), 1)))
         if unsound[0] >= 0:
@@ -108,12 +113,3 @@ def _copied(
     row_ids = np.zeros(len(bags.term_ids), np.int32)
     row_ids[of_words] = row
     return np.ascontiguousarray(np.take(embeddings, terms, axis=0), dtype=np.float32), row_ids
-
-
-def _kernels() -> ModuleType | None:
-    """The compiled loops; None without Numba."""
-    try:
-        from reranker.transport import nbow_kernels
-    except ImportError:
-        return None
-    return nbow_kernels

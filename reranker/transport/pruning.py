@@ -1,4 +1,4 @@
-"""Finds the candidates of the k least distances, and solves few others: lower bounds tell which need no solving.
+"""Finds the candidates of the k least exact distances, and solves few others: lower bounds tell which need none.
 
 A candidate is left out only where its bound is above the k-th least distance found. So all that are not solved are
 farther than the k nearest, and those that tie with the k-th are solved. Offsets (n_candidates,) are added to distances
@@ -14,22 +14,15 @@ from numpy.typing import NDArray
 
 from reranker.bags import WeightedBag, WeightedBags
 from reranker.transport import exact
-from reranker.transport.batch import table_precision
 from reranker.transport.bounded_costs import BoundedCosts, Places
 from reranker.transport.cost_cache import CostCache
-from reranker.transport.methods import mixed, part_shares, parts
-from reranker.transport.problem import Distances, Parameters, at_places
+from reranker.transport.problem import Distances, Parameters
 
 # Bounds of `emd` and the distances are computed in double from the same embeddings: sums that are off by some 1e-14.
 # Next to the gaps between candidates, some 1e-4, a margin that is far larger costs nothing.
 EXACT_MARGIN = 1e-7
-# Bound and distance come from the same costs. In float32 the rows of a plan sum to a to some 1e-6.
-MARGIN = {"float32": 1e-5, "float64": 1e-9}
 # Candidates whose dual bound is taken before the first exact solve, for each of the k.
 TIGHTENED_FIRST = 8
-# Candidates solved before the first look at the k-th least distance; twice as many before each of the next, since a
-# call costs as much as some ten solves, and bounds that leave most candidates in leave the next ones in as well.
-BLOCK = 64
 
 Vector = NDArray[np.float64]
 
@@ -57,7 +50,8 @@ class _Least:
     @property
     def limit(self) -> float:
         """The k-th least distance with its offset; +inf while fewer are found."""
-        return float(np.partition(self.distances.values + self._offsets, self._k - 1)[self._k - 1])
+        values = self.distances.values + self._offsets
+        return float(np.partition(values, self._k - 1)[self._k - 1]) if self._k <= len(values) else np.inf
 
 
 def by_exact_transport(
@@ -70,8 +64,7 @@ def by_exact_transport(
     n_threads: int = 1,
     cost_cache: CostCache | None = None,
 ) -> tuple[Distances, NDArray[np.bool_]]:
-    """Distances by `emd` (+inf where not solved) and which candidates were solved; takes checked bags, of which more
-    than k have words.
+    """Distances by `emd` (+inf where not solved) and which candidates were solved; takes checked bags.
 
     `rwmd` bounds all candidates (Kusner et al. 2015, 4), the dual those that it does not leave out, and in the order of
     that bound they are solved, one by one: POT holds the interpreter's lock, so threads would wait for each other.
@@ -101,51 +94,6 @@ def by_exact_transport(
         tighten(rest)
     solve(np.arange(len(candidates)), len(candidates))
     return least.distances, least.solved
-
-
-def by_scaling(
-    query: WeightedBag,
-    candidates: WeightedBags,
-    embeddings: NDArray[np.float32],
-    method: str,
-    parameters: Parameters,
-    k: int,
-    offsets: Vector,
-    n_threads: int = 1,
-    cost_cache: CostCache | None = None,
-) -> tuple[Distances, NDArray[np.bool_]]:
-    """Distances by `sinkhorn`, `relaxed` or `auto` (+inf where not solved) and which candidates were solved; takes
-    checked bags, of which more than k have words.
-
-    The last update of every solve is the query's, w = a / (K z), after which the rows of the plan P sum to a whatever
-    z is. So <P, C> = sum_ij P_ij C_ij >= sum_i (sum_j P_ij) min_j C_ij = sum_i a_i min_j C_ij after any number of
-    iterations, at any epsilon and tau. A mixture of such plans keeps the mixture of their bounds; of `auto`, `nbow` and
-    the part of one iteration are computed for all, and stand in its bound themselves.
-    """
-    shares = part_shares(method, parameters, len(query))
-    *quick, (last, its_parameters) = parts(method, parameters)
-    least = _Least(offsets, k)
-    precision = table_precision(last, its_parameters)
-    costs = BoundedCosts(query, candidates, embeddings, precision, n_threads, cost_cache)
-    for places in costs.parts():
-        known = costs.solve_all(quick, places)
-        bounds = shares[-1] * costs.from_query(places, its_parameters.ground_cost) - MARGIN[costs.precision]
-        for share, part in zip(shares, known, strict=False):
-            bounds += share * part.values
-        bounds += offsets[places]
-        nearest_first = np.argsort(bounds, kind="stable")
-        for block in np.split(nearest_first, _cuts(len(places))):
-            left = block[_within(bounds[block], least.limit)]
-            if not len(left):
-                break
-            solved = [at_places(part, left) for part in known] + [costs.solve(last, its_parameters, places[left])]
-            least.add(places[left], mixed(method, shares, solved))
-    return least.distances, least.solved
-
-
-def _cuts(n: int) -> list[int]:
-    """Where to part n candidates: 64, 192, 448, …"""
-    return [BLOCK * (2**step - 1) for step in range(1, n.bit_length()) if BLOCK * (2**step - 1) < n]
 
 
 def _within(bounds: Vector, limit: float) -> NDArray[np.bool_]:

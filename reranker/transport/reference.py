@@ -96,21 +96,6 @@ def nbow_cost(query: WeightedBag, document: WeightedBag, embeddings: NDArray[np.
     return np.asarray(gaps * (distance / mean_gap) if mean_gap > 0 else gaps)
 
 
-def mean_embeddings(
-    bags: WeightedBags, embeddings: NDArray[np.float32], places: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """The weighted mean embeddings of the bags at some places, (k, dim), of length 1, or 0 where the mean is 0."""
-    means = np.zeros((len(places), embeddings.shape[1]))
-    for row, place in enumerate(places):
-        bag = bags[int(place)]
-        if not len(bag):
-            continue
-        mean = bag.weights @ gathered(bag.term_ids, embeddings)
-        norm = np.linalg.norm(mean)
-        means[row] = mean / norm if norm > VANISHING_NORM else 0
-    return means.astype(np.float32)
-
-
 def rwmd_plan(a: Vector, b: Vector, cost: Matrix) -> Matrix:
     """The dearer of the two one-sided plans: all mass of a word goes to its nearest word (Kusner et al. 2015, 4)."""
     from_query, to_document = np.zeros_like(cost), np.zeros_like(cost)

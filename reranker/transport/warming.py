@@ -11,7 +11,7 @@ from reranker.transport.methods import METHODS, distances
 from reranker.transport.nearest import nearest_documents
 from reranker.transport.problem import Parameters
 
-# Words of a long query (more than `fixed_point.LEAST_WORDS`; that module is not there without Numba).
+# Words of a long query (more than `fixed_point.LEAST_WORDS`).
 _LONG = 256
 
 
@@ -21,8 +21,7 @@ def warm_up() -> None:
     bag, bags, table = _solve(2)
     for method in METHODS:
         distances(bag, bags, table, method)
-        nearest_documents(bag, bags, table, 1, method)
-    nearest_documents(bag, bags, table, 1, "sinkhorn", Parameters(epsilon=0.02))  # bounds from float64 tables
+    nearest_documents(bag, bags, table, 1, "emd")
     kept = CostCache()
     for method, epsilon in (("rwmd", 0.1), ("sinkhorn", 0.1), ("sinkhorn", 0.02), ("sinkhorn", 0.01)):  # also float64
         distances(bag, bags, table, method, Parameters(epsilon=epsilon), cost_cache=kept)  # kernels of kept costs

@@ -20,7 +20,6 @@ def search(
     epsilon: options.Epsilon = None,
     tau: options.Tau = None,
     feedback: options.Feedback = None,
-    race: options.Race = None,
     filters: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,7 +71,6 @@ def search(
         epsilon=epsilon,
         tau=tau,
         feedback=feedback,
-        race=race,
         size=size,
     ).settings
     with resources.opened_searcher(settings) as searcher:
@@ -89,7 +87,6 @@ def search(
             size=settings.size,
             feedback=settings.feedback,
             first_stage_share=settings.first_stage_share,
-            race=settings.race,
             knn_weight=settings.knn_weight,
         )
         # A first run loads embeddings and code, which a service does once: its time is no search's.

@@ -39,7 +39,6 @@ def serve(
     method: options.Method = None,
     epsilon: options.Epsilon = None,
     tau: options.Tau = None,
-    race: options.Race = None,
     print_settings: Annotated[
         bool, typer.Option("--print-settings", help="Show each setting and where it came from, and stop.")
     ] = False,
@@ -74,7 +73,6 @@ def serve(
         method=method,
         epsilon=epsilon,
         tau=tau,
-        race=race,
         home=home,
         embeddings=embeddings,
         store=store,

@@ -60,8 +60,8 @@ def test_a_misspelled_option_is_an_error(reranker: Reranker) -> None:
         SinkrankCompressor(reranker=reranker, topn=3)  # type: ignore[call-arg]
 
 
-def test_the_best_few_and_a_race_are_asked_of_the_reranker(observed: Observed) -> None:
+def test_the_best_few_are_asked_of_the_reranker(observed: Observed) -> None:
     documents = [Document(text) for text in MANY]
-    compressor = SinkrankCompressor(reranker=observed.reranker, top_n=3, race=True, language="en")
+    compressor = SinkrankCompressor(reranker=observed.reranker, top_n=3, language="en")
     assert [document.page_content for document in compressor.compress_documents(documents, "cat")] == ["un chat"] * 3
-    assert observed.raced_for(3)
+    assert observed.kept() == 3

@@ -49,9 +49,9 @@ def test_without_a_query_it_says_what_is_missing(reranker: Reranker, nodes: list
         SinkrankPostprocessor(reranker=reranker).postprocess_nodes(nodes)
 
 
-def test_the_best_few_and_a_race_are_asked_of_the_reranker(observed: Observed) -> None:
+def test_the_best_few_are_asked_of_the_reranker(observed: Observed) -> None:
     nodes = [NodeWithScore(node=TextNode(text=text), score=0.1) for text in MANY]
-    postprocessor = SinkrankPostprocessor(reranker=observed.reranker, top_n=3, race=True, language="en")
+    postprocessor = SinkrankPostprocessor(reranker=observed.reranker, top_n=3, language="en")
     found = postprocessor.postprocess_nodes(nodes, query_str="cat")
     assert [node.node.get_content() for node in found] == ["un chat"] * 3
-    assert observed.raced_for(3)
+    assert observed.kept() == 3

@@ -58,8 +58,8 @@ def test_a_frame_without_texts_says_how_to_get_them(reranker: Reranker, results:
         SinkrankTransformer(reranker)(results.drop(columns="text"))
 
 
-def test_the_best_few_and_a_race_are_asked_of_the_reranker(observed: Observed) -> None:
+def test_the_best_few_are_asked_of_the_reranker(observed: Observed) -> None:
     rows = [{"qid": "q1", "query": "cat", "docno": f"d{n}", "text": text} for n, text in enumerate(MANY)]
-    ranked = SinkrankTransformer(observed.reranker, top_n=3, race=True, language="en")(pd.DataFrame(rows))
+    ranked = SinkrankTransformer(observed.reranker, top_n=3, language="en")(pd.DataFrame(rows))
     assert list(ranked.text) == ["un chat"] * 3
-    assert observed.raced_for(3)
+    assert observed.kept() == 3

@@ -53,7 +53,7 @@ def test_a_query_without_a_known_word_keeps_the_order_given(ranker: SinkrankRank
     assert [result.doc_id for result in ranker.rank("zzz", TEXTS)] == [0, 1, 2, 3]
 
 
-def test_the_best_few_and_a_race_are_asked_of_the_reranker(observed: Observed) -> None:
-    ranker = SinkrankRanker(observed.reranker, top_n=3, race=True, language="en")
+def test_the_best_few_are_asked_of_the_reranker(observed: Observed) -> None:
+    ranker = SinkrankRanker(observed.reranker, top_n=3, language="en")
     assert [result.text for result in ranker.rank("cat", MANY)] == ["un chat"] * 3
-    assert observed.raced_for(3)
+    assert observed.kept() == 3

@@ -194,18 +194,6 @@ def test_explain_names_the_pair_that_brought_the_document_nearest(run: Run) -> N
     assert "What brought it nearest: cat → chat (mass 0.29, cost 0.28)" in result.stdout
 
 
-@pytest.mark.parametrize(("flags", "raced"), [((), False), (("--race",), True), (("--no-race",), False)])
-def test_a_race_is_run_where_it_is_asked_for_and_is_said(
-    run: Run, indexed: Path, flags: tuple[str, ...], raced: bool
-) -> None:
-    rows = [{"id": f"en/{n}", "language": "en", "text": "cat dog"} for n in range(70)]
-    assert run("ingest", str(write_rows(indexed / "many.jsonl", rows))).exit_code == 0
-
-    by_knn = ("--first-stage", "knn", *flags)
-    assert json.loads(run("search", "cat", "--json", *by_knn).stdout)["raced"] is raced
-    assert ("raced: not certified" in run("search", "cat", *by_knn).stdout) is raced
-
-
 def test_explain_says_which_parts_make_the_order_and_what_a_cost_is(run: Run) -> None:
     # cat and zzz: half the query is unknown, and the document has no zzz.
     explained = json.loads(run("explain", "cat zzz", "fr/chat", "--lang", "en", "--json").stdout)

@@ -51,7 +51,6 @@ def test_requests_are_described_by_the_models_that_read_them() -> None:
 GOOD = [
     ("/v1/search", {"query": "cat zzz", "languages": ["fr"], "filters": {"year": {"gte": 1990}}}),
     ("/v1/search", {"query": "cat", "size": 5, "method": "none"}),
-    ("/v1/search", {"query": "cat", "race": True}),
     ("/v1/explain", {"query": "cat dog", "id": "cat-fr", "method": "relaxed"}),
     ("/v1/explain", {"query": "cat zzz", "id": "cat-fr"}),
     ("/v1/matches", {"query": "cat zzz", "texts": ["The cat", "zzz chat"], "languages": ["en", "fr"]}),
@@ -59,7 +58,7 @@ GOOD = [
     ("/v2/rerank", {"query": "zzz", "documents": ["dog"]}),
     ("/rerank", {"query": "cat", "texts": ["dog", "chat"], "return_text": True}),
     ("/rerank", {"query": "cat", "documents": ["dog", "chat"]}),
-    ("/rerank", {"query": "cat", "texts": ["dog", "zzz"], "race": True}),
+    ("/rerank", {"query": "cat", "texts": ["dog", "zzz"]}),
 ]
 
 

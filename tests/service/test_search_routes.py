@@ -5,11 +5,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.documents import Document
-from reranker.embeddings import Embeddings
 from reranker.settings import Settings
-from reranker.stores.protocol import Store
-from tests.service.conftest import fill
 from tests.tiny import TRANSLATION_COST
 
 
@@ -76,27 +72,6 @@ def test_a_hit_behind_the_window_is_not_marked(client: FlaskClient) -> None:
     hits = search(client, query="cat", depth=2)["hits"]
     assert [hit["distance"] is None for hit in hits] == [False, False, True, True]
     assert not any(hit["without_known_word"] for hit in hits)
-
-
-@pytest.mark.parametrize(
-    ("by_setting", "asked", "raced"),
-    [(False, None, False), (False, True, True), (True, None, True), (True, False, False)],
-)
-def test_a_race_is_run_where_it_is_asked_for_and_is_said(
-    make_app: Any, settings: Settings, store: Store, embeddings: Embeddings, by_setting: bool, asked: Any, raced: bool
-) -> None:
-    fill(store, embeddings, "many", [Document(f"d{n}", "cat dog" if n % 2 else "cat", "en") for n in range(70)])
-    client = make_app(settings.model_copy(update={"race": by_setting}), store).test_client()
-    wanted = {} if asked is None else {"race": asked}
-    by_knn = search(client, query="cat", language="en", index="many", first_stage="knn", **wanted)
-    assert by_knn["raced"] is raced
-    # The scale of BM25 and transport together needs the distances of all candidates.
-    assert not search(client, query="cat", language="en", index="many", first_stage="hybrid", **wanted)["raced"]
-
-
-def test_what_was_not_re_ranked_was_not_raced(client: FlaskClient) -> None:
-    answer = search(client, query="cat", method="none", race=True)
-    assert (answer["raced"], answer["precision"]) == (False, "none")
 
 
 @pytest.mark.parametrize(("epsilon", "precision"), [(0.1, "float32"), (0.02, "float64")])

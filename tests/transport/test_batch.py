@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from reranker.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, Parameters, batch, distances, kernels, methods, threads
+from reranker.transport import METHODS, Parameters, batch, distances, kernels, threads
 from reranker.transport.threads import one_blas_thread, run, together
 from tests.transport.conftest import bag
 
@@ -253,12 +253,3 @@ assert sum(before) >= 7
 assert [len(kernel.signatures) for kernel in every] == before
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
-
-
-def test_without_numba_the_reference_is_used_and_it_is_said(table, random_bag, documents, monkeypatch, caplog):
-    monkeypatch.delattr("reranker.transport.batch")
-    monkeypatch.setitem(sys.modules, "reranker.transport.batch", None)
-    query = random_bag(9)
-    found = methods.distances(query, documents, table, "sinkhorn")
-    assert found.precision == "float64"
-    assert "Numba" in caplog.text

@@ -31,7 +31,7 @@ def copy(tmp_path):
     for name in ("__init__.py", "bags.py", "errors.py"):
         shutil.copy(source / name, tmp_path / "reranker" / name)
     transport = tmp_path / "reranker" / "transport"
-    shutil.copytree(source / "transport", transport, ignore=shutil.ignore_patterns("__pycache__", "device"))
+    shutil.copytree(source / "transport", transport, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
 
     def run() -> tuple[float, int]:

@@ -45,12 +45,6 @@ def test_embeddings_that_cannot_be_read_in_place_are_copied(table, documents, ki
     np.testing.assert_allclose(mean_embeddings(documents, given, 2), by_formula(documents, table), atol=tolerance)
 
 
-def test_without_numba_the_values_are_the_same(table, documents, monkeypatch):
-    expected = mean_embeddings(documents, table)
-    monkeypatch.setattr(nbow, "_kernels", lambda: None)
-    np.testing.assert_allclose(mean_embeddings(documents, table), expected, atol=2e-7)
-
-
 def test_opposite_words_have_no_mean_and_are_at_distance_1(circle):
     opposite = WeightedBags.join([bag([0, 3], [0.5, 0.5])])
     rows = np.round(circle)  # 0° and 180° sum to 0 exactly

@@ -1,7 +1,5 @@
 """The nearest k are those of solving all, and few others are solved."""
 
-import sys
-
 import numpy as np
 import ot
 import pytest
@@ -13,7 +11,7 @@ from reranker.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
 from reranker.transport import METHODS, Parameters, batch, distances, exact, nearest_documents
 from tests.transport.conftest import bag, exact_cost
 
-PRUNED = ("emd", "sinkhorn", "relaxed", "auto")
+SOLVED = ("emd", "sinkhorn", "relaxed", "auto")
 NOTHING = WeightedBag(np.empty(0, np.int32), np.empty(0))
 
 
@@ -51,7 +49,6 @@ def test_the_nearest_are_those_of_solving_all(table, random_bag, documents, k, m
     found = nearest_documents(query, documents, table, k, method, n_threads=n_threads)
     np.testing.assert_array_equal(found.order, order)
     np.testing.assert_array_equal(found.distances.values, values)
-    assert found.raced is False
 
 
 @pytest.mark.parametrize("method", ["sinkhorn", "relaxed", "auto"])
@@ -68,7 +65,7 @@ def test_they_are_at_every_precision_and_after_one_iteration(table, random_bag, 
     assert (found.distances.precision, found.distances.method) == (everything.precision, everything.method)
 
 
-@pytest.mark.parametrize("method", PRUNED)
+@pytest.mark.parametrize("method", SOLVED)
 def test_they_are_where_tables_do_not_fit_together(table, random_bag, documents, method, monkeypatch):
     monkeypatch.setattr(batch, "TABLE_BYTES", 60_000)
     query = random_bag(19)
@@ -86,7 +83,7 @@ def test_exact_distances_are_those_of_pot(table, random_bag, documents):
 
 
 @pytest.mark.parametrize("cost", ["euclidean", "cosine"])
-@pytest.mark.parametrize("method", PRUNED)
+@pytest.mark.parametrize("method", SOLVED)
 @pytest.mark.parametrize("size", [1e-3, 0.1, 100.0])
 def test_offsets_are_added_before_the_nearest_are_chosen(table, random_bag, documents, method, cost, size):
     query, parameters = random_bag(19), Parameters(n_iterations=5, cost=cost)
@@ -98,31 +95,6 @@ def test_offsets_are_added_before_the_nearest_are_chosen(table, random_bag, docu
     np.testing.assert_array_equal(found.distances.values, values[order])
 
 
-@pytest.mark.parametrize("method", ["sinkhorn", "relaxed", "auto"])
-def test_a_race_orders_with_offsets(table, random_bag, documents, method):
-    """One candidate that is far away but for its offset wins, and those that lose stand behind it."""
-    query, offsets = random_bag(19), np.zeros(len(documents))
-    offsets[77] = -3.0
-    offsets[5] = 3.0
-    found = nearest_documents(query, documents, table, len(documents), method, offsets=offsets, race=True)
-    assert found.raced
-    assert found.order[0] == 77
-    known = found.order[np.isfinite(found.distances.values)]
-    assert known[-1] == 5
-    ranked = found.distances.values + offsets[found.order]
-    assert (np.diff(ranked[: len(known)]) >= 0).all()
-
-
-def test_an_offset_that_all_have_changes_no_race(table, random_bag, documents):
-    """Those that lose stand behind the finalists with their few iterations too, some of which left them nearer."""
-    query = random_bag(19)
-    plain = nearest_documents(query, documents, table, len(documents), "sinkhorn", race=True)
-    moved = np.full(len(documents), -4.0)
-    found = nearest_documents(query, documents, table, len(documents), "sinkhorn", offsets=moved, race=True)
-    np.testing.assert_array_equal(found.order, plain.order)
-    np.testing.assert_allclose(found.distances.values, plain.distances.values, atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("offsets", "message"),
     [(np.zeros(3), "offsets are of shape"), (np.full(242, np.nan), "an offset is nan"), (np.full(242, np.inf), "inf")],
@@ -132,15 +104,13 @@ def test_offsets_that_cannot_be_added_are_refused(table, random_bag, documents, 
         nearest_documents(random_bag(3), documents, table, 2, offsets=offsets)
 
 
-@pytest.mark.parametrize("method", PRUNED)
-def test_what_cannot_be_among_the_nearest_is_not_solved(circle, method):
-    """One word against one word: bound and distance are the same, so beyond the first look nothing is solved but
-    the nearest: of 700 documents the 100 at 60° are the nearest, and the rest at 90° or more."""
+def test_what_cannot_be_among_the_nearest_is_not_solved(circle):
+    """One word against one word: bound and distance are the same, so little is solved but the nearest: of 700
+    documents the 100 at 60° are the nearest, and the rest at 90° or more."""
     documents = WeightedBags.join([bag([k], [1.0]) for k in (3, 4, 2, 1, 3, 4, 2)] * 100)
-    found = nearest_documents(bag([0], [1.0]), documents, circle, 1, method)
+    found = nearest_documents(bag([0], [1.0]), documents, circle, 1, "emd")
     assert found.order.tolist() == [3]
-    expected = 0.5 if method == "auto" else 1.0  # 1 - cos 60°; the chord of 60°
-    np.testing.assert_allclose(found.distances.values, [expected], rtol=1e-6)
+    np.testing.assert_allclose(found.distances.values, [1.0], rtol=1e-6)  # the chord of 60°
     assert found.n_solved <= 192
 
 
@@ -175,7 +145,7 @@ _numbers = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
 
 
 @settings(max_examples=120, deadline=None)
-@given(_numbers, st.lists(_numbers, min_size=1, max_size=12), st.integers(1, 6), st.sampled_from(PRUNED))
+@given(_numbers, st.lists(_numbers, min_size=1, max_size=12), st.integers(1, 6), st.sampled_from(SOLVED))
 def test_the_nearest_are_those_of_solving_all_however_many_are_equal(query, documents, k, method):
     """On a circle of seven terms, two of them equal, most distances come several times."""
     angles = np.radians((0, 60, 90, 180, 240, 300, 300))
@@ -188,7 +158,7 @@ def test_the_nearest_are_those_of_solving_all_however_many_are_equal(query, docu
     np.testing.assert_array_equal(found.distances.values, values)
 
 
-@pytest.mark.parametrize("method", PRUNED)
+@pytest.mark.parametrize("method", SOLVED)
 def test_rows_that_are_not_quite_of_norm_one_do_not_spoil_the_bound(random_bag, table, method):
     """Half precision: float32 costs, which take norms to be 1, would be off by some 1e-3."""
     coarse = table.astype(np.float16).astype(np.float32) * np.float32(1.004)
@@ -215,27 +185,13 @@ def test_no_candidates_give_nothing(table, random_bag, method):
     assert found.order.shape == found.distances.values.shape == (0,)
 
 
-@pytest.mark.parametrize("method", ["emd", "sinkhorn"])
-def test_without_numba_the_nearest_are_the_same(table, random_bag, documents, method, monkeypatch):
-    query = random_bag(9)
-    expected = nearest_documents(query, documents, table, 4, method)
-    for name in ("batch", "pruning", "races", "bounded_costs"):
-        monkeypatch.delattr(f"reranker.transport.{name}", raising=False)
-        monkeypatch.delitem(sys.modules, f"reranker.transport.{name}", raising=False)
-    monkeypatch.setitem(sys.modules, "reranker.transport.batch", None)
-    found = nearest_documents(query, documents, table, 4, method, race=True)
-    np.testing.assert_array_equal(found.order, expected.order)
-    np.testing.assert_allclose(found.distances.values, expected.distances.values, atol=1e-5)
-    assert (found.n_solved, found.raced) == (241, False)
-
-
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"n_threads": 0}])
 def test_numbers_below_one_are_refused(table, random_bag, documents, wrong):
     with pytest.raises(WrongParameter, match="is 0; give 1 or more"):
         nearest_documents(random_bag(3), documents, table, **wrong)
 
 
-@pytest.mark.parametrize("method", PRUNED)
+@pytest.mark.parametrize("method", SOLVED)
 def test_what_distances_refuse_is_refused(table, random_bag, documents, method):
     with pytest.raises(EmptyQuery):
         nearest_documents(NOTHING, documents, table, 3, method)

@@ -34,7 +34,6 @@ def call_everything(n_query_words: int) -> None:
             for table, cache in ((rows, None), (rows.astype(np.float16), None), (rows, CostCache())):
                 distances(query, documents, table, method, parameters, 2, cost_cache=cache)
                 nearest_documents(query, documents, table, 3, method, parameters, 2, cost_cache=cache)
-                nearest_documents(query, documents, table, 3, method, parameters, 2, race=True)
 
 
 def test_no_query_compiles_anything_after_the_warm_up():

@@ -63,7 +63,6 @@ class SearchAnswer(BaseModel):
     method: str
     precision: Precision
     n_converged: int
-    raced: bool
     has_feedback: bool
     unknown_words: list[str]
     took_ms: dict[str, float]
@@ -187,7 +186,6 @@ class RerankMeta(_Answer):
     method: str
     precision: Precision
     n_solved: int = Field(ge=0)
-    raced: bool
     warnings: list[str] | None = None
 
 

@@ -36,13 +36,11 @@ class Ordering:
 
     Attributes:
         precision: the arithmetic used: float32, float64 or log; `none` for the engine's own order.
-        raced: a few iterations chose which hits were solved to the end.
         has_feedback: the hits were scored again with the query moved towards the best of them.
     """
 
     method: str
     precision: str
-    raced: bool = False
     has_feedback: bool = False
 
 

@@ -95,14 +95,13 @@ class HitRanker:
             exact=_exact(search.text, bags),
             feedback=search.feedback,
             first_stage_share=search.first_stage_share,
-            race=search.race,
         )
         return HitRanking(
             [
                 RankedHit(ranked.index, ranked.score, ranked.parts, ranked.without_known_word)
                 for ranked in ranking.documents
             ],
-            Ordering(ranking.method, ranking.precision, ranking.raced, ranking.has_feedback),
+            Ordering(ranking.method, ranking.precision, ranking.has_feedback),
         )
 
     def reranker_of(

@@ -62,7 +62,6 @@ class _RerankExt(BaseModel):
     n_iterations: int | None = None
     feedback: bool | None = None
     first_stage_share: float | None = None
-    race: bool | None = None
     text_fields: list[Name] | None = Field(default=None, max_length=_MAX_TEXT_FIELDS)
     details: bool = False
     languages: list[Name] | None = Field(default=None, min_length=1, max_length=_MAX_LANGUAGES)
@@ -96,7 +95,6 @@ class ProxySearch:
     parameters: Parameters
     feedback: bool
     first_stage_share: float | None
-    race: bool
     page: PagePlan
     source_filter: SourceFilter
     text_fields: tuple[str, ...]
@@ -216,7 +214,6 @@ def _read(
         parameters=service.parameters(ext.epsilon, ext.n_iterations, ext.tau),
         feedback=service.settings.feedback if ext.feedback is None else ext.feedback,
         first_stage_share=share,
-        race=service.settings.race if ext.race is None else ext.race,
         page=page,
         source_filter=source_filter,
         text_fields=tuple(ext.text_fields or service.settings.proxy_text_fields),

@@ -86,10 +86,3 @@ def test_the_precision_is_that_of_the_epsilon(client: FlaskClient, epsilon: floa
     found = details(client, size=6, window_size=5, method="sinkhorn", epsilon=epsilon)
     assert [hit["precision"] for hit in found] == [precision] * 5 + ["none"]
     assert [hit["method"] for hit in found] == ["sinkhorn"] * 5 + ["none"]
-
-
-@pytest.mark.parametrize(("section", "raced"), [({}, False), ({"race": True}, True), ({"race": False}, False)])
-def test_a_race_is_run_where_it_is_asked_for_and_is_said(
-    client: FlaskClient, section: dict[str, Any], raced: bool
-) -> None:
-    assert {hit["raced"] for hit in details(client, method="relaxed", **section)} == {raced}

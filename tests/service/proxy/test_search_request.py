@@ -62,10 +62,8 @@ def test_our_section_is_read_and_taken_out(service: Service) -> None:
         "language": "fr",
         "epsilon": 0.5,
         "tau": 0.1,
-        "race": True,
     }
     search = read(service, {"query": QUERY, "ext": {"rerank": ours, "other": {"a": 1}}})
-    assert search.race is True
     assert (search.text, search.language, search.method, search.page.window) == ("chat", "fr", "emd", 7)
     assert (search.parameters.epsilon, search.parameters.tau) == (0.5, 0.1)
     assert json.loads(search.window_body) == {"query": QUERY, "ext": {"other": {"a": 1}}, **WINDOW, "size": 10}
@@ -76,7 +74,6 @@ def test_our_section_is_read_and_taken_out(service: Service) -> None:
 
 def test_what_the_section_leaves_out_is_taken_from_query_and_settings(service: Service) -> None:
     search = read(service, {"query": QUERY, "ext": {"rerank": {"method": "rwmd"}}})
-    assert search.race is False
     assert (search.text, search.method, search.parameters.epsilon, search.page.window) == ("cat", "rwmd", 0.2, 20)
 
 
