@@ -27,10 +27,10 @@ from benchmarks.report import machine
 from evaluation.collections.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
 from evaluation.collections.indexing import indexed
 from evaluation.corpora.libreoffice import load_libreoffice
+from evaluation.corpora.tasks import Direction, make_task
 from evaluation.judged.judgments import JudgedQuery
-from evaluation.tasks import Direction, make_task
 from reranker.embeddings import Embeddings
-from reranker.search import Searcher, SearchRequest
+from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.stores.protocol import Filters
 from reranker.transport import warm_up

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from benchmarks.workload import Workload
-from reranker.bags import WeightedBag
+from reranker.text.bags import WeightedBag
 from reranker.transport import Parameters, batch, distances
 
 EPSILON, N_ITERATIONS = 0.1, 50

@@ -29,13 +29,13 @@ import urllib3
 
 from benchmarks.report import machine
 from benchmarks.timing import in_turn
-from reranker.documents import Document
+from ingest.encode import encode
 from reranker.embeddings import Embeddings
-from reranker.encoding import encode
-from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.service.proxy.source_filter import read_source_filter
+from reranker.proxy.source_filter import read_source_filter
 from reranker.stores import open_store
 from reranker.stores.protocol import IndexDescription
+from reranker.text.documents import Document
+from reranker.text.idf import DocumentFrequencies, IdfTable
 
 INDEX = "sinkrank-benchmark-proxy"
 WINDOW, PAGE = 100, 10

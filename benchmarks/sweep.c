@@ -1,4 +1,4 @@
-/* The iteration of `reranker/transport/kernels.py` in AVX2 by hand: what a compiled language has to offer.
+/* The iteration of `reranker/transport/kernels/cost_tables.py` in AVX2 by hand: what a compiled language has to offer.
  *
  * z = b / (K w), w = a / (K' z), `n_iterations` times; one pass over the rows of K for both. Rows are filled up to
  * `width`, a multiple of 8, with zeros; a group of four rows shares its loads of w and of the sums.

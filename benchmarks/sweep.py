@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.peers import EPSILON
 from benchmarks.timing import in_turn
-from reranker.transport import groups, scaling
+from reranker.transport.kernels import scaling, sinkhorn_iteration
 from reranker.transport.tables import width
 
 SIZES = [(n, m) for n in (30, 100, 300) for m in (30, 100, 300)]
@@ -55,7 +55,7 @@ def _compare_one(n: int, m: int, iterate: Callable[..., None], rounds: int, rand
     n_rows, n_columns = -(-m // 16) * 16, width(n)
     rows = _filled((n_rows, n_columns), kernel)
     rows[m:] = rows[0]
-    registers = rows.reshape(-1, groups.GROUP, n_columns // 16, 16)
+    registers = rows.reshape(-1, sinkhorn_iteration.GROUP, n_columns // 16, 16)
     tile = _filled(rows.size, registers.transpose(0, 2, 1, 3).ravel())
     ours = [_filled(n_columns, np.empty(0)), _filled(n_rows, b * 0), _filled(n_columns, a * 0)]  # w, z, sums
     weights = _filled(n_columns, a), _filled(n_rows, b), _filled(n_columns, np.empty(0))

@@ -26,17 +26,17 @@ from benchmarks.depth import store_address
 from benchmarks.report import machine
 from evaluation.corpora import load_libreoffice
 from evaluation.corpora.pages import Page
-from evaluation.tasks import Direction, Task, make_task
-from reranker.documents import Document
+from evaluation.corpora.tasks import Direction, Task, make_task
+from ingest.encode import encode
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.encoding import encode
-from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.search import Searcher, SearchRequest
-from reranker.service.app import create_app, warm_up
-from reranker.service.proxy import PROXY_EXTENSION
-from reranker.settings import Settings
+from reranker.proxy import PROXY_EXTENSION
+from reranker.search.searcher import Searcher, SearchRequest
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.protocol import Filters, IndexDescription, Store
+from reranker.text.documents import Document
+from reranker.text.idf import DocumentFrequencies, IdfTable
 
 PLAIN, OURS = "sinkrank-benchmark-plain", "sinkrank-benchmark-ours"
 FIELDS = ["title", "text"]

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import WeightedBag, WeightedBags
 from reranker.embeddings import Embeddings
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.cost import ground_cost
 
 Random = np.random.Generator

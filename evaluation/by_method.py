@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from evaluation.base.measures import MEASURES
 from evaluation.experiment import MethodResult, Plan, TaskResult
 from evaluation.identical_spellings import StrippedResult
-from evaluation.measures import MEASURES
 
 # Short, since a terminal of 80 columns shows the row; what is said under the table explains it.
 STRIPPED = "stripped"

@@ -7,20 +7,27 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from evaluation.base.measures import measure, recall
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Corpus
-from evaluation.corrected import sample_of
+from evaluation.corpora.tasks import (
+    DEFAULT_LIMIT,
+    DEFAULT_QUERY_KINDS,
+    QUERY_KINDS,
+    SAMPLE_SEED,
+    Direction,
+    make_task,
+)
 from evaluation.identical_spellings import StrippedResult, measure_stripped
-from evaluation.measures import measure, recall
-from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, plain_run, unknown_shares
-from evaluation.stopwatch import Stopwatch
 from evaluation.systems import Distances, System
+from evaluation.systems.corrected import sample_of
+from evaluation.systems.runs import EncodedTask, encode, first_stage_run, make_run, plain_run, unknown_shares
 from evaluation.systems.transport import Transport
-from evaluation.tasks import DEFAULT_LIMIT, DEFAULT_QUERY_KINDS, QUERY_KINDS, SAMPLE_SEED, Direction, make_task
 from evaluation.translated import by_evidence, translated_scores, with_default_candidates
 from ingest.progress import Progress, no_progress
-from reranker.corrections import CORRECTED_METHOD
+from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, check_rule
-from reranker.errors import BadInput, WrongParameter
+from reranker.ranking.corrections import CORRECTED_METHOD
 from reranker.transport import METHODS, Parameters, check_method, warm_up
 
 # Without `emd`: 400 queries against 400 pages take it some ten times as long as all the others together.

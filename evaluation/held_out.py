@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from evaluation import module_command
+from evaluation.base import module_command
 from evaluation.corpora import Corpus, gnome, libreoffice, load_libreoffice, load_parallel_texts, manpages, shipped
 from evaluation.corpora.fairness import fair
 from evaluation.corpora.pages import as_documents, development, write_jsonl
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

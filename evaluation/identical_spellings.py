@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from evaluation.measures import measure, recall
-from evaluation.runs import EncodedTask, encode, first_stage_run, make_run, method_distances
-from evaluation.tasks import Task
+from evaluation.base.measures import measure, recall
+from evaluation.corpora.tasks import Task
+from evaluation.systems.runs import EncodedTask, encode, first_stage_run, make_run, method_distances
 from evaluation.translated import by_evidence, translated_scores, with_default_candidates
-from reranker.corrections import CORRECTED_METHOD
+from reranker.ranking.corrections import CORRECTED_METHOD
 from reranker.transport import Parameters
 
 

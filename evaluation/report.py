@@ -13,15 +13,15 @@ from typing import Any
 from rich.table import Table
 
 from evaluation import by_method, side_by_side
+from evaluation.base.files import write_whole
 from evaluation.corpora import gnome, manpages
 from evaluation.corpora.pages import DEVELOPMENT_SUFFIX, Corpus, shared_paragraph_share
+from evaluation.corpora.tasks import MIN_TOKENS, N_FIRST_TOKENS
 from evaluation.experiment import FittedSystem, Plan, TaskResult
-from evaluation.files import write_whole
 from evaluation.remarks import bars, remarks
-from evaluation.tasks import MIN_TOKENS, N_FIRST_TOKENS
 from evaluation.trained import is_trained_on, source_of
 from reranker.embeddings import Embeddings
-from reranker.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS
+from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS
 
 FORMAT = 1
 JSON_NAME, MARKDOWN_NAME = "evaluation.json", "evaluation.md"

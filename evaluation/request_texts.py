@@ -14,16 +14,16 @@ from contextlib import closing
 from pathlib import Path
 from statistics import fmean
 
-from evaluation import module_command
+from evaluation.base import module_command
 from evaluation.collections.beir import Collection, read_beir
 from evaluation.collections.indexing import indexed
 from evaluation.judged.comparison import measures_of
 from evaluation.judged.judgments import JudgedQuery
-from reranker.bags import BagOfWords
 from reranker.embeddings import Embeddings
-from reranker.reranking import Reranker
-from reranker.search import Searcher, SearchRequest
+from reranker.ranking.reranker import Reranker
+from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
+from reranker.text.bags import BagOfWords
 
 _INDEX = "texts"
 _DEPTH = 100

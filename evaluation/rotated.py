@@ -14,15 +14,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from evaluation import module_command
+from evaluation.base import module_command
 from evaluation.corpora import Corpus, load_libreoffice
 from evaluation.corpora.pages import Page, development
+from evaluation.corpora.tasks import Direction
 from evaluation.experiment import Plan, run_plan
-from evaluation.tasks import Direction
+from ingest.embeddings import freedict
 from ingest.embeddings.aligning import align
 from ingest.embeddings.dictionaries import Dictionary, Pair, read_pairs
 from ingest.embeddings.training import DIM, train
-from ingest.fetching import freedict
 from reranker.embeddings import Embeddings
 
 LANGUAGES = ("fr", "de", "fi")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evaluation.base.measures import MEASURES
 from evaluation.experiment import SystemResult, TaskResult
-from evaluation.measures import MEASURES
 
 COLUMNS = ("direction", "system", "queries", *MEASURES, "ms a query", "ms a document")
 

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation import module_command
+from evaluation.base import module_command
 from evaluation.corpora import Corpus, load_libreoffice
 from evaluation.corpora.pages import development
 from evaluation.study_trial import EPSILON, Matrix, Sample, Trial, trials
 from evaluation.study_weights import Weights, spectral_norms
 from evaluation.trained import train_on
-from reranker.corrections import HUBNESS_WEIGHT
 from reranker.embeddings import Embeddings
+from reranker.ranking.corrections import HUBNESS_WEIGHT
 from reranker.transport import AutoShares
 from reranker.transport.shares import LONG_QUERY, LONG_QUERY_WORDS, SHORT_QUERY, SHORT_QUERY_WORDS
 

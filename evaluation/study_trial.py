@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.corpora.pages import Corpus, Page, by_language
-from evaluation.corrected import sample_of
-from evaluation.runs import EncodedTask, cosines_of, encode, method_distances, nbows
+from evaluation.corpora.tasks import Direction, Texts, make_task
 from evaluation.study_weights import Norms, Weights
-from evaluation.tasks import Direction, Texts, make_task
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.documents import id_hash
+from evaluation.systems.corrected import sample_of
+from evaluation.systems.runs import EncodedTask, cosines_of, encode, method_distances, nbows
 from reranker.embeddings import Embeddings
-from reranker.hubness import N_NEAREST, SAMPLE_QUERIES, SAMPLE_TOKENS
-from reranker.idf import DocumentFrequencies
-from reranker.tokens import letter_tokens
+from reranker.embeddings.hubness import N_NEAREST, SAMPLE_QUERIES, SAMPLE_TOKENS
+from reranker.ranking.unknown_terms import unknown_share
+from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.documents import id_hash
+from reranker.text.idf import DocumentFrequencies
+from reranker.text.tokens import letter_tokens
 from reranker.transport import Parameters, distances
-from reranker.unknown_terms import unknown_share
 
 Matrix = NDArray[np.float64]
 

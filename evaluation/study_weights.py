@@ -15,9 +15,9 @@ from ingest.embeddings.spectral import ppmi, truncated_svd
 from ingest.embeddings.training import MIN_COUNT, SINGULAR_VALUE_POWER
 from ingest.embeddings.unit_counts import count_units
 from ingest.embeddings.units import read_units
-from reranker.bags import BagOfWords, WeightedBag
 from reranker.embeddings import Embeddings
-from reranker.idf import DocumentFrequencies
+from reranker.text.bags import BagOfWords, WeightedBag
+from reranker.text.idf import DocumentFrequencies
 
 Norms = NDArray[np.float64]
 

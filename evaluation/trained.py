@@ -11,8 +11,8 @@ from typing import Any
 from evaluation.corpora.pages import Corpus, aligned_units
 from ingest.embeddings.training import train
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
 from reranker.embeddings import Embeddings
-from reranker.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
 
 SEED = 2018
 

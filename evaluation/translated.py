@@ -11,15 +11,15 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.runs import EncodedTask
-from reranker.bags import BagOfWords, WeightedBag
-from reranker.documents import Document, EncodedDocument
-from reranker.fusion import RRF_K
-from reranker.idf import DocumentFrequencies, IdfTable
+from evaluation.systems.runs import EncodedTask
 from reranker.ranking.evidence import scaled, translated_share
-from reranker.reranking import Query
+from reranker.ranking.reranker import Query
+from reranker.search.fusion import RRF_K
 from reranker.stores import open_store
 from reranker.stores.protocol import Filters, IndexDescription
+from reranker.text.bags import BagOfWords, WeightedBag
+from reranker.text.documents import Document, EncodedDocument
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation import Translator
 
 Matrix = NDArray[np.float64]
@@ -87,7 +87,7 @@ def by_evidence(encoded: EncodedTask, translated: Matrix, found: Matrix, depth: 
 
 
 def _as_found(scores: NDArray[np.float64], depth: int | None) -> NDArray[np.float64]:
-    """Documents that a full run left out have its lowest score (`reranker.first_stage.Window`)."""
+    """Documents that a full run left out have its lowest score (`reranker.search.first_stage.Window`)."""
     if depth is None or np.count_nonzero(scores) < depth:
         return scores
     raised: NDArray[np.float64] = np.maximum(scores, np.sort(scores)[-depth])

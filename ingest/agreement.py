@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reranker.documents import EncodedDocument
-from reranker.errors import NotFound
+from reranker.base.errors import NotFound
 from reranker.stores.protocol import Filters, Store
+from reranker.text.documents import EncodedDocument
 
 SAMPLE_SIZE = 50
 

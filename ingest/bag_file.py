@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from reranker.bags import BagOfWords, pack, unpack
+from reranker.text.bags import BagOfWords, pack, unpack
 
 # Outside of the frame, so that frames can be passed over.
 _HEADER = struct.Struct("<II")

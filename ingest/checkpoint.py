@@ -23,8 +23,8 @@ from typing import Any, Self
 import numpy as np
 
 from ingest.bag_file import BagFile
-from reranker.errors import BadInput, StoreUnavailable
-from reranker.idf import DocumentFrequencies, FrequencyCounter
+from reranker.base.errors import BadInput, StoreUnavailable
+from reranker.text.idf import DocumentFrequencies, FrequencyCounter
 
 # Raise it whenever a file written before can no longer be read: the run then begins anew.
 _FORMAT = 2
@@ -143,7 +143,7 @@ class Checkpoint:
         this run or in one that goes on, the answer is the same.
 
         Args:
-            hashes: of the ids (`reranker.documents.id_hash`), 0 for a row without one.
+            hashes: of the ids (`reranker.text.documents.id_hash`), 0 for a row without one.
             first_row: the number of the first of the rows, from 0.
         """
         asked = [(hashed, row) for row, hashed in enumerate(hashes, start=first_row) if hashed]

@@ -6,7 +6,7 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from reranker.errors import BadInput, StoreUnavailable
+from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.stores.protocol import Store
 
 # As long as others wait for a run that was killed, and this one may be without its store.

@@ -13,7 +13,7 @@ from ingest.encoding import EncodingWorkers, RowCounter
 from ingest.files import Row
 from ingest.pieces import in_pieces
 from ingest.progress import Progress
-from reranker.idf import DocumentFrequencies, FrequencyCounter
+from reranker.text.idf import DocumentFrequencies, FrequencyCounter
 
 # The figures of all languages are written each time.
 _SECONDS_BETWEEN_CHECKPOINTS = 30.0

@@ -9,12 +9,12 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
+from ingest.encode import check_document
 from ingest.files import REJECT_FIELDS, Row, Source, json_type, parse, read_header, read_rows
 from ingest.language import UNKNOWN_LANGUAGE, detect_language
-from reranker.documents import Document
-from reranker.encoding import check_document
-from reranker.errors import BadDocument, BadInput, UnknownLanguage, WrongParameter
-from reranker.languages import language_code
+from reranker.base.errors import BadDocument, BadInput, UnknownLanguage, WrongParameter
+from reranker.text.documents import Document
+from reranker.text.languages import language_code
 
 # OpenSearch's and Elasticsearch's limit.
 MAX_ID_BYTES = 512

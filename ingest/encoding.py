@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from ingest.bag_file import pack_words, unpack_words
 from ingest.documents import Layout, record_of
 from ingest.files import Row
-from reranker.bags import BagOfWords
-from reranker.documents import Document, EncodedDocument, id_hash
 from reranker.embeddings import Embeddings
-from reranker.hubness import SAMPLE_TOKENS, pack_first_words
-from reranker.idf import DenseWeights, IdfTable
+from reranker.embeddings.hubness import SAMPLE_TOKENS, pack_first_words
 from reranker.stores.writing import PreparedDocument, Preparer
-from reranker.tokens import has_digit, tokenize
+from reranker.text.bags import BagOfWords
+from reranker.text.documents import Document, EncodedDocument, id_hash
+from reranker.text.idf import DenseWeights, IdfTable
+from reranker.text.tokens import has_digit, tokenize
 
 if TYPE_CHECKING:
     from ingest.ray_workers import RayWorkers

@@ -24,7 +24,7 @@ from opensearchpy import exceptions
 from ingest.documents import Layout
 from ingest.files import Source
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, NotFound, WrongParameter
 from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import EngineAddress, read_address
 from reranker.stores.engine_client import connect, detect_distribution, engine_errors, time_out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from reranker.languages import known_languages
+from reranker.text.languages import known_languages
 
 # ISO 639-2's code for what is not determined.
 UNKNOWN_LANGUAGE = "und"

@@ -25,12 +25,12 @@ from ingest.rejects import RejectFile, default_reject_path
 from ingest.summary import Summary
 from ingest.workers import Workers
 from ingest.writing import Writing
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound, StoreUnavailable
-from reranker.hubness import HubnessSample
-from reranker.idf import IdfTable
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.names import check_index_name, unversioned_name
 from reranker.stores.protocol import IndexDescription, Store, check_versions
+from reranker.text.idf import IdfTable
 
 Engine = Literal["processes", "ray"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 # A host that is there accepts within milliseconds; one behind a firewall that drops packets never says no.
 _TIMEOUT_S = 5.0

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from ingest.ray_address import check_ray_address
-from reranker.errors import BadInput, SinkrankError
+from reranker.base.errors import BadInput, SinkrankError
 
 _Shared = TypeVar("_Shared")
 _Piece = TypeVar("_Piece")

@@ -12,11 +12,11 @@ from typing import Any
 
 from ingest.progress import Progress, no_progress
 from ingest.sampling import SampleIds, draw_sample
+from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.errors import StoreUnavailable
-from reranker.idf import FrequencyCounter, IdfTable
 from reranker.stores.protocol import Store, check_versions
 from reranker.stores.writing import NewVector, StoredBag
+from reranker.text.idf import FrequencyCounter, IdfTable
 
 _DOCUMENTS_A_REPORT = 200
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from ingest.files import STDIN, Row, Source
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 
 def default_reject_path(sources: Iterable[Source]) -> Path:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
-from reranker.documents import Document, id_hash
+from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
-from reranker.errors import NotFound
-from reranker.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
+from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
 from reranker.stores.protocol import Store
 from reranker.stores.writing import StoredBag
-from reranker.tokens import tokenize
+from reranker.text.documents import Document, id_hash
+from reranker.text.tokens import tokenize
 
 # Some documents have no known word among their first: so many are at hand in the place of these.
 _SPARE = 400

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reranker.embeddings import Embeddings
-from reranker.idf import IdfTable
 from reranker.stores.protocol import Store
+from reranker.text.idf import IdfTable
 
 # A tenth more documents change log(N / df) by 0.1 at most.
 _GROWTH_WORTH_A_REFRESH = 0.1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reranker.errors import NotFound
+from reranker.base.errors import NotFound
 from reranker.stores.protocol import Store
 
 

@@ -19,7 +19,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from reranker.errors import SinkrankError
+from reranker.base.errors import SinkrankError
 
 _Shared = TypeVar("_Shared")
 _Piece = TypeVar("_Piece")

@@ -18,8 +18,8 @@ from ingest.files import Row
 from ingest.pieces import in_pieces
 from ingest.progress import Progress
 from ingest.rejects import RejectFile
-from reranker.errors import NotFound, StoreUnavailable
-from reranker.hubness import HubnessSample, HubnessSampleBuilder
+from reranker.base.errors import NotFound, StoreUnavailable
+from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.stores.protocol import Store
 from reranker.stores.writing import PreparedDocument, Writable, WriteResult
 

@@ -11,18 +11,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reranker.base.errors import SinkrankError
     from reranker.embeddings import Embeddings
-    from reranker.errors import SinkrankError
     from reranker.ranking.ranked import Reranking
-    from reranker.reranking import Reranker
+    from reranker.ranking.reranker import Reranker
     from reranker.transport import Parameters
 
 _HOMES = {
     "Embeddings": "reranker.embeddings",
     "Parameters": "reranker.transport",
-    "Reranker": "reranker.reranking",
-    "Reranking": "reranker.reranking",
-    "SinkrankError": "reranker.errors",
+    "Reranker": "reranker.ranking.reranker",
+    "Reranking": "reranker.ranking.reranker",
+    "SinkrankError": "reranker.base.errors",
 }
 
 __all__ = ["Embeddings", "Parameters", "Reranker", "Reranking", "SinkrankError"]

@@ -7,8 +7,8 @@ import sys
 import threading
 from typing import Any
 
-from reranker.errors import one_line
-from sinkrank.exits import EXIT_FAILED, EXIT_STOPPED
+from reranker.base.errors import one_line
+from sinkrank.console.exits import EXIT_FAILED, EXIT_STOPPED
 
 # Long enough for the destructor that swallowed it to be over.
 _AGAIN_SECONDS = 0.05
@@ -19,7 +19,7 @@ def main() -> None:
     sys.unraisablehook = _keep_ctrl_c
     try:
         # Here, not above: Ctrl-C may come while it is imported.
-        from sinkrank.app import app
+        from sinkrank.commands.app import app
 
         app(prog_name="sinkrank")
     except KeyboardInterrupt:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.bags import (
+from reranker.base.errors import BadInput
+from reranker.text.bags import (
     MAX_UNKNOWN_HASHES,
     BagOfWords,
     WeightedBag,
@@ -17,7 +18,6 @@ from reranker.bags import (
     unknown_hashes,
     unpack,
 )
-from reranker.errors import BadInput
 
 
 def bag(term_ids, counts, n_unknown=0, hashes=None):

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from reranker.base.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords
 from reranker.ranking.ranked import Reranking
-from reranker.reranking import Reranker
+from reranker.ranking.reranker import Reranker
 from tests.tiny import tiny_embeddings
 
 TEXTS = ["une voiture", "un chat", "un chien"]

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from reranker.corrections import NO_CORRECTION, Correction
+from reranker.ranking.corrections import NO_CORRECTION, Correction
 
 
 def test_the_order_distance_is_the_sum_of_the_issue():

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.protocol import Filters
-from sinkrank.demo import run_demo
-from sinkrank.steps import Steps
+from sinkrank.commands.demo_run import run_demo
+from sinkrank.console.steps import Steps
 from tests.tiny import tiny_embeddings
 
 # 16 held-out texts in three languages.

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from reranker.documents import Document
-from reranker.search import Searcher
+from reranker.search.searcher import Searcher
 from reranker.stores import open_store
-from sinkrank.demo_english import show_english
+from reranker.text.documents import Document
+from sinkrank.actions.demo_english import show_english
 from tests.service.conftest import fill
 from tests.tiny import tiny_embeddings
 

@@ -15,9 +15,9 @@ import pytest
 import regex
 import yaml
 
-from reranker.service.operations.openapi import ROUTES
-from reranker.settings import Settings, load_settings
-from sinkrank.processes import MULTIPROCESS_VARIABLE
+from reranker.api.openapi import ROUTES
+from reranker.service.settings import Settings, load_settings
+from sinkrank.serving.processes import MULTIPROCESS_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"
@@ -193,7 +193,7 @@ def test_alerts_and_dashboard_ask_for_what_is_measured() -> None:
 
 
 def test_the_variable_of_several_processes_is_the_one_that_is_read() -> None:
-    from reranker.service.operations import metrics
+    from reranker.service import metrics
 
     assert MULTIPROCESS_VARIABLE == metrics.MULTIPROCESS_VARIABLE == "PROMETHEUS_MULTIPROC_DIR"
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from evaluation.corpora.shipped import load_parallel_texts
 from evaluation.trained import train_on
-from reranker.detection import guess_language, preferred_languages
+from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.errors import WrongParameter
-from reranker.tokens import is_stop_word, letter_tokens
+from reranker.embeddings.detection import guess_language, preferred_languages
+from reranker.text.tokens import is_stop_word, letter_tokens
 from tests.tiny import POSITIONS, tiny_embeddings
 
 WORDS = [*POSITIONS["en"], *POSITIONS["fr"], "the", "le", "et", "zzz", "café"]

@@ -6,10 +6,10 @@ import pytest
 import regex
 import typer.main
 
-from reranker.service.app import create_app
-from reranker.settings import Settings
+from reranker.api.app import create_app
+from reranker.service.settings import Settings
 from reranker.transport import METHODS
-from sinkrank.app import app as command_line
+from sinkrank.commands.app import app as command_line
 from tests.tiny import tiny_embeddings
 
 ROOT = Path(__file__).parent.parent

@@ -15,7 +15,7 @@ import typer.main
 from evaluation.corpora.shipped import load_parallel_texts
 from evaluation.trained import train_on
 from reranker.service.requests import ExplainBody, MatchesBody, RerankBody, SearchBody, TextsBody, parse
-from sinkrank.app import app as command_line
+from sinkrank.commands.app import app as command_line
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

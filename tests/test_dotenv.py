@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reranker.errors import BadInput
-from reranker.settings import load_settings
+from reranker.base.errors import BadInput
+from reranker.service.settings import load_settings
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reranker.exact_text import exact_key, exact_keys
+from reranker.text.exact_text import exact_key, exact_keys
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from reranker import Parameters, Reranker
-from reranker.bags import WeightedBag
+from reranker.base.errors import BadInput
 from reranker.embeddings import EmbeddingsWriter
-from reranker.errors import BadInput
-from reranker.explanation import explain
+from reranker.ranking.explanation import explain
+from reranker.text.bags import WeightedBag
 from tests.tiny import TRANSLATION_COST, tiny_embeddings
 
 

@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.corrections import NO_CORRECTION
+from reranker.ranking.corrections import NO_CORRECTION
 from reranker.ranking.evidence import Evidence
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.ordering import Ordering
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import AutoShares, Parameters, distances
 from reranker.transport.cost_cache import CostCache
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reranker.bags import unpack
-from reranker.documents import id_hash
-from reranker.errors import BadInput
-from reranker.hubness import SAMPLE_QUERIES, Hubness, HubnessSample, HubnessSampleBuilder
-from reranker.idf import IdfTable
+from reranker.base.errors import BadInput
+from reranker.embeddings.hubness import SAMPLE_QUERIES, Hubness, HubnessSample, HubnessSampleBuilder
+from reranker.text.bags import unpack
+from reranker.text.documents import id_hash
+from reranker.text.idf import IdfTable
 from tests.tiny import POSITIONS, tiny_embeddings
 
 

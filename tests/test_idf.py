@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.bags import BagOfWords, WeightedBags
-from reranker.idf import DenseWeights, DocumentFrequencies, FrequencyCounter, IdfTable
+from reranker.text.bags import BagOfWords, WeightedBags
+from reranker.text.idf import DenseWeights, DocumentFrequencies, FrequencyCounter, IdfTable
 
 
 def bag(**counts):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reranker.errors import UnknownLanguage
-from reranker.languages import language_code
+from reranker.base.errors import UnknownLanguage
+from reranker.text.languages import language_code
 
 
 @pytest.mark.parametrize(

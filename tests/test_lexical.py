@@ -11,11 +11,11 @@ import bm25s
 import numpy as np
 import pytest
 
-from reranker.bags import BagOfWords
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.idf import DocumentFrequencies
 from reranker.ranking.lexical import lexical_scores
-from reranker.tokens import tokenize
+from reranker.text.bags import BagOfWords
+from reranker.text.idf import DocumentFrequencies
+from reranker.text.tokens import tokenize
 
 # Frequent terms first, as stores have them. The stems are: cat, run, hous, walk, chat.
 ENGLISH = ["cat", "running", "house", "walks", "runs", "walked", "cats", "houses"]

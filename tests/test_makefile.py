@@ -23,7 +23,7 @@ BUILT = [
     "reranker/__pycache__/bags.cpython-311.pyc",
     "reranker/transport/__pycache__/kernels.fill_0123456789abcdef-7.py311.1.nbc",
 ]
-KEPT = ["Makefile", "reranker/bags.py", "pages.rejects.jsonl", ".git/hooks/__pycache__/hook.pyc", "my notes/a.txt"]
+KEPT = ["Makefile", "reranker/text/bags.py", "pages.rejects.jsonl", ".git/hooks/__pycache__/hook.pyc", "my notes/a.txt"]
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")

@@ -4,7 +4,7 @@ cat-chien 0.6, dog-chat 0.936."""
 import pytest
 
 from reranker import Reranker
-from reranker.matches import find_matches
+from reranker.ranking.matches import find_matches
 from tests.tiny import tiny_embeddings
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.languages import known_languages
-from reranker.normalization import as_written, normalization_of, normalize_term
+from reranker.text.languages import known_languages
+from reranker.text.normalization import as_written, normalization_of, normalize_term
 
 # Letters of the scripts and languages that have rules, their marks, and what stands between letters.
 LETTERS = "aIİıßЁёЙΣςl·L'’ʼ字𠮷ไทยမ\u0301\u0307 ＡｚＺ９ｶﾞカー"

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from reranker import Parameters, Reranker
-from reranker.detection import guess_language
-from reranker.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords, WrongParameter
-from reranker.hubness import HubnessSampleBuilder
+from reranker.base.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords, WrongParameter
+from reranker.embeddings.detection import guess_language
+from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.transport.cost_cache import CostCache
 from tests.tiny import TRANSLATION_COST, tiny_embeddings
 

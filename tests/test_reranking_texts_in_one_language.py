@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reranker import Reranker
-from reranker.idf import DocumentFrequencies, IdfTable
 from reranker.ranking.ranked import Reranking
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.tiny import tiny_embeddings
 
 # Of all words dog is the nearest to cat, so by transport alone the first comes first; the second holds the word itself.

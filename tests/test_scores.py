@@ -4,15 +4,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.documents import Candidate
-from reranker.fusion import reciprocal_rank_fusion
-from reranker.scores import order_by_distance, score
+from reranker.ranking.scores import order_by_distance, score
+from reranker.search.fusion import reciprocal_rank_fusion
+from reranker.text.documents import Candidate
 
 EMPTY = np.array([], np.int32)
 
 
 def run(*ids):
-    from reranker.bags import BagOfWords
+    from reranker.text.bags import BagOfWords
 
     return [Candidate(doc_id, "en", BagOfWords(EMPTY, EMPTY), 1.0, rank) for rank, doc_id in enumerate(ids, start=1)]
 

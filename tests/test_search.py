@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from reranker.answers import explanation
-from reranker.documents import Document
-from reranker.encoding import encode
-from reranker.errors import BadInput, EmptyQuery, NotFound, UnknownWords, VersionMismatch
-from reranker.hubness import HubnessSampleBuilder
-from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.search import Searcher, SearchRequest
+from ingest.encode import encode
+from reranker.base.errors import BadInput, EmptyQuery, NotFound, UnknownWords, VersionMismatch
+from reranker.embeddings.hubness import HubnessSampleBuilder
+from reranker.search.answers import explanation
+from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.stores.protocol import Filters, IndexDescription
+from reranker.text.documents import Document
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.tiny import tiny_embeddings
 
 TEXTS = {

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.embeddings.selection import Selection, Source
-from reranker import segmentation
+from reranker.base.errors import BadEmbeddings, BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.errors import BadEmbeddings, BadInput
-from reranker.segmentation import can_split, split_words
-from reranker.tokens import is_word, letter_tokens, tokenize
+from reranker.text import segmentation
+from reranker.text.segmentation import can_split, split_words
+from reranker.text.tokens import is_word, letter_tokens, tokenize
 from tests.tiny import tiny_embeddings
 
 # Words that dictionaries of these languages have, put one after another by hand.

@@ -4,9 +4,9 @@ from typing import get_args
 
 import pytest
 
+from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import DEFAULT_RULE, UNKNOWN_WORDS_RULES
-from reranker.errors import BadInput, WrongParameter
-from reranker.settings import Settings, load_settings
+from reranker.service.settings import Settings, load_settings
 
 
 def write(folder, text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import snowballstemmer
 
-from reranker.stems import STEMMERS, stem
+from reranker.text.stems import STEMMERS, stem
 
 
 def test_every_stemmer_exists() -> None:

@@ -5,9 +5,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.normalization import normalize_term
-from reranker.token_places import token_places
-from reranker.tokens import has_digit, letter_tokens, stop_words, tokenize
+from reranker.text.normalization import normalize_term
+from reranker.text.token_places import token_places
+from reranker.text.tokens import has_digit, letter_tokens, stop_words, tokenize
 
 
 def test_words_and_numbers_are_lower_case_without_punctuation_and_stop_words():

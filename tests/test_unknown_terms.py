@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from reranker.unknown_terms import lacking_terms
+from reranker.ranking.unknown_terms import lacking_terms
 from tests.tiny import tiny_embeddings
 
 

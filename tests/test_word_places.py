@@ -7,11 +7,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reranker import Reranker
-from reranker.documents import Document
-from reranker.explanation import explain
-from reranker.token_places import token_places
-from reranker.tokens import tokenize
-from reranker.word_places import with_places
+from reranker.ranking.explanation import explain
+from reranker.ranking.word_places import with_places
+from reranker.text.documents import Document
+from reranker.text.token_places import token_places
+from reranker.text.tokens import tokenize
 from tests.tiny import tiny_embeddings
 
 WORDS = {

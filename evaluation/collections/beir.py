@@ -9,8 +9,8 @@ from pathlib import Path
 from evaluation.judged.judgments import JudgedQuery, read_judged_queries
 from ingest.documents import Layout, read_records
 from ingest.files import Source
-from reranker.documents import Document
-from reranker.errors import NotFound
+from reranker.base.errors import NotFound
+from reranker.text.documents import Document
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels/test.tsv"
 

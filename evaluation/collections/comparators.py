@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.collections.encoders import ENCODERS, Encoder
 from evaluation.judged.comparison import Run, Way, measures_of
 from evaluation.judged.judgments import JudgedQuery
-from evaluation.stopwatch import Stopwatch
 from evaluation.systems.vectors import VectorCache
 from ingest.progress import Progress, no_progress
-from reranker.errors import EmptyQuery, WrongParameter
-from reranker.search import MAX_DEPTH
+from reranker.base.errors import EmptyQuery, WrongParameter
+from reranker.search.searcher import MAX_DEPTH
 from reranker.stores.protocol import Filters, Store
 
 BM25 = "bm25"

@@ -16,8 +16,8 @@ from evaluation.collections.beir import Collection
 from ingest.documents import Layout
 from ingest.pipeline import Options, ingest
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
 from reranker.stores.names import check_index_name
 from reranker.stores.protocol import Store
 

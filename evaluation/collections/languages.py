@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from evaluation.collections.beir import Collection
-from evaluation.tasks import Direction
+from evaluation.corpora.tasks import Direction
 from ingest.language import UNKNOWN_LANGUAGE, detect_language
+from reranker.base.errors import BadInput, UnknownLanguage
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, UnknownLanguage
-from reranker.languages import language_code
+from reranker.text.languages import language_code
 
 # A guess is made for each chunk of this many letters, and the most frequent one counts.
 _CHUNK_LETTERS = 2_000

@@ -12,7 +12,7 @@ from typing import Any
 
 from evaluation.collections.beir import CORPUS, QRELS, QUERIES, Collection, read_beir
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound
 
 _PACKAGE = "ir_datasets"
 # Often enough for a bar that moves.

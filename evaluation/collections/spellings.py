@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import regex
 
 from evaluation.judged.judgments import JudgedQuery
-from reranker.documents import Document
-from reranker.normalization import normalize_term
-from reranker.tokens import is_stop_word
+from reranker.text.documents import Document
+from reranker.text.normalization import normalize_term
+from reranker.text.tokens import is_stop_word
 
 # A token of transport (letters) or a number, which BM25 finds too.
 _TOKEN = regex.compile(r"\p{L}[\p{L}\p{M}]*|\p{N}+")

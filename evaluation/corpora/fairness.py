@@ -15,7 +15,7 @@ from scipy import sparse
 
 from evaluation.corpora.pages import Corpus, Page
 from ingest.language import detect_language
-from reranker.tokens import letter_tokens
+from reranker.text.tokens import letter_tokens
 
 SHINGLE_TOKENS = 3
 """Stop words do not count: three content words span some six words of text."""

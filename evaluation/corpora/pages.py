@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evaluation.files import whole_file
+from evaluation.base.files import whole_file
 
 SPLIT_SEED = 2018
 """The year of Balikas et al.; any fixed number would do."""

@@ -9,11 +9,11 @@ from types import MappingProxyType
 import ir_measures
 from ir_measures import RR, Judged, P, Qrel, R, ScoredDoc, nDCG
 
+from evaluation.base.statistics import Interval, bootstrap_interval, holm, randomisation_p
 from evaluation.judged.judgments import JudgedQuery
-from evaluation.statistics import Interval, bootstrap_interval, holm, randomisation_p
 from ingest.progress import Progress, no_progress
-from reranker.errors import EmptyQuery, UnknownWords
-from reranker.search import Searcher, SearchRequest
+from reranker.base.errors import EmptyQuery, UnknownWords
+from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores.protocol import Filters
 from reranker.transport import Parameters
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reranker.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound
 
 _ID_KEYS = ("query_id", "id", "_id", "qid")
 _TEXT_KEYS = ("query", "text")

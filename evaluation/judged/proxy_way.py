@@ -16,8 +16,8 @@ from evaluation.judged.comparison import Run, Way, measures_of
 from evaluation.judged.judgments import JudgedQuery
 from evaluation.judged.query_template import QueryTemplate
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
-from reranker.service.proxy import PROXY_EXTENSION, Proxy
+from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
+from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.stores.engine_client import describe_failure
 
 FIRST_STAGE = "engine"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reranker.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound
 
 PLACEHOLDER = "{{text}}"
 _EXAMPLE = '{"query": {"multi_match": {"query": "{{text}}", "fields": ["title^5", "text"]}}}'

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from evaluation.judged.comparison import Run, Way
 from evaluation.judged.judgments import JudgedQuery
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 METHODS = ("auto", "sinkhorn", "relaxed")
 EPSILONS = (0.02, 0.05, 0.1, 0.2)

@@ -13,15 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from evaluation.corpora.pages import Page
+from evaluation.corpora.tasks import Direction
 from evaluation.suite.judging import judged, rankings, top
 from evaluation.suite.memory import PeakMemory
 from evaluation.suite.questions import Question
 from evaluation.suite.records import KEPT_DEPTH, RECORD_FORMAT, Cost, Record, Records
 from evaluation.systems import System
 from evaluation.systems.protocol import fit
-from evaluation.tasks import Direction
 from ingest.progress import Progress, no_progress
-from reranker.errors import SinkrankError
+from reranker.base.errors import SinkrankError
 
 MakeSystem = Callable[[tuple[Direction, ...]], System]
 """Makes a system for directions; raises SinkrankError for what it cannot do."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from evaluation.corpora import gnome, load_libreoffice, manpages, package_descriptions
 from evaluation.corpora.fairness import fair
 from evaluation.corpora.pages import Corpus, Page, by_language
+from evaluation.corpora.tasks import Direction, default_directions
 from evaluation.suite.questions import Question, classification, translations
-from evaluation.tasks import Direction, default_directions
 from evaluation.trained import digest, open_trained, train_on
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings

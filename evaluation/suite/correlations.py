@@ -10,13 +10,13 @@ from math import isnan
 from pathlib import Path
 
 from evaluation.corpora.pages import Page
+from evaluation.corpora.tasks import Task
 from evaluation.suite.questions import Question
 from evaluation.systems.ensembles import rank_correlation
 from evaluation.systems.kept import Kept
 from evaluation.systems.protocol import Distances, Matrix, System
-from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
-from reranker.errors import NotFound
+from reranker.base.errors import NotFound
 
 
 @dataclass(frozen=True)

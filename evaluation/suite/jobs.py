@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
+from evaluation.corpora.tasks import Direction
 from evaluation.suite.asking import Candidate, Refusal, ask
 from evaluation.suite.collections import Collection, Load
 from evaluation.suite.processes import Work
@@ -17,7 +18,6 @@ from evaluation.systems.catalogue import PAPER_NAMES, Surroundings, make_systems
 from evaluation.systems.papers import ENSEMBLE_MEMBERS, KEPT_NAMES, TRANSLATED_NAMES
 from evaluation.systems.protocol import System
 from evaluation.systems.transport import Transport
-from evaluation.tasks import Direction
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import DEFAULT_RULE, Embeddings
 from reranker.transport import Parameters, warm_up

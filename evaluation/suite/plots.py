@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.files import write_whole
-from evaluation.runs import encode
+from evaluation.base.files import write_whole
 from evaluation.suite.questions import Question
 from evaluation.suite.results import REFERENCE, Table
 from evaluation.suite.suite import Outcome
 from evaluation.suite.tabulating import GROUPS, group_of
-from reranker.bags import WeightedBag
+from evaluation.systems.runs import encode
+from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
-from reranker.errors import NotFound
+from reranker.text.bags import WeightedBag
 from reranker.transport import transport
 
 if TYPE_CHECKING:

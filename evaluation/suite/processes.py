@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from threadpoolctl import threadpool_limits
 
 from ingest.progress import Progress
-from reranker.errors import SinkrankError
+from reranker.base.errors import SinkrankError
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from ir_measures import Qrel
 
 from evaluation.corpora.pages import Corpus, Page
-from evaluation.tasks import Direction, Task, make_task
-from reranker.errors import BadInput
-from reranker.tokens import letter_tokens
+from evaluation.corpora.tasks import Direction, Task, make_task
+from reranker.base.errors import BadInput
+from reranker.text.tokens import letter_tokens
 
 Qrels = Mapping[str, Mapping[str, int]]
 """Relevance by query id and document id, as ir-measures takes it."""

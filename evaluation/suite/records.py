@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.files import write_whole
+from evaluation.base.files import write_whole
 
 RECORD_FORMAT = 1
 """Part of every digest: raise it when a record holds something else, and all is measured anew."""

@@ -11,11 +11,11 @@ from typing import Any
 
 from rich.table import Table as Shown
 
+from evaluation.base.files import write_whole
+from evaluation.base.machine import machine
+from evaluation.base.statistics import N_RESAMPLES, SEED
 from evaluation.corpora.fairness import MAX_JACCARD, MIN_CONFIDENCE, SHINGLE_TOKENS
 from evaluation.corpora.pages import MAX_ENGLISH_SHARE, MIN_WORDS, Page
-from evaluation.files import write_whole
-from evaluation.machine import machine
-from evaluation.statistics import N_RESAMPLES, SEED
 from evaluation.suite.jobs import SLOW, SLOW_DIRECTIONS
 from evaluation.suite.results import REFERENCE
 from evaluation.suite.sheets import Sheet

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.statistics import Interval, bootstrap_interval, by_unit, holm, randomisation_p
+from evaluation.base.statistics import Interval, bootstrap_interval, by_unit, holm, randomisation_p
 from evaluation.suite.classification import Classified, classify
 from evaluation.suite.judging import MEASURES
 from evaluation.suite.questions import Judgement, Question

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
 
+from evaluation.corpora.tasks import Direction
 from evaluation.suite import collections
 from evaluation.suite.asking import Refusal
 from evaluation.suite.collections import Collection, Load
@@ -30,10 +31,9 @@ from evaluation.suite.records import Record
 from evaluation.suite.results import ClassRow, Table, class_rows, tables
 from evaluation.systems.catalogue import ALL_NAMES, Surroundings, make_systems
 from evaluation.systems.papers import KEPT_NAMES
-from evaluation.tasks import Direction
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, WrongParameter
 from reranker.transport import warm_up
 
 COLLECTIONS: Mapping[str, Load] = {

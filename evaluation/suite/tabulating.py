@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from evaluation.statistics import Interval
+from evaluation.base.statistics import Interval
 from evaluation.suite.jobs import SLOW, SLOW_DIRECTIONS
 from evaluation.suite.judging import MEASURES
 from evaluation.suite.results import REFERENCE, ClassRow, Costs, Row, Table

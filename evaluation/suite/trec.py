@@ -6,7 +6,7 @@ import gzip
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from evaluation.files import write_whole
+from evaluation.base.files import write_whole
 from evaluation.suite.questions import Judgement, Question
 from evaluation.suite.records import Record
 

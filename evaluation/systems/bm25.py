@@ -11,12 +11,12 @@ import bm25s
 import numpy as np
 from scipy.sparse import csc_array
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Direction, Task
 from evaluation.systems.dictionary import BilingualDictionary, check_direction, licences, read_into
 from evaluation.systems.latent import one_language
 from evaluation.systems.protocol import Distances, Matrix
-from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
 from reranker.stores.terms import bm25_terms
 

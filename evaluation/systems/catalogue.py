@@ -10,7 +10,7 @@ from types import MappingProxyType
 from evaluation.systems.papers import OWN_NAMES, PAPER_NAMES, make
 from evaluation.systems.protocol import System
 from evaluation.systems.surroundings import Surroundings
-from reranker.errors import NotFound, WrongParameter
+from reranker.base.errors import NotFound, WrongParameter
 
 
 def _tf_idf(_: Surroundings) -> System:

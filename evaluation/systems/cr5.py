@@ -12,13 +12,13 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Task
 from evaluation.systems.protocol import Distances, Matrix
-from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput
-from reranker.tokens import letter_tokens
+from reranker.base.errors import BadInput
+from reranker.text.tokens import letter_tokens
 
 # As many dimensions as the word embeddings have; of the ridges 0.3, 1 and 3 the best on development pages (mean MRR of
 # en-fr and fi-en, 20 words and whole pages: 0.910, 0.921, 0.912).

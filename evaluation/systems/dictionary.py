@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evaluation.tasks import Direction
+from evaluation.corpora.tasks import Direction
+from ingest.embeddings import freedict
 from ingest.embeddings.dictionaries import Translations
-from ingest.fetching import freedict
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from reranker.stores.terms import bm25_terms
-from reranker.tokens import letter_tokens
+from reranker.text.tokens import letter_tokens
 
 # "somebody" and "something" in the notation of the German dictionaries: they stand for no word.
 PLACEHOLDERS = frozenset({"sb", "sth", "etw", "jd", "jdn", "jdm", "jds"})

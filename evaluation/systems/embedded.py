@@ -8,14 +8,14 @@ from types import MappingProxyType
 
 import numpy as np
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Task, Texts
 from evaluation.systems.protocol import Distances, Matrix
-from evaluation.tasks import Task, Texts
 from ingest.progress import Progress, no_progress
-from reranker.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.embeddings import Embeddings
-from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.transport import Parameters, distances
 
 CENTROIDS = "centroids"

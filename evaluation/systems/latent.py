@@ -12,14 +12,14 @@ from scipy.sparse import csr_matrix
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Direction, Task
 from evaluation.systems.embedded import euclidean
 from evaluation.systems.protocol import Distances, Matrix
-from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput
-from reranker.tokens import letter_tokens
+from reranker.base.errors import BadInput
+from reranker.text.tokens import letter_tokens
 
 SEED = 2018
 

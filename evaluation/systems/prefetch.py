@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Task
 from evaluation.systems.embedded import centroids, euclidean, weighted_documents, weighted_queries
 from evaluation.systems.protocol import Distances, Matrix
-from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
-from reranker.errors import WrongParameter
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import distances
 
 K, M = 20, 160

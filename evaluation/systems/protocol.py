@@ -9,9 +9,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
-from evaluation.tasks import Task
+from evaluation.corpora.tasks import Task
 from ingest.progress import Progress, no_progress
 
 Matrix = NDArray[np.float64]

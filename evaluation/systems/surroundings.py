@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.tasks import Direction
+from evaluation.corpora.tasks import Direction
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
 
 
 @dataclass(frozen=True)

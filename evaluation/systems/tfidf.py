@@ -9,10 +9,10 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Task
 from evaluation.systems.protocol import Distances, Matrix
-from evaluation.tasks import Task
 from ingest.progress import Progress, no_progress
 
 _DESCRIPTIONS = {

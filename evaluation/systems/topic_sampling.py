@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport.compiling import compiled
+from reranker.transport.kernels.compiling import compiled
 
 Counts = NDArray[np.float32]
 Ids = NDArray[np.int32]

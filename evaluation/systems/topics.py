@@ -10,14 +10,14 @@ from itertools import groupby
 import numpy as np
 from scipy.special import rel_entr
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Direction, Task
 from evaluation.systems.protocol import Distances, Matrix
 from evaluation.systems.topic_sampling import Counts, Priors, Schedule, TokenStream, infer, train
-from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput
-from reranker.tokens import letter_tokens
+from reranker.base.errors import BadInput
+from reranker.text.tokens import letter_tokens
 
 SEED = 2018
 

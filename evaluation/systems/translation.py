@@ -8,14 +8,14 @@ from dataclasses import replace
 from math import log
 from pathlib import Path
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Direction, Task
 from evaluation.systems.dictionary import PLACEHOLDERS, check_direction, licences, read_into
 from evaluation.systems.protocol import Distances, System
-from evaluation.tasks import Direction, Task
 from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress, no_progress
-from reranker.tokens import letter_tokens
+from reranker.text.tokens import letter_tokens
 
 ReadInto = Callable[
     [

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
-from evaluation.corrected import order_distances, sample_of
-from evaluation.runs import EncodedTask, encode, method_distances
-from evaluation.stopwatch import Stopwatch
+from evaluation.corpora.tasks import Task
+from evaluation.systems.corrected import order_distances, sample_of
 from evaluation.systems.protocol import Distances
-from evaluation.tasks import Task
+from evaluation.systems.runs import EncodedTask, encode, method_distances
 from ingest.progress import Progress, no_progress
-from reranker.corrections import CORRECTED_METHOD
 from reranker.embeddings import Embeddings
-from reranker.hubness import HubnessSample
+from reranker.embeddings.hubness import HubnessSample
+from reranker.ranking.corrections import CORRECTED_METHOD
 from reranker.transport import Parameters
 
 
@@ -24,7 +24,7 @@ class Transport:
         depth: solve for that many candidates of the nBOW first stage alone; None for all documents.
         name: where it is not the method's.
         with_hubness: order by the distance with the documents' hubness and the words that they lack
-            (`reranker.corrections`), whatever the method; the sample is drawn from the pages that `fit` is given.
+            (`reranker.ranking.corrections`), whatever the method; the sample is drawn from the pages that `fit` is given.
     """
 
     data = ""

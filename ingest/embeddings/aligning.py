@@ -17,8 +17,8 @@ from ingest.embeddings.copying import append_store, joint_documents
 from ingest.embeddings.dictionaries import Pair
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
-from reranker.errors import BadInput
 
 
 def align(

@@ -17,11 +17,11 @@ from ingest.embeddings.retrofitting import links, retrofit
 from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
-from reranker.documents import Document
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
-from reranker.errors import BadInput
-from reranker.normalization import as_written
-from reranker.tokens import letter_tokens
+from reranker.text.documents import Document
+from reranker.text.normalization import as_written
+from reranker.text.tokens import letter_tokens
 
 # Mu and Viswanath 2018 take off as many directions as a hundredth of the dimensions.
 _DIMS_OF_DIRECTION = 100

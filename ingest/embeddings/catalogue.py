@@ -12,8 +12,8 @@ from types import MappingProxyType
 from rapidfuzz import process
 
 from ingest.fetching.packages import Package
-from reranker.errors import WrongParameter
-from reranker.languages import known_languages
+from reranker.base.errors import WrongParameter
+from reranker.text.languages import known_languages
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport.compiling import compiled
+from reranker.transport.kernels.compiling import compiled
 
 _SPACE, _TAB, _PLUS, _MINUS, _POINT, _ZERO, _E = b" \t+-.0e"
 # What follows so many digits is less than the rounding of a double; one digit more still fits into 64 bits.

@@ -17,8 +17,8 @@ import regex
 
 from ingest.embeddings.dictd import read_entries
 from ingest.embeddings.streams import open_file
-from reranker.errors import BadInput
-from reranker.tokens import letter_tokens
+from reranker.base.errors import BadInput
+from reranker.text.tokens import letter_tokens
 
 _SENSE = regex.compile(r"\d+\. (.*)")
 # A sense of several meanings: their number ends the line of the translations.

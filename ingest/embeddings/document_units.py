@@ -8,8 +8,8 @@ from ingest.embeddings.units import Unit
 from ingest.files import json_type
 from ingest.language import UNKNOWN_LANGUAGE
 from ingest.progress import Progress, no_progress
-from reranker.documents import Document
-from reranker.errors import BadDocument, BadInput
+from reranker.base.errors import BadDocument, BadInput
+from reranker.text.documents import Document
 
 GROUP_FIELD = "group"
 """The field that translations share where the caller names none."""

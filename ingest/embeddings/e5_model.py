@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 Floats = NDArray[np.float32]
 

@@ -20,8 +20,8 @@ from ingest.embeddings.training import MIN_COUNT, append_languages
 from ingest.embeddings.unit_counts import Counts, LanguageCounts, count_units
 from ingest.embeddings.units import Units, read_units
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter, check_output
-from reranker.errors import BadInput
 
 
 def extend(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 
 from ingest.embeddings.streams import EmbeddingsFile, open_file
-from reranker.errors import BadEmbeddings, BadInput
+from reranker.base.errors import BadEmbeddings, BadInput
 
 _WITH_HEADER, _WITHOUT_HEADER, _BINARY = "text with header", "text without header", "binary"
 

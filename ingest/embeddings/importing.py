@@ -13,8 +13,8 @@ from ingest.embeddings.formats import Block, Layout, inspect, read_blocks
 from ingest.embeddings.selection import Selection, Source, most_frequent, read_vocabulary
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadEmbeddings, BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
-from reranker.errors import BadEmbeddings, BadInput
 
 
 def import_embeddings(

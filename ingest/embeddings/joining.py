@@ -19,8 +19,8 @@ from ingest.embeddings.joint_vocabulary import JointVocabulary, joint_vocabulary
 from ingest.embeddings.spectral import unit_rows
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
-from reranker.errors import BadInput
 
 _BLOCK_ROWS = 8_192
 # Of the mean square of a number over the common terms: so much that a regression on few terms does not run wild.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingest.embeddings.unit_counts import UnitCounter
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 # Below it, training on the most frequent language would leave out more than a few strays.
 LEAST_SHARE = 0.9

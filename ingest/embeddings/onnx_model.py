@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.fetching.maven import fetched_jar, jar_path
-from reranker.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from ingest.fetching.folders import only_one
 from ingest.fetching.https import Limits, fetch_file
 from ingest.fetching.packages import fetched_package
 from ingest.progress import Progress, no_progress
-from reranker.errors import FetchFailed, WrongParameter
-from reranker.languages import language_code
+from reranker.base.errors import FetchFailed, WrongParameter
+from reranker.text.languages import language_code
 
 __all__ = ["best_published", "fetch_published"]
 

@@ -13,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from ingest.fetching.packages import open_member
-from reranker.errors import BadEmbeddings, FetchFailed
+from reranker.base.errors import BadEmbeddings, FetchFailed
 
 Rows = tuple[list[str], NDArray[np.float32]]
 """Some words and their vectors, (n, dim)."""

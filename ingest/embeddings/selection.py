@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ingest.embeddings.streams import open_file
-from reranker.errors import BadEmbeddings, BadInput
-from reranker.languages import known_languages, language_code
-from reranker.normalization import normalize_term
-from reranker.segmentation import can_split, check_can_split
-from reranker.tokens import is_stop_word, is_word
+from reranker.base.errors import BadEmbeddings, BadInput
+from reranker.text.languages import known_languages, language_code
+from reranker.text.normalization import normalize_term
+from reranker.text.segmentation import can_split, check_can_split
+from reranker.text.tokens import is_stop_word, is_word
 
 # A ConceptNet term: https://github.com/commonsense/conceptnet5/wiki/URI-hierarchy
 _CONCEPT = "/c/"
@@ -172,7 +172,7 @@ def read_vocabulary(path: Path, language: str, min_count: int | None = None, max
     Raises:
         NotFound: there is no such file.
         BadInput: a count is asked for and a line has none, or one that is no number; or no term is left; or the
-            language's words cannot be found (`reranker.segmentation`).
+            language's words cannot be found (`reranker.text.segmentation`).
     """
     check_can_split((language,), f"{path} is in")
     counted = min_count is not None

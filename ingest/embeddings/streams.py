@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from reranker.errors import BadEmbeddings, BadInput, NotFound
+from reranker.base.errors import BadEmbeddings, BadInput, NotFound
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZIP_MAGIC = b"PK\x03\x04"

@@ -31,9 +31,9 @@ from ingest.embeddings.summary import Summary
 from ingest.embeddings.unit_counts import Counts, LanguageCounts, UnitCounter
 from ingest.embeddings.units import Unit, Units, read_units
 from ingest.progress import Progress, no_progress
-from reranker.documents import Document
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
-from reranker.errors import BadInput
+from reranker.text.documents import Document
 
 DIM = 300
 # A term that came once is placed by its one unit and by terms of like spelling. Leaving such terms out (they are nearly

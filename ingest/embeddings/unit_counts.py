@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ingest.embeddings.units import Unit
-from reranker.documents import id_hash
-from reranker.tokens import letter_tokens
+from reranker.text.documents import id_hash
+from reranker.text.tokens import letter_tokens
 
 MAX_TOKENS = 20_000_000
 """Words to train on; of longer input a sample of the groups. It bounds memory and time."""

@@ -10,8 +10,8 @@ from typing import Any
 from ingest.embeddings.dictionaries import Dictionary, dictionary_units
 from ingest.files import json_type, open_sources, parse, read_rows
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput, UnknownLanguage
-from reranker.languages import language_code
+from reranker.base.errors import BadInput, UnknownLanguage
+from reranker.text.languages import language_code
 
 Units = Iterable[Path | Dictionary | Mapping[str, Any]] | Path
 """Where aligned texts come from: files, dictionaries, rows at hand, in one row one after the other."""

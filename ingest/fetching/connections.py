@@ -21,7 +21,7 @@ from urllib3.exceptions import (
     SSLError,
 )
 
-from reranker.errors import FetchFailed
+from reranker.base.errors import FetchFailed
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 # The bytes of the file itself, not of a compressed form of it.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from reranker.errors import FetchFailed
+from reranker.base.errors import FetchFailed
 
 # The largest package has 21 MB; a quarter of an hour covers a very slow line.
 _TIMEOUT_S = 900

@@ -21,7 +21,7 @@ from urllib3.exceptions import HTTPError
 from ingest.fetching.connections import certificate_refused, opened, seconds_to_wait, whole_size, why_it_broke
 from ingest.fetching.folders import only_one, sha256_of
 from ingest.progress import Progress, no_progress
-from reranker.errors import FetchFailed, one_line
+from reranker.base.errors import FetchFailed, one_line
 
 _CHUNK_BYTES = 1 << 16
 _BUSY = (429, 500, 502, 503, 504)

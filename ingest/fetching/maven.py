@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ingest.fetching.folders import only_one, sha256_of
-from reranker.errors import BadInput, FetchFailed
+from reranker.base.errors import BadInput, FetchFailed
 
 COPY_ONE_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 _LIMIT_S = 900

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from ingest.fetching.folders import only_one, sha256_of
-from reranker.errors import FetchFailed
+from reranker.base.errors import FetchFailed
 
 # 118 MB take seconds on an ordinary line; half an hour covers a very slow one.
 _LIMIT_S = 1_800

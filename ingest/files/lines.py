@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 
 import zstandard
 
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 # Far above any text of 500 words, far below what would strain memory; one bulk request to an engine ends at 100 MB.
 MAX_ROW_BYTES = 16 * 2**20

@@ -12,7 +12,7 @@ from lxml import etree, html
 from ingest.files.lines import MAX_ROW_BYTES, open_file
 from ingest.files.row import Row, not_utf8
 from ingest.files.sources import Source, format_of_name, pages_of
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 # What documentation tools write behind or before a heading: Sphinx, MkDocs and GitHub among them.
 _ANCHORS = frozenset({"¶", "#", "##", "§", "🔗", "⚓", "\uf0c1"})

@@ -8,7 +8,7 @@ import orjson
 
 from ingest.files.row import Row
 from ingest.files.sources import Source
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 _BATCH_ROWS = 1_000
 

@@ -10,7 +10,7 @@ from ingest.files import lines
 from ingest.files.lines import open_file
 from ingest.files.row import Row, not_utf8
 from ingest.files.sources import Source
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from reranker.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, NotFound, WrongParameter
 
 STDIN = "-"
 FORMATS = ("jsonl", "csv", "tsv", "parquet", "trec", "html", "markdown", "text")

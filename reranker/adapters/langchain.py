@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pydantic import ConfigDict
 
 from reranker.adapters.ranking import missing, rank_texts
-from reranker.off_loop import run_off_loop
-from reranker.reranking import Reranker
+from reranker.base.off_loop import run_off_loop
+from reranker.ranking.reranker import Reranker
 
 try:
     from langchain_core.callbacks import Callbacks

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import ConfigDict
 
 from reranker.adapters.ranking import missing, rank_texts
-from reranker.errors import BadInput
-from reranker.off_loop import run_off_loop
-from reranker.reranking import Reranker
+from reranker.base.errors import BadInput
+from reranker.base.off_loop import run_off_loop
+from reranker.ranking.reranker import Reranker
 
 try:
     from llama_index.core.postprocessor.types import BaseNodePostprocessor

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from reranker.adapters.ranking import missing, rank_texts
-from reranker.errors import BadInput
-from reranker.reranking import Reranker
+from reranker.base.errors import BadInput
+from reranker.ranking.reranker import Reranker
 
 try:
     import pandas as pd

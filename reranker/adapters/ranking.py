@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from reranker.errors import EmptyQuery, UnknownWords
-from reranker.reranking import Reranker
-from reranker.scores import LOWEST_SCORE
+from reranker.base.errors import EmptyQuery, UnknownWords
+from reranker.ranking.reranker import Reranker
+from reranker.ranking.scores import LOWEST_SCORE
 
 
 def rank_texts(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reranker.adapters.ranking import missing, rank_texts
-from reranker.off_loop import run_off_loop
-from reranker.reranking import Reranker
+from reranker.base.off_loop import run_off_loop
+from reranker.ranking.reranker import Reranker
 
 try:
     from rerankers.documents import Document

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from reranker.errors import SinkrankError
+from reranker.base.errors import SinkrankError
 
 # RFC 9457, section 4.2.1: the type of a problem that says no more than its status.
 _BLANK = "about:blank"

@@ -10,9 +10,9 @@ from typing import Any, Self, cast
 import urllib3
 from urllib3.util import parse_url
 
+from reranker.base.errors import WrongParameter
 from reranker.client.answers import ExplainAnswer, Readiness, RerankAnswer, SearchAnswer
 from reranker.client.errors import ServiceUnreachable, UnexpectedAnswer, error_of_answer
-from reranker.errors import WrongParameter
 
 # A thousand hits of a page of text each are some 10 MB.
 MAX_ANSWER_BYTES = 64_000_000

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import uuid4
 
+from reranker.base.errors import BadEmbeddings, BadInput, NoEmbeddings, NotFound, VersionMismatch
 from reranker.embeddings.rows import PRECISIONS, Precision
-from reranker.errors import BadEmbeddings, BadInput, NoEmbeddings, NotFound, VersionMismatch
-from reranker.tokens import WORDS_VERSION
+from reranker.text.tokens import WORDS_VERSION
 
 FORMAT = 1
 

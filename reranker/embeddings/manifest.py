@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from reranker.errors import BadEmbeddings
+from reranker.base.errors import BadEmbeddings
 
 # Some 20 places of a file: a copy that was cut short, or that has holes, and any byte of a small file.
 _N_SAMPLED, _SAMPLED_BYTES = 20, 4096

@@ -15,7 +15,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from reranker.errors import WrongParameter
+from reranker.base.errors import WrongParameter
 
 Precision = Literal["float32", "float16", "int8"]
 """In what the numbers of a store are kept."""

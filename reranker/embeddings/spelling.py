@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 from reranker.embeddings.vocabulary import Vocabulary, language_seed, open_array
-from reranker.tokens import LONGEST_CACHED_TOKEN
+from reranker.text.tokens import LONGEST_CACHED_TOKEN
 
 SPELLINGS = "spellings.npy"
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings.vocabulary import Vocabulary
-from reranker.stems import stem
-from reranker.tokens import LONGEST_CACHED_TOKEN
+from reranker.text.stems import stem
+from reranker.text.tokens import LONGEST_CACHED_TOKEN
 
 _NOT_STEMMED = np.uint64(0)
 

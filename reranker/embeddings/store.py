@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from reranker.bags import BagOfWords, WeightedBag, unknown_hashes
+from reranker.base.errors import BadEmbeddings, UnknownLanguage, UnknownWords, VersionMismatch
 from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta, version_hasher
 from reranker.embeddings.manifest import check
 from reranker.embeddings.rows import STORED_AS, CompactRows, Precision
@@ -21,11 +21,11 @@ from reranker.embeddings.spelling import SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.stem_keys import StemKeys
 from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
-from reranker.errors import BadEmbeddings, UnknownLanguage, UnknownWords, VersionMismatch
-from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.normalization import normalize_term
-from reranker.segmentation import check_can_split
-from reranker.tokens import LONGEST_CACHED_TOKEN, has_digit, tokenize
+from reranker.text.bags import BagOfWords, WeightedBag, unknown_hashes
+from reranker.text.idf import DocumentFrequencies, IdfTable
+from reranker.text.normalization import normalize_term
+from reranker.text.segmentation import check_can_split
+from reranker.text.tokens import LONGEST_CACHED_TOKEN, has_digit, tokenize
 
 # Some 100 bytes an entry: at most 20 MB a language, and running text has fewer common terms.
 _MAX_CACHED_TERMS = 200_000
@@ -123,7 +123,7 @@ class Embeddings:
         return f"<Embeddings {self.path}: {self.n_terms} terms, dim {self.dim}, {' '.join(self.languages)}>"
 
     def term_id(self, language: str, term: str) -> int | None:
-        """The row of a term, or None; the caller has normalised it (`reranker.normalization.normalize_term`)."""
+        """The row of a term, or None; the caller has normalised it (`reranker.text.normalization.normalize_term`)."""
         known = self._known.get(language)
         if known is None:
             return None
@@ -154,7 +154,7 @@ class Embeddings:
         return self.vocabulary.term(term_id)
 
     def bag(self, text: str, language: str) -> BagOfWords:
-        """The words of a text that take an embedding, counted (`reranker.tokens.tokenize`)."""
+        """The words of a text that take an embedding, counted (`reranker.text.tokens.tokenize`)."""
         return self.bag_of_tokens(tokenize(text, language), language)
 
     def bag_of_tokens(self, tokens: Iterable[str], language: str) -> BagOfWords:

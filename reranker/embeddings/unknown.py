@@ -9,10 +9,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from reranker.base.errors import WrongParameter
 from reranker.embeddings.spelling import Spellings
 from reranker.embeddings.vocabulary import Vocabulary
-from reranker.errors import WrongParameter
-from reranker.tokens import LONGEST_CACHED_TOKEN
+from reranker.text.tokens import LONGEST_CACHED_TOKEN
 
 UnknownWordsRule = Literal["skip", "nearest", "same", "both", "paper"]
 """What a token without an embedding takes:

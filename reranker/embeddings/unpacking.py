@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport.compiling import compiled
+from reranker.transport.kernels.compiling import compiled
 
 # Numba knows no float16: all 65,536 of them, by their bits.
 HALVES: NDArray[np.float32] = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)

@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.errors import BadEmbeddings
+from reranker.base.errors import BadEmbeddings
 
 TERM_BYTES = "term_bytes.npy"
 TERM_OFFSETS = "term_offsets.npy"

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.base.errors import BadEmbeddings
 from reranker.embeddings.folder import (
     DOCUMENT_FREQUENCIES,
     FORMAT,
@@ -28,9 +29,8 @@ from reranker.embeddings.manifest import describe, digest_of_meta
 from reranker.embeddings.rows import STORED_AS, Precision, check_precision, packed
 from reranker.embeddings.spelling import SPELLINGS, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES, SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
-from reranker.errors import BadEmbeddings
-from reranker.languages import language_code
-from reranker.tokens import WORDS_VERSION
+from reranker.text.languages import language_code
+from reranker.text.tokens import WORDS_VERSION
 
 
 class EmbeddingsWriter:

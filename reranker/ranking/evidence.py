@@ -12,9 +12,9 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.corrections import Correction, order_distance
-from reranker.errors import WrongParameter
-from reranker.scores import SCORE_DECIMALS, WINDOW_FLOOR
+from reranker.base.errors import WrongParameter
+from reranker.ranking.corrections import Correction, order_distance
+from reranker.ranking.scores import SCORE_DECIMALS, WINDOW_FLOOR
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import BagOfWords, unknown_hash
 from reranker.embeddings import Embeddings
-from reranker.idf import DocumentFrequencies
+from reranker.text.bags import BagOfWords, unknown_hash
+from reranker.text.idf import DocumentFrequencies
 
 # Lucene's.
 K1 = 1.2

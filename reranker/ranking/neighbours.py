@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from reranker.bags import WeightedBags
+from reranker.text.bags import WeightedBags
 
 N_NEAREST = 5
 """Neighbours that count for each candidate; more where several are equally near."""

@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.corrections import Correction, order_distance
+from reranker.ranking.corrections import Correction, order_distance
 from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.neighbours import neighbour_scores
 from reranker.ranking.ranked import RankedDocument, Reranking
-from reranker.scores import score
+from reranker.ranking.scores import score
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Nearest, Parameters, auto_shares, nearest_documents
 from reranker.transport.cost_cache import CostCache
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reranker.corrections import NO_CORRECTION, Correction
+from reranker.ranking.corrections import NO_CORRECTION, Correction
 from reranker.ranking.evidence import ScoreParts
 
 

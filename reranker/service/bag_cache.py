@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 
 from cachetools import TTLCache
 
-from reranker.bags import BagOfWords
+from reranker.text.bags import BagOfWords
 
 Bag = tuple[BagOfWords, str]
 """A bag and its language."""

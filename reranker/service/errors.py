@@ -17,7 +17,7 @@ from flask import Flask, Response, g, request
 from pydantic import BaseModel, ConfigDict
 from werkzeug.exceptions import HTTPException
 
-from reranker.errors import BadInput, EmptyQuery, SinkrankError
+from reranker.base.errors import BadInput, EmptyQuery, SinkrankError
 from reranker.service.json_text import json_bytes, to_json
 
 Shape = Literal["ours", "cohere", "tei", "engine"]

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from cachetools import TTLCache
 
-from reranker.documents import Document
-from reranker.errors import SinkrankError
+from reranker.base.errors import SinkrankError
 from reranker.stores.protocol import Store
+from reranker.text.documents import Document
 
 FILE_NAME = "examples.json"
 N_EXAMPLES = 5

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from reranker.detection import preferred_languages
+from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
+from reranker.embeddings.detection import preferred_languages
 from reranker.embeddings.folder import has_store
-from reranker.errors import SinkrankError
-from reranker.reranking import Observer, Reranker
-from reranker.search import Searcher
+from reranker.ranking.reranker import Observer, Reranker
+from reranker.search.searcher import Searcher
 from reranker.service.bag_cache import BagCache
+from reranker.service.settings import Settings
 from reranker.service.text_bags import TextBags
-from reranker.settings import Settings
 from reranker.stores.protocol import Store
 
 # Between two looks at the path. A look is one call to the file system.

@@ -10,7 +10,7 @@ from flask import request
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from rapidfuzz import process
 
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from reranker.service.errors import BadBody
 
 # A page of text is some 3,000 characters; the tokenizer reads 500 words of a query anyway.

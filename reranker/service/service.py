@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 
 from flask import current_app
 
+from reranker.base.errors import BadInput, NoEmbeddings, StoreUnavailable, WrongParameter
+from reranker.base.request_context import note
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NoEmbeddings, StoreUnavailable, WrongParameter
-from reranker.idf import IdfTable
-from reranker.missing_embeddings import no_embeddings_message
 from reranker.ranking.ranked import Reranking
-from reranker.request_context import note
-from reranker.reranking import Observer, Query, Reranker
-from reranker.search import Searcher
+from reranker.ranking.reranker import Observer, Query, Reranker
+from reranker.search.searcher import Searcher
 from reranker.service.bag_cache import BagCache
 from reranker.service.examples import Examples
 from reranker.service.late import Late
+from reranker.service.metrics import Metrics
+from reranker.service.missing_embeddings import no_embeddings_message
 from reranker.service.opened import Looking, Opened
-from reranker.service.operations.metrics import Metrics
-from reranker.service.operations.shared_flag import SharedFlag
-from reranker.service.operations.tracing import trace_reranking
+from reranker.service.settings import Settings
+from reranker.service.shared_flag import SharedFlag
 from reranker.service.text_bags import TextBags
-from reranker.settings import Settings
+from reranker.service.tracing import trace_reranking
 from reranker.stores.protocol import Store
+from reranker.text.idf import IdfTable
 from reranker.transport import METHODS, Parameters, check_method, warm_up
 from reranker.transport.problem import FLOAT64_FROM_EPSILON
 

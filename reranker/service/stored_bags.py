@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import regex
 
-from reranker.bags import BagOfWords, unpack
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
+from reranker.text.bags import BagOfWords, unpack
 
 # A language code in lower case; base64 of a packed bag, whose first byte is its format, begins with A.
 _STORED = regex.compile(r"([a-z]{2,3})(A[A-Za-z0-9+/]+={0,2})")

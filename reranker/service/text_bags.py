@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reranker.detection import guess_language
 from reranker.embeddings import Embeddings
+from reranker.embeddings.detection import guess_language
 from reranker.service.bag_cache import Bag, BagCache, text_key
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reranker.errors import WrongParameter
+from reranker.base.errors import WrongParameter
 from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import EngineAddress, read_address
 from reranker.stores.embedded import EmbeddedStore

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reranker.errors import BadInput, WrongParameter
+from reranker.base.errors import BadInput, WrongParameter
 
 Signer = Callable[[str, str, Any], dict[str, str]]
 """The headers that sign a request of a method, URL and body."""

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import regex
 
-from reranker.errors import WrongParameter
+from reranker.base.errors import WrongParameter
 
 Distribution = Literal["opensearch", "elasticsearch"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.documents import EncodedDocument
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
+from reranker.text.documents import EncodedDocument
 
 # OpenSearch and Elasticsearch refuse a longer `_id`.
 MAX_ID_BYTES = 512

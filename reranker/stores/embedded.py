@@ -24,11 +24,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import unpack
-from reranker.documents import Candidate, Document, EncodedDocument
-from reranker.errors import BadInput, NotFound
-from reranker.hubness import HubnessSample
-from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.base.errors import BadInput, NotFound
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.checks import check_depth, check_dim, check_number_of_ids, check_query_vector, document_problem
 from reranker.stores.names import IndexVersion, check_index_name, version_name
 from reranker.stores.protocol import Filters, IndexDescription
@@ -63,6 +60,9 @@ from reranker.stores.sqlite_rows import (
 from reranker.stores.sqlite_translated import PartitionCache, translated_rows
 from reranker.stores.vectors import VectorBlock
 from reranker.stores.writing import NewVector, PreparedDocument, Preparer, StoredBag, Writable, WriteResult
+from reranker.text.bags import unpack
+from reranker.text.documents import Candidate, Document, EncodedDocument
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation.groups import WordGroup
 
 # A transaction ends with a wait for the disk, which this many documents share.

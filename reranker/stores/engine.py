@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from opensearchpy import exceptions
 
 from mappings import ADDED_FIELDS, index_definition, mapping_differences
-from reranker.documents import Candidate, Document, EncodedDocument
-from reranker.errors import BadInput, NotFound, NotOurIndex
-from reranker.hubness import HubnessSample
-from reranker.idf import IdfTable
+from reranker.base.errors import BadInput, NotFound, NotOurIndex
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import Distribution, EngineAddress
 from reranker.stores.checks import check_depth, check_dim, check_number_of_ids, check_query_vector
@@ -45,6 +43,8 @@ from reranker.stores.engine_writer import BulkWriter
 from reranker.stores.names import IndexVersion, check_any_index_name, check_index_name, writing_alias
 from reranker.stores.protocol import Filters, IndexDescription
 from reranker.stores.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
+from reranker.text.documents import Candidate, Document, EncodedDocument
+from reranker.text.idf import IdfTable
 from reranker.translation.groups import WordGroup
 
 _log = logging.getLogger(__name__)

@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
-from reranker.documents import EncodedDocument
 from reranker.stores.addresses import Distribution
 from reranker.stores.checks import document_problem
 from reranker.stores.engine_queries import make_source
 from reranker.stores.writing import NewVector, PreparedDocument, Preparer
+from reranker.text.documents import EncodedDocument
 
 _JSON_OPTIONS = orjson.OPT_SERIALIZE_NUMPY
 

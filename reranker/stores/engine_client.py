@@ -12,8 +12,8 @@ import opensearchpy
 import urllib3
 from opensearchpy import exceptions
 
-from reranker.errors import BadInput, NotFound, StoreUnavailable
-from reranker.request_context import current_request, engine_call
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable
+from reranker.base.request_context import current_request, engine_call
 from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import Distribution, EngineAddress
 

@@ -7,7 +7,7 @@ from typing import Any
 import opensearchpy
 from opensearchpy import exceptions
 
-from reranker.errors import StoreUnavailable
+from reranker.base.errors import StoreUnavailable
 
 # What the engines say of a document whose shard no node holds.
 _NO_SHARD = "unavailable_shards_exception"

@@ -17,9 +17,9 @@ import opensearchpy
 from numpy.typing import NDArray
 from opensearchpy import exceptions, helpers
 
-from reranker.errors import StoreUnavailable
-from reranker.hubness import HubnessSample
-from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.base.errors import StoreUnavailable
+from reranker.embeddings.hubness import HubnessSample
+from reranker.text.idf import DocumentFrequencies, IdfTable
 
 IDF_INDEX = "sinkrank-idf"
 

@@ -11,7 +11,7 @@ import opensearchpy
 import urllib3
 from opensearchpy import exceptions
 
-from reranker.errors import BadInput, StoreUnavailable
+from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.stores.engine_client import failure_reason
 from reranker.stores.pipeline_definition import MADE_BY
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from opensearchpy import exceptions
 
-from reranker.errors import BadInput, StoreUnavailable
+from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.stores.access import EngineAccess
 from reranker.stores.addresses import EngineAddress
 from reranker.stores.cluster_settings import PRIVATE_ADDRESSES, TRUSTED_ENDPOINTS, ClusterSettings

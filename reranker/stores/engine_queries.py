@@ -11,11 +11,11 @@ import regex
 from numpy.typing import NDArray
 
 from mappings import OTHER_LANGUAGE, TEXT_FIELDS, analyzed_languages
-from reranker.bags import BagOfWords, pack, unpack
-from reranker.documents import Candidate, Document, EncodedDocument
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from reranker.stores.addresses import Distribution
 from reranker.stores.protocol import Filters, Range
+from reranker.text.bags import BagOfWords, pack, unpack
+from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.translation.engine_query import CountedRarity, group_clauses
 from reranker.translation.groups import WordGroup
 

@@ -9,7 +9,7 @@ from typing import Any
 import opensearchpy
 from opensearchpy import exceptions
 
-from reranker.errors import NotFound
+from reranker.base.errors import NotFound
 from reranker.stores.names import check_index_name
 
 # Above the templates that the engines bring along (100 to 200), below what an operator gives a higher number.

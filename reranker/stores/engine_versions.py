@@ -8,7 +8,7 @@ import opensearchpy
 import urllib3
 from opensearchpy import exceptions
 
-from reranker.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound
 from reranker.stores.engine_idf import EngineIdf
 from reranker.stores.names import VERSION_OF, IndexVersion, unversioned_name, version_name
 

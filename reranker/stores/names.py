@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
-from reranker.errors import BadInput, WrongParameter
+from reranker.base.errors import BadInput, WrongParameter
 
 # OpenSearch's own rules (lower case, no leading - _ +, none of the reserved characters), and no dot in front.
 MAX_INDEX_NAME_LENGTH = 128

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import regex
 
-from reranker.errors import WrongParameter
+from reranker.base.errors import WrongParameter
 
 # What marks the objects that are ours to change and to delete; the index's name follows.
 MADE_BY = "Made by `sinkrank pipeline install` for the index"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import opensearchpy
 import urllib3
 
-from reranker.errors import BadInput, NotOurIndex
+from reranker.base.errors import BadInput, NotOurIndex
 from reranker.stores.pipeline_definition import STORED_BAG_FIELDS
 from reranker.stores.protocol import IndexDescription
 

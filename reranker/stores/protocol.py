@@ -10,15 +10,15 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from reranker.documents import Candidate, Document, EncodedDocument
+from reranker.base.errors import BadInput, NotOurIndex, VersionMismatch, WrongParameter
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotOurIndex, VersionMismatch, WrongParameter
-from reranker.hubness import HubnessSample
-from reranker.idf import IdfTable
-from reranker.languages import language_code
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.names import VERSION_OF, IndexVersion, check_index_name
 from reranker.stores.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
-from reranker.tokens import TOKENIZER_VERSION
+from reranker.text.documents import Candidate, Document, EncodedDocument
+from reranker.text.idf import IdfTable
+from reranker.text.languages import language_code
+from reranker.text.tokens import TOKENIZER_VERSION
 from reranker.translation.groups import WordGroup
 
 __all__ = [

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from reranker.errors import BadInput, NotFound, StoreUnavailable, VersionMismatch
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable, VersionMismatch
 
 FILE_NAME = "store.sqlite3"
 

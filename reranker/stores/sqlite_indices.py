@@ -9,7 +9,7 @@ import secrets
 import sqlite3
 from typing import Any
 
-from reranker.errors import NotFound, NotOurIndex
+from reranker.base.errors import NotFound, NotOurIndex
 from reranker.stores.names import VERSION_OF, IndexVersion, unversioned_name
 from reranker.stores.protocol import IndexDescription
 from reranker.stores.sqlite_rows import vocabulary_table, words_table

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import unpack
-from reranker.documents import Candidate, Document
 from reranker.stores.protocol import Filters, Range, Scalar
 from reranker.stores.sqlite_rows import DOCUMENT_COLUMNS, facet_text, read_document, vocabulary_table, words_table
 from reranker.stores.terms import bm25_terms
-from reranker.tokens import MAX_TOKENS
+from reranker.text.bags import unpack
+from reranker.text.documents import Candidate, Document
+from reranker.text.tokens import MAX_TOKENS
 
 # FTS5 weighs every term in every document that has any of them: 300 terms take ten times as long as 50.
 _MAX_DISTINCT_TERMS = 50

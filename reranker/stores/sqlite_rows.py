@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import pack, unpack
-from reranker.documents import Document, EncodedDocument
 from reranker.stores.checks import MAX_FILTERABLE_LENGTH
 from reranker.stores.terms import bm25_terms
 from reranker.stores.writing import NewVector
+from reranker.text.bags import pack, unpack
+from reranker.text.documents import Document, EncodedDocument
 
 DOCUMENT_COLUMNS = "row_id, doc_id, language, title, text, url, metadata, bag"
 

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import regex
 
-from reranker.segmentation import UNSPACED_SCRIPTS
-from reranker.stems import stem
-from reranker.tokens import LONGEST_CACHED_TOKEN, has_digit, is_stop_word, tokenize
+from reranker.text.segmentation import UNSPACED_SCRIPTS
+from reranker.text.stems import stem
+from reranker.text.tokens import LONGEST_CACHED_TOKEN, has_digit, is_stop_word, tokenize
 
 # Also those within longer ones, and those that are no digits (½): a search may name a part, such as a version's first.
 _NUMBER = regex.compile(r"\p{N}+")

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import BagOfWords
-from reranker.documents import EncodedDocument
+from reranker.text.bags import BagOfWords
+from reranker.text.documents import EncodedDocument
 
 
 @dataclass(frozen=True, slots=True)

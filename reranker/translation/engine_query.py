@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from reranker.embeddings import Embeddings
-from reranker.idf import DocumentFrequencies
+from reranker.text.idf import DocumentFrequencies
 from reranker.translation.groups import Translation, WordGroup
 
 Clause = dict[str, Any]

@@ -10,11 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.base.errors import UnknownLanguage
 from reranker.embeddings import Embeddings
-from reranker.errors import UnknownLanguage
-from reranker.idf import IdfTable
-from reranker.normalization import normalize_term
-from reranker.tokens import LONGEST_CACHED_TOKEN
+from reranker.text.idf import IdfTable
+from reranker.text.normalization import normalize_term
+from reranker.text.tokens import LONGEST_CACHED_TOKEN
 from reranker.translation.groups import Translation, WordGroup
 from reranker.translation.nearest_terms import LanguageRows
 
@@ -26,7 +26,7 @@ _MAX_CACHED_WORDS = 10_000
 
 
 class TokenizedQuery(Protocol):
-    """What is translated of a query (`reranker.reranking.Query`)."""
+    """What is translated of a query (`reranker.ranking.reranker.Query`)."""
 
     @property
     def language(self) -> str: ...

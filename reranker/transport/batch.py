@@ -14,9 +14,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.transport import exact, kernels, log_scaling, nbow, scaling
+from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.transport import exact, nbow
 from reranker.transport.cost_cache import CostCache
+from reranker.transport.kernels import cost_tables, log_scaling, scaling
 from reranker.transport.problem import FLOAT64_FROM_EPSILON, Distances, Parameters, scaling_precision
 from reranker.transport.tables import cost_table
 from reranker.transport.tables import width as _width
@@ -174,7 +175,7 @@ class GroundCosts:
         cost, bags = self._cost(chunk, ground_cost), chunk.bags
 
         def work(first: int, last: int) -> None:
-            kernels.nearest_words(
+            cost_tables.nearest_words(
                 cost, chunk.index, bags.offsets, places[first:last], self.query.weights, bags.weights,
                 from_query[first:last], to_document[first:last],
             )  # fmt: skip
@@ -307,7 +308,7 @@ def _chunks(candidates: WeightedBags, n_terms: int, bytes_per_term: int) -> Iter
     max_terms = max(TABLE_BYTES // bytes_per_term, 1)
     first = 0
     while first < len(candidates):
-        last, terms, index = kernels.deduplicate(candidates.term_ids, candidates.offsets, first, max_terms, n_terms)
+        last, terms, index = cost_tables.deduplicate(candidates.term_ids, candidates.offsets, first, max_terms, n_terms)
         yield _Chunk(first, last, _part(candidates, first, last), terms, index)
         first = last
 

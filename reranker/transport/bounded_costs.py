@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport import bounds
 from reranker.transport.batch import GroundCosts, _Chunk, pieces
+from reranker.transport.kernels import dual_bounds
 from reranker.transport.threads import run
 
 Places = NDArray[np.int64]
@@ -59,7 +59,7 @@ class BoundedCosts(GroundCosts):
         a, b = self.query.weights, chunk.bags.weights
 
         def work(first: int, last: int) -> None:
-            bounds.dual(
+            dual_bounds.dual(
                 cost, chunk.index, chunk.bags.offsets, places[first:last], a, b, EPSILON, N_ITERATIONS,
                 found[first:last],
             )  # fmt: skip

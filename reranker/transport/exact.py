@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import reference
 from reranker.transport.problem import Distances, Parameters
 from reranker.transport.threads import one_blas_thread, run

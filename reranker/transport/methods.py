@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import process
 
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.errors import BadInput, WrongParameter
+from reranker.base.errors import BadInput, WrongParameter
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import reference
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.problem import (

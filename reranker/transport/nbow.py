@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.errors import WrongParameter
+from reranker.base.errors import WrongParameter
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.problem import Distances, check_embeddings, check_rows, checked_candidates
 from reranker.transport.threads import together
 
@@ -53,20 +53,20 @@ def distances(
     places: Places | None = None,
 ) -> Distances:
     """1 - cosine of the mean embeddings, of the candidates at some places or all; takes checked bags."""
-    from reranker.transport import nbow_kernels
+    from reranker.transport.kernels import nbow_means
 
     places = np.arange(len(candidates)) if places is None else places
     values = np.full(len(places), np.inf)
     one = WeightedBags.join([query])
     query_mean = _means(one, embeddings, np.zeros(1, np.int64), 1)[0].astype(np.float64)
     means = _means(candidates, embeddings, places, n_threads)
-    nbow_kernels.one_less_products(means, query_mean, candidates.offsets, places, values)
+    nbow_means.one_less_products(means, query_mean, candidates.offsets, places, values)
     converged, errors, n_iterations = (np.full(len(places), of) for of in (True, 0.0, np.int32(0)))
     return Distances(values, "nbow", converged, errors, "float32", n_iterations)
 
 
 def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, n_threads: int) -> NDArray[np.float32]:
-    from reranker.transport import nbow_kernels  # Numba takes a second to import
+    from reranker.transport.kernels import nbow_means  # Numba takes a second to import
 
     means = np.empty((len(places), embeddings.shape[1]), np.float32)
     offsets = bags.offsets.astype(np.int64, copy=False)
@@ -79,7 +79,7 @@ def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, 
             rows, row_ids = _copied(bags, embeddings, own)
         rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
         work = partial(
-            nbow_kernels.fill_means,
+            nbow_means.fill_means,
             np.zeros(1, np.int64),
             rows,
             row_ids,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.errors import BadInput, WrongParameter
+from reranker.base.errors import BadInput, WrongParameter
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import check_method, distances
 from reranker.transport.problem import (

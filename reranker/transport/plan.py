@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import reference
 from reranker.transport.methods import check_method, part_shares, parts
 from reranker.transport.problem import (

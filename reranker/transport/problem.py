@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
+from reranker.base.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.shares import AutoShares
 
 # Below 1e-4 the rounding of float32 embeddings (1e-6 in the cost) is a hundredth of epsilon, and the answer is that of

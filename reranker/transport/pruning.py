@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import exact
 from reranker.transport.bounded_costs import BoundedCosts, Places
 from reranker.transport.cost_cache import CostCache

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.cost import gathered, ground_cost
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.problem import (

@@ -7,10 +7,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import WeightedBag
-from reranker.transport import fixed_point, kernels, products, rooms
+from reranker.text.bags import WeightedBag
+from reranker.transport import buffers
 from reranker.transport.cost import CLOSE_COST
-from reranker.transport.lanes import REGISTER_BYTES
+from reranker.transport.kernels import cost_tables, fixed_point, products
+from reranker.transport.kernels.simd import REGISTER_BYTES
 from reranker.transport.problem import check_norms, check_rows
 from reranker.transport.threads import together
 
@@ -19,7 +20,7 @@ Table = NDArray[np.floating]
 # Columns are filled up to a multiple of this: a register of float32, two of float64.
 WIDTH_STEP = 16
 # Terms whose embeddings are copied together, where they cannot be read as they are.
-COPIED_TERMS = 16 * kernels.TERMS_AT_ONCE
+COPIED_TERMS = 16 * cost_tables.TERMS_AT_ONCE
 
 
 def width(n: int) -> int:
@@ -66,7 +67,7 @@ def cost_table(
         rows = rows.view()
         rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
         work = partial(
-            kernels.fill_tables, np.zeros(1, np.int64), rows, row_ids, padded, len(ids), words, factors, query_rows[:n],
+            cost_tables.fill_tables, np.zeros(1, np.int64), rows, row_ids, padded, len(ids), words, factors, query_rows[:n],
             query.term_ids, norms, close, ground_cost == "euclidean", cost[first:], unsound,
         )  # fmt: skip
         together(work, n_threads)
@@ -80,6 +81,6 @@ def cost_table(
 def _aligned(n_rows: int, n_columns: int, dtype: np.dtype[np.floating]) -> Table:
     """A table without values that begins with a cache line: a register that lies across two takes twice as long."""
     n_bytes = n_rows * n_columns * dtype.itemsize
-    room = rooms.room(n_bytes + REGISTER_BYTES)
+    room = buffers.room(n_bytes + REGISTER_BYTES)
     start = -room.ctypes.data % REGISTER_BYTES
     return room[start : start + n_bytes].view(dtype).reshape(n_rows, n_columns)

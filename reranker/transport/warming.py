@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import METHODS, distances
 from reranker.transport.nearest import nearest_documents

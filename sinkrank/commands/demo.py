@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sinkrank import options
+from sinkrank.console import options
 
 
 def demo(
@@ -22,8 +22,8 @@ def demo(
 
     Example: [bold]sinkrank demo --no-serve[/bold]
     """
-    from sinkrank import output
-    from sinkrank.demo import run_demo
+    from sinkrank.commands.demo_run import run_demo
+    from sinkrank.console import output
 
     settings = options.load(config, home=home, host=host, port=port).settings
     raise typer.Exit(run_demo(settings, output.talk(), serve))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sinkrank import options
+from sinkrank.console import options
 
 
 def doctor(
@@ -24,8 +24,8 @@ def doctor(
 
     Example: [bold]sinkrank doctor --store opensearch://localhost:9200[/bold]
     """
-    from sinkrank import output
-    from sinkrank.checks import run_checks
+    from sinkrank.actions.checks import run_checks
+    from sinkrank.console import output
 
     flags = {"home": home, "embeddings": embeddings, "store": store, "index": index}
     with output.talk().status("checking …"):

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sinkrank import options
-from sinkrank.embedding_options import (
+from sinkrank.console import options
+from sinkrank.console.embedding_options import (
     Dictionaries,
     Output,
     Precision,
@@ -43,7 +43,7 @@ def extend(
     """
     from ingest.embeddings.extending import extend as run
     from reranker.embeddings import Embeddings
-    from sinkrank import output as shown
+    from sinkrank.console import output as shown
 
     settings = options.load(config, home=home, embeddings=output).settings
     with shown.progress_bars() as progress:
@@ -76,7 +76,7 @@ def align(
     from ingest.embeddings.aligning import align as run
     from ingest.embeddings.dictionaries import read_pairs
     from reranker.embeddings import Embeddings, check_precision
-    from sinkrank import output as shown
+    from sinkrank.console import output as shown
 
     settings = options.load(config, home=home, embeddings=output).settings
     with shown.progress_bars() as progress:
@@ -111,7 +111,7 @@ def join(
     """
     from ingest.embeddings.joining import join as run
     from reranker.embeddings import Embeddings, check_precision
-    from sinkrank import output as shown
+    from sinkrank.console import output as shown
 
     if len(stores) < 2:
         raise typer.BadParameter("name two stores or more", param_hint="STORE...")
@@ -167,7 +167,7 @@ def build(
     from ingest.embeddings.e5_words import e5_words
     from ingest.embeddings.word_encoder import WordVectors
     from reranker.embeddings import check_output, check_precision
-    from sinkrank import output as shown
+    from sinkrank.console import output as shown
 
     for option, value in (("--lang", lang), ("--text-field", text_field)):
         check_has_collection(collection, option, value)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sinkrank import options
 from sinkrank.commands import embedding_spaces, fetch
 from sinkrank.commands.embeddings_prepare import prepare
-from sinkrank.document_sources import opened_records, short_name, usable
-from sinkrank.embedding_options import (
+from sinkrank.console import options
+from sinkrank.console.document_sources import opened_records, short_name, usable
+from sinkrank.console.embedding_options import (
     Dictionaries,
     GroupField,
     LanguageField,
@@ -23,7 +23,14 @@ from sinkrank.embedding_options import (
     open_dictionaries,
     show_summary,
 )
-from sinkrank.vocabulary_options import Collection, MaxTerms, MinCount, Vocabulary, import_sources, named_file
+from sinkrank.console.vocabulary_options import (
+    Collection,
+    MaxTerms,
+    MinCount,
+    Vocabulary,
+    import_sources,
+    named_file,
+)
 
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
@@ -77,7 +84,7 @@ def import_(
     """
     from ingest.embeddings.selection import Source
     from reranker.embeddings import check_output, check_precision
-    from sinkrank import output as shown
+    from sinkrank.console import output as shown
 
     check_has_collection(collection, "--text-field", text_field)
     settings = options.load(config, home=home, embeddings=output).settings
@@ -147,7 +154,7 @@ def train(
     from ingest.embeddings.document_units import Unusable
     from ingest.embeddings.training import train_documents
     from reranker.embeddings import check_output, check_precision
-    from sinkrank import output as shown
+    from sinkrank.console import output as shown
 
     if not files and not dictionary:
         raise typer.BadParameter("name at least one file of documents, or a --dictionary", param_hint="FILE...")
@@ -193,7 +200,7 @@ def info(
 
     Example: [bold]sinkrank embeddings info --json[/bold]
     """
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     store = resources.open_embeddings(options.load(config, home=home, embeddings=embeddings).settings)
     if verify:
@@ -234,9 +241,9 @@ def nearest(
     from rich.table import Table
     from rich.text import Text
 
-    from reranker.languages import language_code
-    from reranker.normalization import as_written
-    from sinkrank import output, resources
+    from reranker.text.languages import language_code
+    from reranker.text.normalization import as_written
+    from sinkrank.console import output, resources
 
     language, target = language_code(lang), language_code(to) if to is not None else None
     store = resources.open_embeddings(options.load(config, home=home, embeddings=embeddings).settings)

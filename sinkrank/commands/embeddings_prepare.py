@@ -6,8 +6,15 @@ from typing import Annotated
 
 import typer
 
-from sinkrank import options
-from sinkrank.embedding_options import GroupField, LanguageField, Output, Precision, Replace, TitleField
+from sinkrank.console import options
+from sinkrank.console.embedding_options import (
+    GroupField,
+    LanguageField,
+    Output,
+    Precision,
+    Replace,
+    TitleField,
+)
 
 
 def prepare(
@@ -73,9 +80,9 @@ def prepare(
     from ingest.embeddings.preparing.plan import check_names, make_plan
     from ingest.embeddings.preparing.run import prepare as run
     from reranker.embeddings import check_output, check_precision
-    from reranker.languages import language_code
-    from sinkrank import output as shown
-    from sinkrank import preparing
+    from reranker.text.languages import language_code
+    from sinkrank.actions import preparing
+    from sinkrank.console import output as shown
 
     settings = options.load(config, home=home, embeddings=output, store=store, index=index).settings
     left_out = check_names((without or "").split(","))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sinkrank import options
+from sinkrank.console import options
 
 if TYPE_CHECKING:
-    from reranker.explanation import Explanation
+    from reranker.ranking.explanation import Explanation
 
 # The heat map shows more pairs of a word than the table.
 _PLOTTED_PAIRS = 15
@@ -48,10 +48,10 @@ def explain(
     if plot is not None and plot.suffix.lower() != ".svg":
         raise typer.BadParameter(f"{plot} does not end in .svg, which is what is drawn", param_hint="--plot")
 
-    from reranker import answers
-    from reranker.search import SearchRequest
+    from reranker.search import answers
+    from reranker.search.searcher import SearchRequest
     from reranker.stores.protocol import Filters
-    from sinkrank import output, resources, tables
+    from sinkrank.console import output, resources, tables
 
     settings = options.load(
         config,
@@ -96,8 +96,8 @@ def explain(
 
 
 def _draw(path: Path, explanation: Explanation, title: str) -> None:
-    from reranker.errors import BadInput
-    from sinkrank.transport_plot import transport_svg
+    from reranker.base.errors import BadInput
+    from sinkrank.actions.transport_plot import transport_svg
 
     try:
         path.write_text(transport_svg(explanation, title), encoding="utf-8")

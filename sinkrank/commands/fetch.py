@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sinkrank import options
-from sinkrank.embedding_options import Output, Precision, Replace, TextField, check_has_collection, show_summary
-from sinkrank.vocabulary_options import Collection, MaxTerms, MinCount, Vocabulary, import_sources
+from sinkrank.console import options
+from sinkrank.console.embedding_options import (
+    Output,
+    Precision,
+    Replace,
+    TextField,
+    check_has_collection,
+    show_summary,
+)
+from sinkrank.console.vocabulary_options import Collection, MaxTerms, MinCount, Vocabulary, import_sources
 
 if TYPE_CHECKING:
     from ingest.embeddings.catalogue import Published
@@ -43,7 +50,7 @@ def fetch(
     from ingest.embeddings.catalogue import published
     from ingest.embeddings.published import chosen_languages, fetch_published
     from reranker.embeddings import check_output, check_precision
-    from sinkrank import output as shown
+    from sinkrank.console import output as shown
 
     if name is None or list_:
         _show_catalogue(json_)
@@ -78,7 +85,7 @@ def _show_catalogue(as_json: bool) -> None:
     from rich.table import Table
 
     from ingest.embeddings.catalogue import CATALOGUE
-    from sinkrank import output
+    from sinkrank.console import output
 
     if as_json:
         output.print_json([_facts(entry) for entry in CATALOGUE.values()])

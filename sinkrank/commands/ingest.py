@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sinkrank import options
+from sinkrank.console import options
 
 if TYPE_CHECKING:
     from ingest.pipeline import Engine
@@ -163,8 +163,8 @@ def ingest_files(
     from ingest.pipeline import Options
     from ingest.pipeline import ingest as run
     from reranker.stores import EngineAccess
-    from sinkrank import output, resources
-    from sinkrank.document_sources import say_left_out
+    from sinkrank.console import output, resources
+    from sinkrank.console.document_sources import say_left_out
 
     if bool(files) == bool(from_index):
         raise typer.BadParameter("name at least one file (- for standard input), or --from-index", param_hint="FILE...")
@@ -243,8 +243,8 @@ def versions(
 
     Example: [bold]sinkrank ingest versions --index pages[/bold]
     """
-    from reranker.errors import NotFound
-    from sinkrank import output, resources
+    from reranker.base.errors import NotFound
+    from sinkrank.console import output, resources
 
     settings = options.load(config, home=home, store=store, index=index).settings
     name = settings.index or DEFAULT_INDEX
@@ -280,7 +280,7 @@ def rollback(
     Example: [bold]sinkrank ingest rollback --index pages[/bold]
     """
     from ingest.versions import roll_back
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     settings = options.load(config, home=home, store=store, index=index).settings
     name = settings.index or DEFAULT_INDEX
@@ -309,7 +309,7 @@ def refresh(
     Example: [bold]sinkrank ingest refresh --index pages[/bold]
     """
     from ingest.refresh import refresh as run
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     settings = options.load(config, home=home, embeddings=embeddings, store=store, index=index).settings
     loaded = resources.open_embeddings(settings)
@@ -350,10 +350,10 @@ def template(
 
     Example: [bold]sinkrank ingest template --index pages --setting number_of_shards=12 --store https://search:9200[/bold]
     """
-    from reranker.errors import WrongParameter
+    from reranker.base.errors import WrongParameter
     from reranker.stores.engine import EngineStore
     from reranker.stores.protocol import IndexDescription
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     settings = options.load(config, home=home, embeddings=embeddings, store=store, index=index).settings
     name = settings.index or DEFAULT_INDEX
@@ -395,7 +395,7 @@ def delete(
 
     Example: [bold]sinkrank ingest delete page-7 page-9 --index pages[/bold]
     """
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     settings = options.load(config, home=home, store=store, index=index).settings
     name = settings.index or DEFAULT_INDEX
@@ -443,7 +443,7 @@ def _lines(path: Path) -> list[str]:
         BadInput: it is not UTF-8.
         OSError: it cannot be read.
     """
-    from reranker.errors import BadInput
+    from reranker.base.errors import BadInput
 
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -459,7 +459,7 @@ def _check_is_there(name: str) -> None:
         NotFound: there is no such file.
     """
     from ingest.files import STDIN
-    from reranker.errors import NotFound
+    from reranker.base.errors import NotFound
 
     if name != STDIN and not Path(name).exists() and not glob.has_magic(name):
         raise NotFound(f"there is no file {name!r}; check the path")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sinkrank import options
+from sinkrank.console import options
 
 if TYPE_CHECKING:
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
     from reranker.stores.engine_pipeline import EnginePipelines
 
 app = typer.Typer(no_args_is_help=True, help="Re-rank inside OpenSearch's own search pipelines (needs ml-commons).")
@@ -55,10 +55,10 @@ def install(
     """
     from dataclasses import asdict
 
-    from reranker.languages import language_code
     from reranker.stores.pipeline_definition import PipelineRequest
+    from reranker.text.languages import language_code
     from reranker.transport import check_method
-    from sinkrank import output
+    from sinkrank.console import output
 
     settings = options.load(config, home=home, store=store, index=index).settings
     request = PipelineRequest(
@@ -108,7 +108,7 @@ def remove(
     from dataclasses import asdict
 
     from reranker.stores.pipeline_definition import default_name
-    from sinkrank import output
+    from sinkrank.console import output
 
     settings = options.load(config, home=home, store=store, index=index).settings
     with _opened_pipelines(settings) as pipelines:
@@ -136,7 +136,7 @@ def remove(
 
 def _index_of(settings: Settings) -> str:
     """The index that was named; which one a pipeline is for is never guessed."""
-    from reranker.errors import WrongParameter
+    from reranker.base.errors import WrongParameter
 
     if settings.index is None:
         raise WrongParameter("no index is named; give it with --index")
@@ -145,7 +145,7 @@ def _index_of(settings: Settings) -> str:
 
 @contextmanager
 def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
-    from reranker.errors import WrongParameter
+    from reranker.base.errors import WrongParameter
     from reranker.stores.addresses import EngineAddress, read_address
 
     address = read_address(settings.store_address)
@@ -153,7 +153,7 @@ def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
         raise WrongParameter(f"{settings.store_address} is a folder; give an OpenSearch with --store opensearch://HOST")
     # opensearch-py takes a while to import.
     from reranker.stores.engine_pipeline import EnginePipelines
-    from sinkrank.resources import engine_access
+    from sinkrank.console.resources import engine_access
 
     password = settings.store_password
     pipelines = EnginePipelines(
@@ -170,7 +170,7 @@ def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
 
 
 def _print_changes(changed: Any) -> None:
-    from sinkrank import output
+    from sinkrank.console import output
 
     for setting, value in changed.items():
         shown = value[-1] if isinstance(value, list) else str(value).lower()

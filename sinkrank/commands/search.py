@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sinkrank import options
+from sinkrank.console import options
 
 
 def search(
@@ -46,17 +46,17 @@ def search(
     """
     import time
 
-    from sinkrank.filters import parse_filters
+    from sinkrank.console.filters import parse_filters
 
     started = time.perf_counter()
     conditions = parse_filters(filters or ())
 
     from dataclasses import replace
 
-    from reranker import answers
-    from reranker.search import SearchRequest
+    from reranker.search import answers
+    from reranker.search.searcher import SearchRequest
     from reranker.stores.protocol import Filters
-    from sinkrank import output, resources, tables
+    from sinkrank.console import output, resources, tables
 
     settings = options.load(
         config,

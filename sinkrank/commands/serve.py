@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sinkrank import options
+from sinkrank.console import options
 
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
-    from reranker.settings import LoadedSettings, Settings
+    from reranker.service.settings import LoadedSettings, Settings
     from reranker.stores.protocol import Store
 
 
@@ -94,21 +94,21 @@ def run_service(settings: Settings, store: Store | None) -> None:
         BadInput: the address cannot be listened at.
         WrongParameter: a setting needs what is not installed.
     """
-    from sinkrank.processes import shared_numbers
+    from sinkrank.serving.processes import shared_numbers
 
     with shared_numbers() if settings.processes > 1 else nullcontext():
         _run(settings, store)
 
 
 def _run(settings: Settings, store: Store | None) -> None:
-    from reranker.service.app import create_app, drain, warm_up
-    from reranker.service.operations.logs import set_up_logs
-    from reranker.service.operations.tracing import start_tracing
+    from reranker.api.app import create_app, drain, warm_up
+    from reranker.service.logs import set_up_logs
+    from reranker.service.tracing import start_tracing
     from reranker.stores.addresses import is_engine
-    from sinkrank import output
-    from sinkrank.processes import serve_with_processes
-    from sinkrank.resources import without_credentials
-    from sinkrank.server import address_of, bind, serve_until_stopped
+    from sinkrank.console import output
+    from sinkrank.console.resources import without_credentials
+    from sinkrank.serving.processes import serve_with_processes
+    from sinkrank.serving.server import address_of, bind, serve_until_stopped
 
     set_up_logs(settings)
     if settings.traces:
@@ -135,9 +135,9 @@ def _run(settings: Settings, store: Store | None) -> None:
 
 def _embeddings(settings: Settings) -> Embeddings | None:
     """The embeddings; None where there are none yet and the proxy can pass searches on until then, which is logged."""
-    from reranker.errors import NoEmbeddings
+    from reranker.base.errors import NoEmbeddings
     from reranker.stores.addresses import is_engine
-    from sinkrank import resources
+    from sinkrank.console import resources
 
     try:
         return resources.open_embeddings(settings)
@@ -152,7 +152,7 @@ def _opened_store(settings: Settings) -> Iterator[Store | None]:
     """The store; None where none is set and the default folder is not there."""
     from pathlib import Path
 
-    from sinkrank import output, resources
+    from sinkrank.console import output, resources
 
     if settings.store is None and not Path(settings.store_address).is_dir():
         output.talk().print(
@@ -168,8 +168,8 @@ def _opened_store(settings: Settings) -> Iterator[Store | None]:
 def _say_if_down(settings: Settings) -> None:
     """An engine may come up after the service, but a mistyped address never does: it is said at once, not at the first
     search. The store is opened for this alone, since processes that are forked must not share its connections."""
-    from reranker.errors import SinkrankError, WrongParameter
-    from sinkrank import output, resources
+    from reranker.base.errors import SinkrankError, WrongParameter
+    from sinkrank.console import output, resources
 
     try:
         with resources.opened_store(settings) as store:
@@ -185,7 +185,7 @@ def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sinkrank import output
+    from sinkrank.console import output
 
     shown = {name: _shown(name, value) for name, value in loaded.settings}
     if as_json:
@@ -203,7 +203,7 @@ def _shown(name: str, value: Any) -> Any:
     """A setting's value as it may be shown: no password, also none inside an address."""
     from pydantic import SecretStr
 
-    from sinkrank.resources import without_credentials
+    from sinkrank.console.resources import without_credentials
 
     if isinstance(value, SecretStr):
         return "***"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sinkrank import options
+from sinkrank.console import options
 
 
 def tune(
@@ -45,7 +45,7 @@ def tune(
 
     Example: [bold]sinkrank tune --queries queries.jsonl --qrels qrels.txt --method relaxed --first-stage hybrid[/bold]
     """
-    from sinkrank import judged, judged_proxy
+    from sinkrank.actions import judged, judged_proxy
 
     settings = options.load(
         config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, method=method

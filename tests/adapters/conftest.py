@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reranker.ranking.ranked import Reranking
-from reranker.reranking import Reranker
+from reranker.ranking.reranker import Reranker
 from tests.tiny import TRANSLATION_DISTANCE, tiny_embeddings
 
 TEXTS = ["une voiture", "un chat", "un chien", "zzz"]

@@ -9,8 +9,8 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.documents.compressor import BaseDocumentCompressor as Contract
 
 from reranker.adapters.langchain import SinkrankCompressor
-from reranker.errors import BadInput
-from reranker.reranking import Reranker
+from reranker.base.errors import BadInput
+from reranker.ranking.reranker import Reranker
 from tests.adapters.conftest import BEST_SCORE, BY_CAT, MANY, TEXTS, Observed
 
 DOCUMENTS = [Document(text, id=str(place), metadata={"place": place}) for place, text in enumerate(TEXTS)]

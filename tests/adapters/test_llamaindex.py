@@ -12,8 +12,8 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from reranker.adapters.llamaindex import SinkrankPostprocessor
-from reranker.errors import BadInput
-from reranker.reranking import Reranker
+from reranker.base.errors import BadInput
+from reranker.ranking.reranker import Reranker
 from tests.adapters.conftest import BEST_SCORE, BY_CAT, MANY, TEXTS, Observed
 
 

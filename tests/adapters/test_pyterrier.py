@@ -11,8 +11,8 @@ import pandas as pd
 import pyterrier as pt
 
 from reranker.adapters.pyterrier import SinkrankTransformer
-from reranker.errors import BadInput
-from reranker.reranking import Reranker
+from reranker.base.errors import BadInput
+from reranker.ranking.reranker import Reranker
 from tests.adapters.conftest import BEST_SCORE, MANY, TEXTS, Observed
 
 

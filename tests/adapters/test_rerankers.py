@@ -10,7 +10,7 @@ from rerankers.models.ranker import BaseRanker
 from rerankers.results import RankedResults
 
 from reranker.adapters.rerankers import SinkrankRanker
-from reranker.reranking import Reranker
+from reranker.ranking.reranker import Reranker
 from tests.adapters.conftest import BEST_SCORE, BY_CAT, MANY, TEXTS, Observed
 
 

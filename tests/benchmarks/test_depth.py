@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.depth import Work, measure, spread, table
 from evaluation.collections.beir import read_beir
-from reranker.search import Searcher
+from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from tests.tiny import tiny_embeddings
 

@@ -14,9 +14,9 @@ from urllib.parse import urlencode
 
 from PIL import Image
 
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.browser.chromium import running_chromium
 from tests.service.conftest import serving

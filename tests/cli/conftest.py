@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from sinkrank.app import app
+from sinkrank.commands.app import app
 from tests.tiny import tiny_embeddings
 
 Run = Callable[..., Result]

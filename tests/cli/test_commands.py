@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from tests.cli.conftest import DOCUMENTS, Run, write_rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,20 +142,20 @@ def test_ctrl_c_ends_with_code_130(home: Path, run: Run, monkeypatch: pytest.Mon
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sinkrank.resources.open_embeddings", interrupted)
+    monkeypatch.setattr("sinkrank.console.resources.open_embeddings", interrupted)
     result = run("search", "cat")
     assert result.exit_code == 130
     assert result.stderr == "sinkrank: stopped\n"
 
 
 def test_ctrl_c_while_the_commands_are_imported_ends_without_a_traceback(empty_home: Path) -> None:
-    # `sinkrank.app` is what is imported when Ctrl-C comes in the first tenth of a second.
+    # `sinkrank.commands.app` is what is imported when Ctrl-C comes in the first tenth of a second.
     script = """
 import sys
 
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
-        if name == "sinkrank.app":
+        if name == "sinkrank.commands.app":
             raise KeyboardInterrupt
 
 sys.meta_path.insert(0, Interrupting())
@@ -182,7 +182,7 @@ def app(prog_name):
     Destroyed()
     time.sleep(20)
 
-sys.modules["sinkrank.app"] = types.SimpleNamespace(app=app)
+sys.modules["sinkrank.commands.app"] = types.SimpleNamespace(app=app)
 from sinkrank.__main__ import main
 main()
 """
@@ -231,7 +231,7 @@ def test_an_error_of_the_system_is_told_with_the_file_and_the_cure(
     def fails(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("sinkrank.resources.open_embeddings", fails)
+    monkeypatch.setattr("sinkrank.console.resources.open_embeddings", fails)
     result = run("search", "cat")
     assert (result.exit_code, result.stderr) == (1, f"sinkrank: {said}\n")
 
@@ -240,14 +240,14 @@ def test_an_error_of_several_lines_is_told_in_one(home: Path, run: Run, monkeypa
     def fails(*_: object) -> None:
         raise BadInput("one\n  two")
 
-    monkeypatch.setattr("sinkrank.resources.open_embeddings", fails)
+    monkeypatch.setattr("sinkrank.console.resources.open_embeddings", fails)
     assert run("search", "cat").stderr == "sinkrank: one two\n"
 
 
 def test_json_has_the_shape_of_the_service(indexed: Path, run: Run) -> None:
+    from reranker.api.app import create_app
     from reranker.embeddings import Embeddings
-    from reranker.service.app import create_app
-    from reranker.settings import Settings
+    from reranker.service.settings import Settings
     from reranker.stores import open_store
 
     store = open_store(".sinkrank/store")

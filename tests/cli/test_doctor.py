@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reranker.embeddings import EmbeddingsWriter
-from reranker.hubness import HubnessSample
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
 from tests.cli.conftest import Run, write_rows
 from tests.engines.nodes import free_ports

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ingest.embeddings.word_encoder import Encoder
-from sinkrank.vocabulary_options import named_file
+from sinkrank.console.vocabulary_options import named_file
 from tests.cli.conftest import Run, write_rows
 
 VECTORS = {"en": "3 2\ncat 1 0\ndog 0.8 0.6\ncar 0 -1\n", "fr": "2 2\nchat 0.96 0.28\nvoiture 0.28 -0.96\n"}

@@ -20,8 +20,8 @@ from ingest.embeddings.preparing import parts, published_part
 from ingest.embeddings.preparing import run as running
 from ingest.embeddings.selection import Source
 from ingest.embeddings.word_encoder import Encoder
+from reranker.base.errors import FetchFailed
 from reranker.embeddings import Embeddings
-from reranker.errors import FetchFailed
 from tests.cli.conftest import Run, write_rows
 from tests.engines.sources import Engine
 
@@ -86,7 +86,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
         raise FetchFailed("the registry does not answer; check the network")
 
     monkeypatch.setattr(published_part, "fetch_published", fail)
-    monkeypatch.setattr("ingest.fetching.freedict.fetch", fail)
+    monkeypatch.setattr("ingest.embeddings.freedict.fetch", fail)
 
 
 def store(home: Path) -> Embeddings:

@@ -11,7 +11,7 @@ import regex
 import typer.main
 from typer.testing import CliRunner
 
-from sinkrank.app import app
+from sinkrank.commands.app import app
 
 
 def commands_of(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from reranker.errors import WrongParameter
-from reranker.settings import Settings
+from reranker.base.errors import WrongParameter
+from reranker.service.settings import Settings
 from reranker.stores import open_store
-from sinkrank.in_process_proxy import caller_headers, check_engine, is_foreign
+from sinkrank.actions.in_process_proxy import caller_headers, check_engine, is_foreign
 from tests.cli.conftest import Run
 from tests.stores.fake_engine import serve
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from reranker.errors import NotFound
+from reranker.base.errors import NotFound
 from reranker.stores import open_store
 from tests.cli.conftest import DOCUMENTS, Run, write_rows
 from tests.engines.nodes import free_ports

@@ -11,7 +11,7 @@ from rich.console import Console
 from evaluation.judged.comparison import MEASURES, Run, Way
 from evaluation.judged.tuning import Tuning
 from reranker.transport import Parameters
-from sinkrank.judged import present_tuning
+from sinkrank.actions.judged import present_tuning
 from tests.cli.conftest import Run as RunCommand
 
 pytestmark = pytest.mark.usefixtures("indexed")
@@ -54,7 +54,7 @@ def test_a_person_sees_a_table_and_the_queries_that_moved(run: RunCommand, files
 
 
 def test_a_narrow_terminal_cuts_no_measure(run: RunCommand, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sinkrank.output.results", lambda: Console(highlight=False, width=80))
+    monkeypatch.setattr("sinkrank.console.output.results", lambda: Console(highlight=False, width=80))
     shown = run("evaluate", *files, "--methods", "auto").stdout
     assert "…" not in shown
     assert [line.split()[1:] for line in shown.splitlines() if line.split()[:1] == ["method"]] == [

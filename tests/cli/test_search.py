@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from reranker.search import SearchAnswer, Searcher, SearchRequest
-from reranker.settings import Settings
-from sinkrank.resources import opened_searcher
-from sinkrank.tables import search_table
+from reranker.search.searcher import SearchAnswer, Searcher, SearchRequest
+from reranker.service.settings import Settings
+from sinkrank.console.resources import opened_searcher
+from sinkrank.console.tables import search_table
 from tests.cli.conftest import DOCUMENTS, Run, write_rows
 from tests.engines.nodes import free_ports
 from tests.tiny import TRANSLATION_COST
@@ -61,7 +61,7 @@ def test_of_several_indices_one_is_to_be_named_by_the_option(run: Run, indexed: 
 
 
 def test_a_narrow_terminal_shows_ranks_scores_and_ids_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sinkrank.output.results", lambda: Console(highlight=False, width=60))
+    monkeypatch.setattr("sinkrank.console.output.results", lambda: Console(highlight=False, width=60))
     lines = run("search", "cat", "--lang", "en", "--first-stage", "knn").stdout.splitlines()
     row = next(number for number, line in enumerate(lines) if line.split()[:1] == ["1"])
     assert lines[row].split() == ["1", "0.9615", "1", "0.9600", "fr", "Chat"]

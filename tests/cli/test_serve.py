@@ -19,9 +19,9 @@ import pytest
 import urllib3
 from flask import Flask
 
-from reranker.errors import BadInput
-from reranker.settings import Settings
-from sinkrank.server import address_of, bind, serve_until_stopped
+from reranker.base.errors import BadInput
+from reranker.service.settings import Settings
+from sinkrank.serving.server import address_of, bind, serve_until_stopped
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[2]

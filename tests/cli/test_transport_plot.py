@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 import pytest
 
 from reranker import Reranker
-from reranker.explanation import explain
-from sinkrank.transport_plot import transport_svg
+from reranker.ranking.explanation import explain
+from sinkrank.actions.transport_plot import transport_svg
 from tests.tiny import tiny_embeddings
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import urllib3
 
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.service.conftest import serving
 from tests.tiny import tiny_embeddings

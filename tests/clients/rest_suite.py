@@ -15,7 +15,7 @@ from typing import Any
 import regex
 import yaml
 
-from reranker.normalization import normalize_term
+from reranker.text.normalization import normalize_term
 
 _TESTS = "rest-api-spec/test/"
 _APIS = "rest-api-spec/api/"

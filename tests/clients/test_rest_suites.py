@@ -23,8 +23,8 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from reranker.service.app import create_app, warm_up
-from reranker.settings import Settings
+from reranker.api.app import create_app, warm_up
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.clients.rest_comparison import Comparison, Runners, calls, sample
 from tests.clients.rest_runner import RestRunner

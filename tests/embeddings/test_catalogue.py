@@ -8,8 +8,8 @@ import pytest
 
 from ingest.embeddings.catalogue import CATALOGUE, PackageFile, WebFile, best_published, published
 from ingest.embeddings.repacking import LAYOUTS
-from reranker.errors import WrongParameter
-from reranker.languages import known_languages
+from reranker.base.errors import WrongParameter
+from reranker.text.languages import known_languages
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=CATALOGUE)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.embeddings.rows import CompactRows, check_precision, packed
-from reranker.errors import WrongParameter
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances
 from tests.tiny import POSITIONS
 

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
+from reranker.base.errors import BadEmbeddings, BadInput
 from reranker.embeddings import UNKNOWN_WORDS_RULES, Embeddings, EmbeddingsWriter
 from reranker.embeddings.spelling import MAX_LETTERS, MIN_LETTERS, SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES as PLACES
 from reranker.embeddings.vocabulary import SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
-from reranker.errors import BadEmbeddings, BadInput
 from tests.tiny import tiny_embeddings
 
 WORDS = {

@@ -6,12 +6,12 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluation.corpora.pages import Corpus, Page, Paragraph
+from evaluation.corpora.tasks import Direction, make_task
 from evaluation.experiment import Plan, run_plan
 from evaluation.report import Report, markdown
-from evaluation.runs import encode
-from evaluation.tasks import Direction, make_task
-from reranker.errors import BadInput
-from sinkrank.app import app
+from evaluation.systems.runs import encode
+from reranker.base.errors import BadInput
+from sinkrank.commands.app import app
 from tests.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")

@@ -11,9 +11,16 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBag
+from reranker.base.errors import (
+    BadEmbeddings,
+    BadInput,
+    NotFound,
+    UnknownLanguage,
+    UnknownWords,
+    VersionMismatch,
+)
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.errors import BadEmbeddings, BadInput, NotFound, UnknownLanguage, UnknownWords, VersionMismatch
+from reranker.text.bags import WeightedBag
 from tests.tiny import POSITIONS, tiny_embeddings
 
 

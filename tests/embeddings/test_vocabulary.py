@@ -5,8 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reranker.base.errors import BadEmbeddings
 from reranker.embeddings.vocabulary import Vocabulary, VocabularyBuilder
-from reranker.errors import BadEmbeddings
 
 TERMS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=12)
 ENTRIES = st.lists(st.tuples(st.sampled_from(["en", "fr", "el"]), TERMS), unique=True, min_size=1, max_size=60)

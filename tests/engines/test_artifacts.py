@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from tests.engines import artifacts
 from tests.engines.artifacts import fetched_artifact
 from tests.engines.toolchain import Jdk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ir_measures import Qrel
 
 from evaluation.corpora.pages import Page, Paragraph
-from evaluation.tasks import Direction, Task
+from evaluation.corpora.tasks import Direction, Task
 
 FR_EN = Direction("fr", "en")
 EN_EN = Direction("en", "en")

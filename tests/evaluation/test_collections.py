@@ -18,11 +18,11 @@ from evaluation.collections.sources import opened_collection
 from evaluation.collections.spellings import without_identical_spellings
 from evaluation.corpora.shipped import load_parallel_texts
 from evaluation.judged.judgments import JudgedQuery
-from reranker.documents import Document
+from reranker.base.errors import BadInput, NotFound, UnknownLanguage, WrongParameter
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound, UnknownLanguage, WrongParameter
 from reranker.stores import open_store
 from reranker.stores.protocol import Store
+from reranker.text.documents import Document
 from tests.evaluation.judged_collections import write_collection
 from tests.tiny import tiny_embeddings
 

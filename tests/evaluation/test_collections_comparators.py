@@ -16,7 +16,7 @@ from evaluation.collections.encoders import ENCODERS, E5Encoder, OnnxEncoder
 from evaluation.judged.judgments import JudgedQuery
 from ingest.embeddings.onnx_model import OnnxModel, OnnxSession
 from ingest.fetching.maven import fetched_jar
-from reranker.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, NotFound, WrongParameter
 from tests.evaluation.onnx_model import embedding_model
 
 TEXTS = {"a": "left", "b": "right", "c": "both"}

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from evaluation.corpora.pages import Corpus, Page, Paragraph
-from evaluation.corrected import sample_of
-from evaluation.runs import encode, method_distances
-from evaluation.tasks import Direction, Task, make_task
+from evaluation.corpora.tasks import Direction, Task, make_task
+from evaluation.systems.corrected import sample_of
+from evaluation.systems.runs import encode, method_distances
 from reranker import Reranker
-from reranker.bags import unpack
-from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.text.bags import unpack
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.evaluation.test_tasks_runs import TEXTS, translated
 from tests.tiny import tiny_embeddings
 

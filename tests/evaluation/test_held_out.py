@@ -14,7 +14,7 @@ from evaluation.trained import is_trained_on
 from ingest.documents import Layout, read_records
 from ingest.files import open_sources
 from reranker.embeddings import Embeddings
-from sinkrank.app import app
+from sinkrank.commands.app import app
 
 TEXTS = load_parallel_texts()
 LIBREOFFICE = replace(TEXTS, name="libreoffice", test_pages=())

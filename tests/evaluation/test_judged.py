@@ -15,10 +15,10 @@ from evaluation.judged.comparison import Run, Way, by_gain, differences, query_m
 from evaluation.judged.judgments import JudgedQuery, read_judged_queries
 from evaluation.judged.tuning import halves, tune
 from reranker import Parameters
-from reranker.documents import Document
-from reranker.errors import BadInput, NotFound
-from reranker.search import Searcher
+from reranker.base.errors import BadInput, NotFound
+from reranker.search.searcher import Searcher
 from reranker.stores import open_store
+from reranker.text.documents import Document
 from tests.service.conftest import fill
 from tests.tiny import tiny_embeddings
 

@@ -6,7 +6,7 @@ import platform
 
 import numpy as np
 
-from evaluation.machine import cpu_name, machine
+from evaluation.base.machine import cpu_name, machine
 
 
 def test_the_processor_is_named_as_linux_does(tmp_path) -> None:

@@ -5,7 +5,7 @@ import math
 import pytest
 from ir_measures import Qrel, ScoredDoc
 
-from evaluation.measures import measure, recall
+from evaluation.base.measures import measure, recall
 
 # The relevant document of q1 stands first, that of q2 second, that of q3 nowhere.
 QRELS = [Qrel("q1", "a", 1), Qrel("q2", "b", 1), Qrel("q3", "c", 1)]

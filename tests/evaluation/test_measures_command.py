@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from evaluation.corpora import load_parallel_texts
 from evaluation.trained import open_trained, train_on
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
-from sinkrank.app import app
+from sinkrank.commands.app import app
 from tests.tiny import tiny_embeddings
 
 

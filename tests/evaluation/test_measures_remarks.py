@@ -2,9 +2,9 @@
 
 import pytest
 
+from evaluation.corpora.tasks import Direction
 from evaluation.experiment import MethodResult, Plan, TaskResult, run_plan
 from evaluation.remarks import bars, remarks
-from evaluation.tasks import Direction
 from tests.embeddings.test_spelling_evaluation import PAGES, SHARES
 from tests.evaluation.test_tasks_runs import corpus
 from tests.tiny import tiny_embeddings

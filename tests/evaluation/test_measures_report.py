@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from evaluation.corpora.pages import Corpus, Page, Paragraph
+from evaluation.corpora.tasks import Direction
 from evaluation.experiment import MethodResult, Plan, TaskResult
 from evaluation.identical_spellings import StrippedResult
 from evaluation.report import Report, markdown, tables, write
-from evaluation.tasks import Direction
 from tests.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")

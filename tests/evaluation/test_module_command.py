@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evaluation import held_out
-from evaluation.module_command import run
-from reranker.errors import BadInput
+from evaluation.base.module_command import run
+from reranker.base.errors import BadInput
 
 
 def test_an_error_is_one_line_and_exit_code_1() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evaluation.one_language import WAYS, by_part, by_word, main, words_of
-from reranker.documents import Document
+from reranker.text.documents import Document
 
 # Rows are cat, dog, bread, in the order of their coming.
 DOCUMENTS = [Document("1", "cat dog dog bread", "en"), Document("2", "bread", "en")]

@@ -14,10 +14,10 @@ from evaluation.judged.comparison import Way
 from evaluation.judged.judgments import JudgedQuery
 from evaluation.judged.proxy_way import FIRST_STAGE, ProxySearches
 from evaluation.judged.query_template import QueryTemplate
+from reranker.api.app import create_app, warm_up
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound, StoreUnavailable
-from reranker.service.app import create_app, warm_up
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.transport import Parameters
 from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
 from tests.tiny import tiny_embeddings
@@ -101,7 +101,7 @@ def test_the_templates_own_extension_is_kept(fake: FakeEngine, app: Flask) -> No
 
 
 def test_parameters_language_and_window_are_the_ways(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reranker.service.proxy import searches as module
+    from reranker.proxy import searches as module
 
     seen: list[Any] = []
     read: Callable[..., Any] = module.read_search

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evaluation.judged.query_template import QueryTemplate
-from reranker.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound
 
 BODY = {
     "query": {"bool": {"must": [{"match": {"title": {"query": "{{text}}", "boost": 5}}}], "filter": {"term": {"n": 1}}}}

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from evaluation.corpora.pages import Page, Paragraph
-from evaluation.runs import method_distances
 from evaluation.study import ATTEMPTS, SHARES, reciprocal_rank, study
 from evaluation.study_trial import Sample, Trial, trials
 from evaluation.study_weights import Weights
-from reranker.documents import id_hash
+from evaluation.systems.runs import method_distances
+from reranker.text.documents import id_hash
 from reranker.transport import Parameters, distances
 from tests.evaluation.test_tasks_runs import corpus
 from tests.tiny import tiny_embeddings

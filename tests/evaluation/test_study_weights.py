@@ -7,8 +7,8 @@ from scipy.linalg import sqrtm
 from evaluation.corpora.pages import Corpus, Page, Paragraph
 from evaluation.study_weights import Weights, spectral_norms
 from evaluation.trained import train_on
-from reranker.bags import BagOfWords
-from reranker.idf import DocumentFrequencies
+from reranker.text.bags import BagOfWords
+from reranker.text.idf import DocumentFrequencies
 
 # Terms 0 and 2 stand in one and in three of three documents: idf log(4 / 2) and 0.
 FREQUENCIES = DocumentFrequencies(3, np.array([0, 2], np.int32), np.array([1, 3], np.int32))

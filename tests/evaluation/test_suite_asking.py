@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from evaluation.corpora import Page, load_parallel_texts
+from evaluation.corpora.tasks import Direction, Task
 from evaluation.suite.asking import Candidate, Refusal, ask
 from evaluation.suite.memory import PeakMemory
 from evaluation.suite.questions import Question, translations
 from evaluation.suite.records import Cost, Record, Records
 from evaluation.systems import Distances
-from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 EN_FR, FR_EN, EN_DE = Direction("en", "fr"), Direction("fr", "en"), Direction("en", "de")
 

@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluation.corpora import Corpus, CorpusUnavailable, load_libreoffice, load_parallel_texts
+from evaluation.corpora.tasks import Direction
 from evaluation.suite import collections, suite
 from evaluation.suite.asking import Refusal
 from evaluation.suite.collections import Collection, part_of
@@ -24,8 +25,7 @@ from evaluation.suite.plots import pair_of
 from evaluation.suite.questions import classification, translations
 from evaluation.suite.report import markdown
 from evaluation.systems.catalogue import ALL_NAMES
-from evaluation.tasks import Direction
-from sinkrank.app import app
+from sinkrank.commands.app import app
 
 SVG = "{http://www.w3.org/2000/svg}svg"
 
@@ -181,7 +181,7 @@ def test_json_goes_to_standard_output(of_texts, home) -> None:
 
 def test_a_system_that_cannot_do_a_question_is_said_to_be_missing(of_texts, home, monkeypatch) -> None:
     # Nor is there one from English to English, which the classification asks for.
-    monkeypatch.setattr("ingest.fetching.freedict.LICENCES", {"en-fr": "GPL"})
+    monkeypatch.setattr("ingest.embeddings.freedict.LICENCES", {"en-fr": "GPL"})
     done = evaluate_texts("--home", home, "--systems", "bm25-translated,tf-idf", "--directions", "fr-de", "--json")
     (found,) = json.loads(done.stdout)["collections"]
 

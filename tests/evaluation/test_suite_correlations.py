@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from evaluation.corpora import Page
+from evaluation.corpora.tasks import Direction, Task
 from evaluation.suite.correlations import Correlation, correlations, from_kept
 from evaluation.suite.questions import Judgement, Question
 from evaluation.systems import Distances
 from evaluation.systems.kept import Kept
-from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
 from tests.evaluation.systems_tasks import page, small_task
 

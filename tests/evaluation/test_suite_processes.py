@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from evaluation.suite.processes import Crew, one_thread
-from reranker.errors import BadInput, SinkrankError
+from reranker.base.errors import BadInput, SinkrankError
 
 # Longer than any test should take: what waits as long was not ended.
 _FOR_EVER_S = 300.0

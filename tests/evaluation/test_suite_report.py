@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from evaluation.statistics import Interval
+from evaluation.base.statistics import Interval
 from evaluation.suite.correlations import Correlation, Correlations
 from evaluation.suite.plots import front_of
 from evaluation.suite.questions import Question

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluation.statistics import bootstrap_interval, by_unit, holm, randomisation_p
+from evaluation.base.statistics import bootstrap_interval, by_unit, holm, randomisation_p
 
 
 def test_all_sign_patterns_of_four_pairs_are_counted() -> None:

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.runs import encode, method_distances, plain_run
+from evaluation.corpora.tasks import Direction
 from evaluation.systems import SYSTEM_NAMES, parse_systems
 from evaluation.systems.bm25 import Index, TranslatedBM25, load_dictionary, translated
 from evaluation.systems.catalogue import Surroundings, make_systems
 from evaluation.systems.dictionary import BilingualDictionary
+from evaluation.systems.runs import encode, method_distances, plain_run
 from evaluation.systems.tfidf import TfIdf
 from evaluation.systems.transport import Transport
-from evaluation.tasks import Direction
 from ingest.embeddings.dictionaries import Translations
-from reranker.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, NotFound, WrongParameter
 from tests.evaluation.systems_tasks import FR_EN, small_task
 from tests.tiny import tiny_embeddings
 
@@ -128,8 +128,8 @@ def test_both_dictionaries_of_a_direction_are_read_where_there_are_two(
         "fr-en": [Translations("chat", (("cat",),))],
         "en-fr": [Translations("pussy", (("chat",),)), Translations("dog", (("chien",),))],
     }
-    monkeypatch.setattr("ingest.fetching.freedict.fetch", lambda folder, direction, progress: folder)
-    monkeypatch.setattr("ingest.fetching.freedict.read_dictionary", lambda path, direction: held[str(direction)])
+    monkeypatch.setattr("ingest.embeddings.freedict.fetch", lambda folder, direction, progress: folder)
+    monkeypatch.setattr("ingest.embeddings.freedict.read_dictionary", lambda path, direction: held[str(direction)])
 
     found = load_dictionary(FR_EN, tmp_path)
 

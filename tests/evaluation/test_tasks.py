@@ -3,8 +3,8 @@
 import pytest
 
 from evaluation.corpora.pages import Corpus, Page, Paragraph
-from evaluation.tasks import Direction, default_directions, halves, make_task
-from reranker.errors import BadInput, UnknownLanguage
+from evaluation.corpora.tasks import Direction, default_directions, halves, make_task
+from reranker.base.errors import BadInput, UnknownLanguage
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

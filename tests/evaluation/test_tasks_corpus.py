@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evaluation.corpora import Corpus, CorpusUnavailable, load_libreoffice
+from evaluation.corpora.tasks import Direction
 from evaluation.experiment import Plan, TaskResult, run_plan
-from evaluation.tasks import Direction
 from evaluation.trained import train_on
 from reranker.embeddings import Embeddings
 

@@ -8,11 +8,11 @@ import pytest
 from ir_measures import Qrel
 
 from evaluation.corpora.pages import Corpus, Page, Paragraph
+from evaluation.corpora.tasks import Direction, make_task
 from evaluation.experiment import Plan, measure_task, parse_methods, run_plan
 from evaluation.identical_spellings import measure_stripped, stripped
-from evaluation.runs import encode, first_stage_run, make_run, method_distances, strictly_falling
-from evaluation.tasks import Direction, make_task
-from reranker.errors import BadInput
+from evaluation.systems.runs import encode, first_stage_run, make_run, method_distances, strictly_falling
+from reranker.base.errors import BadInput
 from reranker.transport import Parameters
 from tests.tiny import tiny_embeddings
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from ir_measures import Qrel
 
-from evaluation.runs import encode
-from evaluation.tasks import Direction, Task
+from evaluation.corpora.tasks import Direction, Task
+from evaluation.systems.runs import encode
 from evaluation.translated import by_evidence, translated_scores, with_default_candidates
 from tests.tiny import tiny_embeddings
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from ingest.agreement import disagreement
+from ingest.encode import encode
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from ingest.summary import Summary
-from reranker.documents import Document, EncodedDocument
 from reranker.embeddings import Embeddings
-from reranker.encoding import encode
-from reranker.idf import IdfTable
 from reranker.stores.embedded import EmbeddedStore
 from reranker.stores.writing import WriteResult
+from reranker.text.documents import Document, EncodedDocument
+from reranker.text.idf import IdfTable
 
 WORDS = ("chat", "chien", "eau", "pain", "voiture")
 

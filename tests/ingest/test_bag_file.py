@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ingest.bag_file import BagFile, pack_words, unpack_words
-from reranker.bags import BagOfWords
+from reranker.text.bags import BagOfWords
 
 PIECES = [[b"a", b"", b"ccc"], [b"dd"], [b"", b"f"]]
 ROWS = [b"a", b"", b"ccc", b"dd", b"", b"f"]

@@ -11,8 +11,8 @@ import pytest
 
 from ingest.documents import Layout, Record, check_sources, content_id, read_records
 from ingest.files import MAX_ROW_BYTES, Source, open_sources
-from reranker.documents import Document
-from reranker.errors import BadInput, NotFound
+from reranker.base.errors import BadInput, NotFound
+from reranker.text.documents import Document
 
 
 def read(path: Path, layout: Layout = Layout(), file_format: str | None = None) -> list[Record]:

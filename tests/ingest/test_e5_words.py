@@ -9,7 +9,7 @@ import pytest
 
 from ingest.embeddings import e5_words
 from ingest.embeddings.e5_model import Pieces, read_e5, unpacked
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 
 def test_a_block_of_4_bits_holds_sixteen_numbers_in_its_low_bits_and_sixteen_in_its_high_ones() -> None:

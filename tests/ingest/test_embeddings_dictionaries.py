@@ -6,8 +6,8 @@ import pytest
 
 from ingest.embeddings.dictionaries import Dictionary, Pair, dictionary_units, read_entries_of, read_pairs
 from ingest.embeddings.training import train
+from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound
 from tests.ingest.test_fetching_freedict import write_dictionary
 
 

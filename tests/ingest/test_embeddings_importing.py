@@ -25,8 +25,8 @@ from ingest.embeddings.selection import (
     UNKNOWN_LANGUAGE,
     Source,
 )
+from reranker.base.errors import BadEmbeddings, BadInput, NotFound, SinkrankError, UnknownLanguage
 from reranker.embeddings import Embeddings
-from reranker.errors import BadEmbeddings, BadInput, NotFound, SinkrankError, UnknownLanguage
 
 WORD2VEC = b"2 2\ncat 3 4\ndog 0 -2.5e-1\n"
 FASTTEXT = b"2 2\ncat 3 4 \ndog 0 -0.25 \n"  # each line ends in a space

@@ -17,8 +17,8 @@ from ingest.embeddings.preparing.plan import make_plan
 from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import Texts, open_texts, read_texts
 from ingest.files import open_sources
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.errors import BadInput
 
 
 def read(folder: Path, rows: Iterable[Mapping[str, Any]], lang: str | None = "auto", group: str | None = None) -> Texts:

@@ -21,8 +21,8 @@ from ingest.embeddings.importing import import_embeddings
 from ingest.embeddings.published import fetch_published
 from ingest.embeddings.repacking import kumo_rows, wink_rows, write_binary
 from ingest.fetching.https import Limits
+from reranker.base.errors import BadEmbeddings, FetchFailed, SinkrankError, WrongParameter
 from reranker.embeddings import Embeddings
-from reranker.errors import BadEmbeddings, FetchFailed, SinkrankError, WrongParameter
 from tests.engines.assemble import cache_folder
 from tests.tls_server import TlsServer, authority, page, send, tls_server
 

@@ -14,9 +14,9 @@ from ingest.embeddings.joining import join
 from ingest.embeddings.retrofitting import links, retrofit
 from ingest.embeddings.training import train
 from ingest.embeddings.word_encoder import Encoder, WordVectors
-from reranker.documents import Document
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.errors import BadInput
+from reranker.text.documents import Document
 from tests.ingest.test_embeddings_dictionaries import WORDS, texts
 
 DIM = 5

@@ -14,8 +14,8 @@ from ingest.embeddings.spelling import ngrams, smooth, spelling_matrix
 from ingest.embeddings.training import train
 from ingest.embeddings.unit_counts import UnitCounter, count_units
 from ingest.embeddings.units import read_units
+from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound
 
 DICTIONARY = {"cat": "chat", "dog": "chien", "water": "eau", "bread": "pain", "car": "voiture", "house": "maison"}
 

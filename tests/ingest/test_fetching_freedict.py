@@ -11,10 +11,10 @@ import pytest
 
 from ingest.embeddings.dictd import number, read_entries
 from ingest.embeddings.dictionaries import senses_of
+from ingest.embeddings.freedict import LICENCES, fetch, package_of, read_dictionary
 from ingest.fetching.debian import CorpusUnavailable
-from ingest.fetching.freedict import LICENCES, fetch, package_of, read_dictionary
-from reranker.errors import BadInput
-from reranker.languages import language_pair
+from reranker.base.errors import BadInput
+from reranker.text.languages import language_pair
 
 FI_EN = "fi-en"
 

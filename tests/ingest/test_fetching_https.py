@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from ingest.fetching.https import Limits, fetch_file
-from reranker.errors import FetchFailed
+from reranker.base.errors import FetchFailed
 from tests.tls_server import TlsServer, authority, cut, in_turn, page, redirect, send, serving, status, tls_server
 
 __all__ = ["authority", "tls_server"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ingest.fetching.packages import Package, fetched_package, open_member
-from reranker.errors import FetchFailed
+from reranker.base.errors import FetchFailed
 
 CONTENT = b"an archive"
 NPM = Package("npm", "vectors", "1.0.0", hashlib.sha256(CONTENT).hexdigest())

@@ -15,8 +15,8 @@ import zstandard
 
 from ingest.documents import Layout, Record, read_records
 from ingest.files import open_sources, read_rows
-from reranker.documents import Document
-from reranker.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, NotFound, WrongParameter
+from reranker.text.documents import Document
 
 
 def read(

@@ -16,8 +16,8 @@ import ingest.from_index as from_index
 from ingest.documents import Layout, read_records
 from ingest.from_index import IndexSource, forget, opened_index, read_index_source
 from ingest.pipeline import ingest
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.stores import engine_retries, engine_scan, open_store
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import faulty_proxy, is_read

@@ -19,8 +19,8 @@ import urllib3
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from ingest.summary import Summary
+from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound
 from reranker.stores import engine_retries, open_store
 from reranker.stores.protocol import Store
 from tests.engines.sources import Engine

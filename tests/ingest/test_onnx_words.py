@@ -13,7 +13,7 @@ import pytest
 from ingest.embeddings import onnx_words
 from ingest.embeddings.onnx_model import OnnxModel, OnnxSession
 from ingest.embeddings.word_encoder import WordVectors
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from tests.evaluation.onnx_model import embedding_model
 
 pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")

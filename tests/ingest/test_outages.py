@@ -17,8 +17,8 @@ import pytest
 import urllib3
 
 from ingest.claims import Claim
+from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput, NotFound
 from reranker.stores import engine_bulk, engine_retries, open_store
 from reranker.stores.protocol import Store
 from tests.engines.nodes import Node, start_node

@@ -15,8 +15,15 @@ from ingest.documents import Layout
 from ingest.files import Source
 from ingest.pipeline import Options, ingest
 from ingest.summary import Summary
+from reranker.base.errors import (
+    BadInput,
+    NotFound,
+    NotOurIndex,
+    StoreUnavailable,
+    UnknownLanguage,
+    VersionMismatch,
+)
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.errors import BadInput, NotFound, NotOurIndex, StoreUnavailable, UnknownLanguage, VersionMismatch
 from reranker.stores.embedded import EmbeddedStore
 from reranker.stores.protocol import IndexDescription
 from reranker.stores.writing import Writable, WriteResult

@@ -12,7 +12,7 @@ import pytest
 
 from ingest.ray_address import check_ray_address
 from ingest.ray_workers import RayWorkers
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from tests.engines.nodes import free_ports
 
 

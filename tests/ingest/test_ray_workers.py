@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ingest.ray_workers import RayWorkers
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
 from reranker.stores import open_store
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import faulty_proxy

@@ -11,12 +11,12 @@ import pytest
 import urllib3
 from typer.testing import CliRunner
 
+from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
-from reranker.errors import NotFound
 from reranker.stores import engine_bulk, engine_retries, open_store
 from reranker.stores.engine import EngineStore
 from reranker.stores.protocol import IndexDescription
-from sinkrank.app import app
+from sinkrank.commands.app import app
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
 from tests.ingest.test_interruption import N_DOCUMENTS, assert_whole, documents, run

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ingest.refresh import Refreshed, refresh
+from reranker.base.errors import VersionMismatch
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.errors import VersionMismatch
 from reranker.stores.protocol import Store
 from tests.ingest.conftest import add
 from tests.tiny import POSITIONS

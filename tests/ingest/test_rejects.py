@@ -9,7 +9,7 @@ import pytest
 
 from ingest.files import Row, Source
 from ingest.rejects import RejectFile, default_reject_path
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 
 
 def names(path: Path) -> list[str]:

@@ -12,11 +12,11 @@ from ingest.checkpoint import Checkpoint
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from ingest.refresh import refresh
-from reranker.bags import unpack
-from reranker.documents import id_hash
 from reranker.embeddings import Embeddings
-from reranker.hubness import HubnessSample
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.protocol import Store
+from reranker.text.bags import unpack
+from reranker.text.documents import id_hash
 from tests.ingest.conftest import add
 from tests.tiny import POSITIONS
 

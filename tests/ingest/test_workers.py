@@ -14,7 +14,7 @@ import ingest.encoding as encoding
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from ingest.workers import Workers
-from reranker.errors import SinkrankError
+from reranker.base.errors import SinkrankError
 from reranker.stores.embedded import EmbeddedStore
 from tests.tiny import tiny_embeddings
 

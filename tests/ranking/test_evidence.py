@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.corrections import Correction
+from reranker.ranking.corrections import Correction
 from reranker.ranking.evidence import PLAIN, WITH_FEEDBACK, WITH_NEIGHBOURS, Evidence, scaled
-from reranker.scores import WINDOW_FLOOR
+from reranker.ranking.scores import WINDOW_FLOOR
 
 NAN, INF = math.nan, math.inf
 ABOVE_FLOOR = 1 - WINDOW_FLOOR

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBag, WeightedBags
 from reranker.ranking.feedback import N_WORDS, is_worth_it, moved_query
+from reranker.text.bags import WeightedBag, WeightedBags
 
 
 def bag(**weights):

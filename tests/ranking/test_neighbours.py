@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBag, WeightedBags
 from reranker.ranking.neighbours import N_BEST, N_NEAREST, neighbour_scores
+from reranker.text.bags import WeightedBag, WeightedBags
 
 
 def bag(**weights):

@@ -13,15 +13,15 @@ from flask import Flask
 from flask.testing import FlaskClient
 from waitress import create_server, wasyncore
 
-from reranker.documents import Document
+from ingest.encode import encode
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
-from reranker.encoding import encode
-from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.service.app import create_app
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.protocol import IndexDescription, Store
-from sinkrank.kept_alive import keep_connections
+from reranker.text.documents import Document
+from reranker.text.idf import DocumentFrequencies, IdfTable
+from sinkrank.serving.kept_alive import keep_connections
 from tests.tiny import tiny_embeddings
 
 DOCUMENTS = [

@@ -11,10 +11,10 @@ import urllib3
 from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.errors import BadInput, SinkrankError, StoreUnavailable
-from reranker.service.app import create_app, drain, warm_up
+from reranker.api.app import create_app, drain, warm_up
+from reranker.base.errors import BadInput, SinkrankError, StoreUnavailable
 from reranker.service.service import EXTENSION
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores.protocol import Store
 from tests.service.conftest import serving
 from tests.tiny import tiny_embeddings
@@ -171,7 +171,7 @@ def test_static_files_stay_in_their_folder(client: FlaskClient) -> None:
 def test_the_scripts_write_text_only() -> None:
     from pathlib import Path
 
-    import reranker.service.page as page
+    import reranker.api.page as page
 
     scripts = list((Path(page.__file__).parent / "static").glob("*.js"))
     assert len(scripts) > 5

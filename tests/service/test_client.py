@@ -16,6 +16,8 @@ import urllib3
 from flask import Flask, redirect
 from werkzeug.wrappers import Response
 
+from reranker.api.app import warm_up
+from reranker.base.errors import WrongParameter
 from reranker.client import (
     ClientError,
     ConflictProblem,
@@ -30,10 +32,8 @@ from reranker.client import (
     UnknownWordsProblem,
 )
 from reranker.client import sinkrank_client as module
-from reranker.errors import WrongParameter
-from reranker.service.app import warm_up
 from reranker.service.requests import ExplainBody, RerankBody, SearchBody
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores.protocol import Store
 from tests.service.conftest import serving
 from tests.stores.fake_engine import FakeEngine

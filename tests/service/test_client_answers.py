@@ -19,8 +19,8 @@ from typing import (
 
 import pytest
 
+from reranker.api.openapi import description
 from reranker.client import answers
-from reranker.service.operations.openapi import description
 
 SCHEMAS = description()["components"]["schemas"]
 NAMES = {float: "number", int: "integer", str: "string", bool: "boolean"}

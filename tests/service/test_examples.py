@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from reranker.documents import Document
+from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.errors import StoreUnavailable
 from reranker.service.examples import Example, Examples, write_examples
 from reranker.stores import open_store
 from reranker.stores.protocol import Store
+from reranker.text.documents import Document
 from tests.service.conftest import fill
 
 

@@ -14,11 +14,11 @@ import regex
 import urllib3
 from flask import Flask
 
+from reranker.api import watching
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.service.operations import watching
-from reranker.service.operations.logs import set_up_logs
-from reranker.settings import Settings
+from reranker.service.logs import set_up_logs
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.protocol import Store
 from tests.service.conftest import serving
@@ -99,7 +99,7 @@ def test_two_requests_without_a_name_get_two(app: Flask) -> None:
 def test_a_slow_search_is_logged_with_a_link_to_the_page(logged: Logged, monkeypatch: pytest.MonkeyPatch) -> None:
     app, lines = logged(slow_query_ms=1, log_level="warning")
     clock = iter(range(0, 10_000, 2))  # two seconds pass at each look
-    monkeypatch.setattr("reranker.service.operations.watching.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr("reranker.api.watching.time.perf_counter", lambda: float(next(clock)))
     body = {
         "query": "cat",
         "language": "en",

@@ -13,12 +13,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.service.operations.metrics import Metrics
-from reranker.service.proxy import PROXY_EXTENSION
+from reranker.proxy import PROXY_EXTENSION
+from reranker.service.metrics import Metrics
 from reranker.service.service import EXTENSION
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from tests.service.conftest import serving
 from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
 

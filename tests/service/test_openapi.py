@@ -12,8 +12,8 @@ from flask.testing import FlaskClient
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from schemathesis.checks import CHECKS, load_all_checks
 
-from reranker.service.app import warm_up
-from reranker.service.operations.openapi import ROUTES, description
+from reranker.api.app import warm_up
+from reranker.api.openapi import ROUTES, description
 
 load_all_checks()
 # A query of any words is a valid body, but need not be one that finds a word; and what the routes of others' clients

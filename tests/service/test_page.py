@@ -14,11 +14,11 @@ import urllib3
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from reranker.documents import Document
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores import open_store
+from reranker.text.documents import Document
 from tests.browser.pages import OpenPage, ids, judge, open_expert_settings, opened_pages, searched
 from tests.service.conftest import fill, serving
 

@@ -14,13 +14,13 @@ import pytest
 from ir_measures import RR, Qrel, ScoredDoc, nDCG
 from playwright.sync_api import Browser, Page, expect
 
+from evaluation.base.statistics import randomisation_p
 from evaluation.judged.judgments import read_judged_queries
-from evaluation.statistics import randomisation_p
-from reranker.documents import Document
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores import open_store
+from reranker.text.documents import Document
 from tests.browser.pages import OpenPage, called, ids, judge, opened_pages, searched
 from tests.service.conftest import fill, serving
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from reranker.documents import Document
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores import open_store
+from reranker.text.documents import Document
 from tests.browser.pages import called, opened_pages
 from tests.service.conftest import fill, serving
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 import urllib3
 
-from reranker.documents import Document
+from reranker.api.app import create_app, warm_up
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
-from reranker.search import Searcher
-from reranker.service.app import create_app, warm_up
-from reranker.settings import Settings
+from reranker.search.searcher import Searcher
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.addresses import EngineAddress, read_address
 from reranker.stores.engine_pipeline import EnginePipelines
 from reranker.stores.pipeline_definition import PipelineRequest
+from reranker.text.documents import Document
 from tests.service.conftest import fill, serving
 
 OURS = f"ours-{os.getpid()}"

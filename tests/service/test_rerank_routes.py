@@ -9,10 +9,10 @@ import regex
 from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.errors import WrongParameter
-from reranker.service.rerank_routes import MODEL
+from reranker.api.rerank_routes import MODEL
+from reranker.base.errors import WrongParameter
 from reranker.service.service import EXTENSION
-from reranker.settings import Settings, load_settings
+from reranker.service.settings import Settings, load_settings
 from reranker.stores.protocol import Store
 from tests.service.conftest import serving
 from tests.tiny import TRANSLATION_DISTANCE

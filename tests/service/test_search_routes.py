@@ -5,7 +5,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from tests.tiny import TRANSLATION_COST
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from reranker.bags import BagOfWords, pack
 from reranker.embeddings import Embeddings
 from reranker.service.stored_bags import read_stored_bag
+from reranker.text.bags import BagOfWords, pack
 
 
 def bag(*term_ids: int) -> BagOfWords:

@@ -17,10 +17,10 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.service.operations.tracing import start_tracing, stop_tracing
-from reranker.settings import Settings
+from reranker.service.settings import Settings
+from reranker.service.tracing import start_tracing, stop_tracing
 from reranker.stores import open_store
 from tests.service.conftest import serving
 from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok

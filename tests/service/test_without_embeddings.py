@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings.folder import has_store
-from reranker.missing_embeddings import prepare_command
-from reranker.service.app import create_app, warm_up
+from reranker.proxy import PROXY_EXTENSION
+from reranker.service.missing_embeddings import prepare_command
 from reranker.service.opened import LOOK_SECONDS, Looking
-from reranker.service.proxy import PROXY_EXTENSION
 from reranker.service.service import EXTENSION
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
 from tests.tiny import tiny_embeddings
 

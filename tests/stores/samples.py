@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from reranker.bags import BagOfWords
-from reranker.documents import Candidate, Document, EncodedDocument
-from reranker.errors import NotFound
+from reranker.base.errors import NotFound
 from reranker.stores.protocol import Filters, IndexDescription, Store
+from reranker.text.bags import BagOfWords
+from reranker.text.documents import Candidate, Document, EncodedDocument
 
 DIM = 4
 DESCRIPTION = IndexDescription(embeddings_version="five-words", dim=DIM)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from reranker.errors import BadInput, StoreUnavailable, WrongParameter
+from reranker.base.errors import BadInput, StoreUnavailable, WrongParameter
 from reranker.stores import EngineAccess, open_store
 from tests.stores.fake_engine import serve
 from tests.stores.samples import DESCRIPTION

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.errors import BadInput, WrongParameter
+from reranker.base.errors import BadInput, WrongParameter
 from reranker.stores import EngineAccess, open_store
 from reranker.stores.addresses import EngineAddress, read_address
 from reranker.stores.embedded import EmbeddedStore

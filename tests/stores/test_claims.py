@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
 from reranker.stores.protocol import Store
 from tests.stores.samples import DESCRIPTION
 

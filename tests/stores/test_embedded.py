@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reranker.errors import BadInput, NotFound, NotOurIndex, StoreUnavailable, VersionMismatch
-from reranker.hubness import HubnessSample
+from reranker.base.errors import BadInput, NotFound, NotOurIndex, StoreUnavailable, VersionMismatch
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
 from reranker.stores.embedded import EmbeddedStore
 from reranker.stores.protocol import Filters, Store, WriteResult

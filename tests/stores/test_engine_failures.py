@@ -17,7 +17,7 @@ from typing import Any
 import opensearchpy
 import pytest
 
-from reranker.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
+from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
 from reranker.stores import EngineAccess, engine_bulk, engine_retries, open_store
 from reranker.stores.engine_writer import BatchSize
 from reranker.stores.writing import WriteResult

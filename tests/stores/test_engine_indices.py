@@ -9,12 +9,12 @@ import numpy as np
 import opensearchpy
 import pytest
 
-from reranker.errors import BadInput, NotFound, NotOurIndex
-from reranker.hubness import HubnessSample
-from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.base.errors import BadInput, NotFound, NotOurIndex
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
 from reranker.stores.engine_idf import IDF_INDEX
 from reranker.stores.protocol import Filters, Store
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.engines.sources import Engine
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, query
 

@@ -13,7 +13,7 @@ import opensearchpy
 import pytest
 import urllib3
 
-from reranker.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.stores.addresses import EngineAddress, read_address
 from reranker.stores.engine_ml import MlCommons
 from reranker.stores.engine_pipeline import EnginePipelines

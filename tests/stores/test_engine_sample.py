@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import urllib3
 
-from reranker.errors import NotFound, WrongParameter
+from reranker.base.errors import NotFound, WrongParameter
 from reranker.stores import engine_sample, open_store
 from reranker.stores.engine import EngineStore
 from reranker.stores.engine_fields import VECTOR_TYPES, fields_of_types, mapped_fields, text_fields

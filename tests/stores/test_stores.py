@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reranker.bags import BagOfWords, pack
-from reranker.errors import BadInput, NotFound, StoreUnavailable
-from reranker.hubness import HubnessSample
-from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
 from reranker.stores.protocol import Filters, IndexDescription, Store, WriteResult
+from reranker.text.bags import BagOfWords, pack
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.conftest import EMBEDDED
 from tests.stores.samples import ALL, DESCRIPTION, DIM, fill, ids, make_document, query
 

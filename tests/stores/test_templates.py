@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from reranker.errors import NotFound
+from reranker.base.errors import NotFound
 from reranker.stores.addresses import EngineAddress, read_address
 from reranker.stores.engine import EngineStore
 from tests.engines.sources import Engine

@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker.errors import BadInput, NotFound
-from reranker.idf import DocumentFrequencies, IdfTable
+from reranker.base.errors import BadInput, NotFound
 from reranker.stores.names import IndexVersion
 from reranker.stores.protocol import Store
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.conftest import EMBEDDED
 from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, query
 

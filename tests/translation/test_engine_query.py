@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reranker.embeddings import Embeddings
-from reranker.idf import DocumentFrequencies
+from reranker.text.idf import DocumentFrequencies
 from reranker.translation import Translation, WordGroup
 from reranker.translation.engine_query import WordRarity, group_clauses
 from tests.tiny import tiny_embeddings

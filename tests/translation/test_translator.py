@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from reranker.base.errors import UnknownLanguage
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.errors import UnknownLanguage
-from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.reranking import Reranker
+from reranker.ranking.reranker import Reranker
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation import Translation, Translator
 from reranker.translation.nearest_terms import LanguageRows
 from tests.tiny import tiny_embeddings

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBag
+from reranker.text.bags import WeightedBag
 
 # Chord lengths: 60° is 1, 90° is sqrt 2, 180° is 2. Terms 5 and 6 are one vector under two ids.
 ANGLES = (0, 60, 90, 180, 240, 300, 300)

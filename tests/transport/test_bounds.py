@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, batch
 from reranker.transport.bounded_costs import BoundedCosts
-from reranker.transport.bounds import dual_value
+from reranker.transport.kernels.dual_bounds import dual_value
 from tests.transport.conftest import bag, exact_cost
 
 NOTHING = WeightedBag(np.empty(0, np.int32), np.empty(0))

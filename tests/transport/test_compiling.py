@@ -12,7 +12,7 @@ import pytest
 import regex
 
 import reranker
-from reranker.transport import compiling
+from reranker.transport.kernels import compiling
 
 RUN = """
 import numpy as np

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBags
-from reranker.errors import BadEmbeddings
-from reranker.transport import Parameters, distances, groups, scaling, tables
+from reranker.base.errors import BadEmbeddings
+from reranker.text.bags import WeightedBags
+from reranker.transport import Parameters, distances, tables
 from reranker.transport.cost import ground_cost
+from reranker.transport.kernels import scaling, sinkhorn_iteration
 from reranker.transport.tables import cost_table
 from tests.transport.conftest import bag, exact_cost
 
@@ -116,7 +117,7 @@ def test_a_tile_holds_the_kernel_of_a_document_s_words_group_by_group(table, ran
     cost = cost_table(query, document.term_ids, table, np.dtype(dtype), 2)
     tile = np.zeros(32 * 48, dtype)
     scaling._fill(tile, cost, -1 / 0.05, np.arange(21, dtype=np.int32)[::-1].copy(), 0, 21)
-    n_group = min(groups.GROUP, n_lanes)
+    n_group = min(sinkhorn_iteration.GROUP, n_lanes)
     rows = tile.reshape(32 // n_group, 48 // n_lanes, n_group, n_lanes).transpose(0, 2, 1, 3).reshape(32, 48)
     expected = np.exp(-exact_cost(query, document, table).T[::-1] / 0.05)
     np.testing.assert_allclose(rows[:21, :37], expected, rtol=tolerance)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBags
+from reranker.text.bags import WeightedBags
 from reranker.transport import METHODS, Parameters, batch, distances
 from reranker.transport.cost_cache import CostCache
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.errors import BadEmbeddings
-from reranker.transport import Parameters, distances, fixed_point
+from reranker.base.errors import BadEmbeddings
+from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.transport import Parameters, distances
+from reranker.transport.kernels import fixed_point
 from reranker.transport.tables import cost_table
 from tests.transport.conftest import bag, exact_cost
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, batch, distances
 from reranker.transport.batch import GroundCosts
 from reranker.transport.problem import checked_candidates, checked_query

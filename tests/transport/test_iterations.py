@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances, nearest_documents
 
 SOLVED = [("sinkhorn", 0.1), ("relaxed", 0.1), ("sinkhorn", 0.02), ("relaxed", 0.001)]

@@ -3,25 +3,25 @@
 import numpy as np
 import pytest
 
-from reranker.transport import lanes
-from reranker.transport.compiling import compiled
+from reranker.transport.kernels import simd
+from reranker.transport.kernels.compiling import compiled
 
 
 @compiled
 def exponentials(x, found):
-    for i in range(0, len(x), lanes.n_lanes(x)):
-        lanes.store(found, i, lanes.exponential(lanes.load(x, i)))
+    for i in range(0, len(x), simd.n_lanes(x)):
+        simd.store(found, i, simd.exponential(simd.load(x, i)))
 
 
 @compiled
 def inverse_powers(x, power, found):
-    for i in range(0, len(x), lanes.n_lanes(x)):
-        lanes.store(found, i, lanes.inverse_power(lanes.load(x, i), power))
+    for i in range(0, len(x), simd.n_lanes(x)):
+        simd.store(found, i, simd.inverse_power(simd.load(x, i), power))
 
 
 @compiled
 def claims(counter):
-    return lanes.claim(counter, 3), lanes.claim(counter, 3)
+    return simd.claim(counter, 3), simd.claim(counter, 3)
 
 
 @pytest.mark.parametrize(("dtype", "lowest", "tolerance"), [(np.float32, -87, 2e-7), (np.float64, -708, 5e-16)])

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from llvmlite import binding
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances, nearest_documents
 from tests.transport.conftest import bag
 
@@ -84,7 +84,7 @@ def _compared(settings: dict[str, str]) -> dict[str, object]:
 
 def _compare() -> dict[str, object]:
     """What differs from the reference on the machine that Numba was told."""
-    from reranker.transport import fixed_point, lanes
+    from reranker.transport.kernels import fixed_point, simd
 
     wrong, n_compared = [], 0
     rows = _at_the_end_of_a_file(_rows())
@@ -108,7 +108,7 @@ def _compare() -> dict[str, object]:
         "wrong": wrong,
         "n_compared": n_compared,
         "in fixed point": fixed_point.AVAILABLE,
-        "AVX-512": lanes.WIDE,
+        "AVX-512": simd.WIDE,
     }
 
 

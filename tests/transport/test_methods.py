@@ -4,8 +4,8 @@ import numpy as np
 import ot
 import pytest
 
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
+from reranker.base.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import (
     METHODS,
     AutoShares,

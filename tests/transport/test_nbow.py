@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBags
-from reranker.errors import BadEmbeddings, BadInput, WrongParameter
+from reranker.base.errors import BadEmbeddings, BadInput, WrongParameter
+from reranker.text.bags import WeightedBags
 from reranker.transport import distances, mean_embeddings, nbow, transport
 from tests.transport.conftest import bag
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reranker.bags import WeightedBag, WeightedBags
-from reranker.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
+from reranker.base.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import METHODS, Parameters, batch, distances, exact, nearest_documents
 from tests.transport.conftest import bag, exact_cost
 

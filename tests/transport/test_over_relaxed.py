@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reranker.bags import WeightedBags
-from reranker.errors import BadInput
+from reranker.base.errors import BadInput
+from reranker.text.bags import WeightedBags
 from reranker.transport import Parameters, distances, transport
 from tests.transport.conftest import bag, exact_cost
 from tests.transport.test_sinkhorn import pot_distance

@@ -2,7 +2,7 @@ import numpy as np
 import ot
 import pytest
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import METHODS, Parameters, distances, transport
 from tests.transport.conftest import bag, exact_cost
 

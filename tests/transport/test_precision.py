@@ -5,7 +5,7 @@ import ot
 import pytest
 from scipy.special import logsumexp
 
-from reranker.bags import WeightedBags
+from reranker.text.bags import WeightedBags
 from reranker.transport import Parameters, distances, problem
 from reranker.transport.problem import scaling_precision
 from tests.transport.conftest import bag, exact_cost

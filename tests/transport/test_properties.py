@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances, nearest_documents
 from reranker.transport.bounded_costs import BoundedCosts
 from tests.transport.conftest import bag, exact_cost

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from reranker.bags import WeightedBags
+from reranker.text.bags import WeightedBags
 from reranker.transport import Parameters, distances, transport
 from tests.transport.conftest import bag, exact_cost
 

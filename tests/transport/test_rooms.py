@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from reranker.transport import rooms
+from reranker.transport import buffers
 
-BIG = 4 * rooms.STEP_BYTES
+BIG = 4 * buffers.STEP_BYTES
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept():
-    rooms._kept.clear()
+    buffers._kept.clear()
     yield
-    rooms._kept.clear()
+    buffers._kept.clear()
 
 
 def address(array):
@@ -20,38 +20,38 @@ def address(array):
 
 
 def test_room_is_used_again_once_no_array_lies_in_it():
-    first = rooms.room(BIG)
+    first = buffers.room(BIG)
     view, place = first[100:200].view(np.float32), address(first)
     del first
-    second = rooms.room(BIG)
+    second = buffers.room(BIG)
     assert address(second) != place  # the view still lies in the first
     del view
-    assert address(rooms.room(BIG)) == place
+    assert address(buffers.room(BIG)) == place
 
 
 def test_no_more_is_kept_than_allowed():
-    taken = [rooms.room(rooms.KEPT_BYTES // 2) for _ in range(5)]
+    taken = [buffers.room(buffers.KEPT_BYTES // 2) for _ in range(5)]
     del taken
-    assert sum(map(len, rooms._kept)) == rooms.KEPT_BYTES
+    assert sum(map(len, buffers._kept)) == buffers.KEPT_BYTES
 
 
 def test_room_of_another_size_makes_way():
     for size in (BIG, 4 * BIG, BIG, 4 * BIG, 16 * BIG // 2):
-        room = rooms.room(size)
+        room = buffers.room(size)
         assert len(room) >= size
         del room
-    assert len(rooms._kept) <= 2
+    assert len(buffers._kept) <= 2
 
 
 def test_little_room_is_not_kept():
-    small = rooms.room(1000)
+    small = buffers.room(1000)
     assert len(small) == 1000
     del small
-    assert not rooms._kept
+    assert not buffers._kept
 
 
 def test_room_that_goes_when_the_interpreter_ends_is_let_go(monkeypatch):
     """The module's names are None by then; once seen as a TypeError at the end of a program."""
-    lease = rooms._Lease(np.empty(BIG, np.uint8))
-    monkeypatch.setattr(rooms, "_kept", None)
+    lease = buffers._Lease(np.empty(BIG, np.uint8))
+    monkeypatch.setattr(buffers, "_kept", None)
     assert lease.__del__() is None

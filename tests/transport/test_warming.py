@@ -6,7 +6,7 @@ import sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from reranker.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances, nearest_documents, warm_up
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import METHODS

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from ingest.embeddings.building import Collection
 from ingest.embeddings.preparing.texts import Texts
 from ingest.progress import Progress, no_progress
-from reranker.bags import BagOfWords
-from reranker.documents import Document
 from reranker.embeddings import Embeddings
-from reranker.hubness import SAMPLE_TOKENS, HubnessSampleBuilder
-from reranker.idf import DocumentFrequencies, IdfTable
-from reranker.normalization import as_written
-from reranker.reranking import Reranker
-from reranker.tokens import letter_tokens, tokenize
+from reranker.embeddings.hubness import SAMPLE_TOKENS, HubnessSampleBuilder
+from reranker.ranking.reranker import Reranker
+from reranker.text.bags import BagOfWords
+from reranker.text.documents import Document
+from reranker.text.idf import DocumentFrequencies, IdfTable
+from reranker.text.normalization import as_written
+from reranker.text.tokens import letter_tokens, tokenize
 
 N_QUERIES = 200
 # Texts that each title is looked for in: with 200 titles five seconds of one core a store.

@@ -15,7 +15,7 @@ from ingest.embeddings.summary import Summary
 from ingest.embeddings.training import train_documents
 from ingest.embeddings.word_encoder import Encoder, WordVectors
 from ingest.progress import Progress
-from reranker.errors import SinkrankError
+from reranker.base.errors import SinkrankError
 
 PUBLISHED, TRAINING, ENCODER, DICTIONARIES = "published", "training", "encoder", "dictionaries"
 NAMES = (PUBLISHED, TRAINING, ENCODER, DICTIONARIES)
@@ -186,7 +186,7 @@ class Encoded:
 
 def open_dictionaries(pairs: Sequence[str], home: Path, notes: list[str], progress: Progress) -> list[Dictionary]:
     """FreeDict's dictionaries; one that cannot be had is noted and left out."""
-    from ingest.fetching import freedict
+    from ingest.embeddings import freedict
 
     found = []
     for pair in pairs:

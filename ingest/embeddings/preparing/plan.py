@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
+from ingest.embeddings import freedict
 from ingest.embeddings.languages import LEAST_SHARE
 from ingest.embeddings.preparing.parts import (
     DICTIONARIES,
@@ -22,8 +23,7 @@ from ingest.embeddings.preparing.parts import (
 )
 from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import Texts
-from ingest.fetching import freedict
-from reranker.errors import WrongParameter
+from reranker.base.errors import WrongParameter
 
 # Numbers of the joined store: 4 bytes each, in as many dimensions as the encoders have.
 _BYTES_A_WORD = 384 * 4

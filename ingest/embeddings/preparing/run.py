@@ -15,8 +15,8 @@ from ingest.embeddings.preparing.plan import Plan
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
+from reranker.base.errors import BadInput, SinkrankError
 from reranker.embeddings import Embeddings, Precision
-from reranker.errors import BadInput, SinkrankError
 
 JOINED = "joined"
 

@@ -17,9 +17,9 @@ from ingest.embeddings.building import Collection
 from ingest.embeddings.document_units import GROUP_FIELD, Unusable
 from ingest.language import UNKNOWN_LANGUAGE
 from ingest.progress import Progress, no_progress
-from reranker.documents import Document
-from reranker.errors import BadInput
-from reranker.tokens import letter_tokens
+from reranker.base.errors import BadInput
+from reranker.text.documents import Document
+from reranker.text.tokens import letter_tokens
 
 TEXTS, COUNTS = "texts.jsonl.zst", "counts.json.zst"
 

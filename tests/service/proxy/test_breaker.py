@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from reranker.service.proxy.breaker import CircuitBreaker
+from reranker.proxy.breaker import CircuitBreaker
 
 
 class Clock:

@@ -10,9 +10,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
 TEXTS = ["zzz", "dog", "qqq", "cat", "bread"]

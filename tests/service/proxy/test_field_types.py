@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import pytest
 
-from reranker.service.proxy.deadline import Deadline
-from reranker.service.proxy.engine_call import EngineCalls
-from reranker.service.proxy.fallback import Fallback
-from reranker.service.proxy.field_types import RETRY_S, TRUST_S, CallerMappings, FieldTypeCache
-from reranker.service.proxy.query_text import FieldType
+from reranker.proxy.deadline import Deadline
+from reranker.proxy.engine_call import EngineCalls
+from reranker.proxy.fallback import Fallback
+from reranker.proxy.field_types import RETRY_S, TRUST_S, CallerMappings, FieldTypeCache
+from reranker.proxy.query_text import FieldType
 
 TITLE = {"title": {"mapping": {"title": {"type": "text"}}}}
 ENGLISH = {"title.en": {"mapping": {"en": {"type": "text"}}}}

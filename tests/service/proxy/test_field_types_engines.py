@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from reranker.service.proxy import Proxy
+from reranker.proxy import Proxy
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import WORDS, hits, make_index, multi_search, post
 

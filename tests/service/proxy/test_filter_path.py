@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from reranker.service.proxy.filter_path import FilterPath
+from reranker.proxy.filter_path import FilterPath
 
 ANSWER = {
     "took": 5,

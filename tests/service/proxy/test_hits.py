@@ -3,12 +3,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reranker.bags import BagOfWords, pack
 from reranker.embeddings import Embeddings
-from reranker.exact_text import exact_key
+from reranker.proxy.hits import HitReader, source_text
 from reranker.service.bag_cache import BagCache
-from reranker.service.proxy.hits import HitReader, source_text
 from reranker.service.text_bags import TextBags
+from reranker.text.bags import BagOfWords, pack
+from reranker.text.exact_text import exact_key
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reranker.api.app import create_app, warm_up
+from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.errors import NotFound, StoreUnavailable
-from reranker.service.app import create_app, warm_up
-from reranker.service.proxy import PROXY_EXTENSION
-from reranker.service.proxy.index_figures import IndexFigures
-from reranker.service.proxy.sample_figures import joined_figures, sample_figures
-from reranker.settings import Settings
+from reranker.proxy import PROXY_EXTENSION
+from reranker.proxy.index_figures import IndexFigures
+from reranker.proxy.sample_figures import joined_figures, sample_figures
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 

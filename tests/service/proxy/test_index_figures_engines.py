@@ -9,8 +9,8 @@ import pytest
 import urllib3
 
 from reranker.embeddings import Embeddings
-from reranker.service.proxy import Proxy
-from reranker.service.proxy.index_figures import IndexFigures
+from reranker.proxy import Proxy
+from reranker.proxy.index_figures import IndexFigures
 from reranker.stores import open_store
 from reranker.stores.engine import EngineStore
 from tests.engines.sources import Engine

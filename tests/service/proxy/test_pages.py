@@ -13,9 +13,9 @@ from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import chat, hits, make_index, post
 from tests.service.proxy.fake_engine import Received, fake_engine, ok

@@ -12,12 +12,12 @@ import urllib3
 from flask import Flask
 from pydantic import SecretStr
 
+from reranker.api.app import create_app
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
-from reranker.service.app import create_app
-from reranker.service.proxy.headers import raw_target
-from reranker.service.proxy.upstream import Upstream
-from reranker.settings import Settings
+from reranker.proxy.headers import raw_target
+from reranker.proxy.upstream import Upstream
+from reranker.service.settings import Settings
 from reranker.stores.addresses import EngineAddress, read_address
 from tests.service.conftest import serving
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok

@@ -16,13 +16,13 @@ import urllib3
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.service.proxy import PROXY_EXTENSION, Proxy
-from reranker.service.proxy.answer import Ordering
-from reranker.service.proxy.hit_ranking import HitRanking
-from reranker.service.proxy.window import RankedHit
-from reranker.settings import Settings
+from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.proxy.answer import Ordering
+from reranker.proxy.hit_ranking import HitRanking
+from reranker.proxy.window import RankedHit
+from reranker.service.settings import Settings
 from tests.service.conftest import serving
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
@@ -116,7 +116,7 @@ def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
     def mistaken(*_: Any) -> Any:
         raise KeyError("a mistake")
 
-    monkeypatch.setattr(f"reranker.service.proxy.{part}", mistaken)
+    monkeypatch.setattr(f"reranker.proxy.{part}", mistaken)
     response = app.test_client().post("/pages/_search", json=SEARCH)
     assert outcome(response) == ("fallback", "rerank_failed", ["bread", "car"])
     assert json.loads(fake.received[-1].body) == SEARCH

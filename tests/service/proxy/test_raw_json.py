@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.service.proxy.answer import read_answer
-from reranker.service.proxy.raw_json import (
+from reranker.proxy.answer import read_answer
+from reranker.proxy.raw_json import (
     RawArray,
     RawObject,
     read_array,

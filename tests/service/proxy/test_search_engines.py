@@ -10,10 +10,10 @@ import pytest
 import urllib3
 from flask import Flask
 
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app
-from reranker.service.proxy import PROXY_EXTENSION, Proxy
-from reranker.settings import Settings
+from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.service.settings import Settings
 from tests.engines.sources import Engine
 from tests.service.conftest import serving
 from tests.service.proxy.calls import BY_CHAT, WORDS, chat, post, without_took
@@ -118,9 +118,7 @@ def test_a_source_filter_in_the_url_keeps_its_meaning(http: urllib3.PoolManager,
 def test_our_own_index_is_ranked_by_its_bags(
     http: urllib3.PoolManager, url: str, ours: str, app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "reranker.service.proxy.hits.source_text", lambda source, fields: pytest.fail("the text was read")
-    )
+    monkeypatch.setattr("reranker.proxy.hits.source_text", lambda source, fields: pytest.fail("the text was read"))
     body = {"query": {"match_all": {}}, "_source": ["title"], "ext": chat()}
     answer = post(http, f"{url}/{ours}/_search", body)
     assert answer.headers["X-Rerank-Status"] == "applied", answer.headers

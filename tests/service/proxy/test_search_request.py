@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.errors import BadInput
-from reranker.service.proxy.parameters import read_parameters, without_parameters
-from reranker.service.proxy.rules import Skip
-from reranker.service.proxy.search_body import read_body
-from reranker.service.proxy.search_request import ProxySearch, read_search
+from reranker.proxy.parameters import read_parameters, without_parameters
+from reranker.proxy.rules import Skip
+from reranker.proxy.search_body import read_body
+from reranker.proxy.search_request import ProxySearch, read_search
 from reranker.service.service import Service
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 
 QUERY = {"match": {"text": "cat"}}
 BOOSTED = {"function_score": {"query": QUERY, "field_value_factor": {"field": "n"}}}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from reranker.service.proxy import Proxy
+from reranker.proxy import Proxy
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import BY_CHAT, WORDS, chat, hits, make_index, ndjson, post, words
 

@@ -14,11 +14,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.service.proxy import PROXY_EXTENSION, Proxy
-from reranker.service.proxy.translation import searched_indices
-from reranker.settings import Settings
+from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.proxy.translation import searched_indices
+from reranker.service.settings import Settings
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
 ENGLISH = ["dog", "cat", "bread"]

@@ -13,10 +13,10 @@ from flask import Flask
 
 from evaluation.corpora import load_parallel_texts
 from evaluation.trained import train_on
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
-from reranker.service.app import create_app, warm_up
-from reranker.service.proxy import PROXY_EXTENSION, Proxy
-from reranker.settings import Settings
+from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.engines.sources import Engine
 from tests.service.conftest import serving

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from reranker.errors import WrongParameter
-from reranker.service.proxy.routes import Proxy
-from reranker.service.proxy.upstream import DOWN_S, EngineUnreachable, Passing, Upstream
+from reranker.base.errors import WrongParameter
+from reranker.proxy.routes import Proxy
+from reranker.proxy.upstream import DOWN_S, EngineUnreachable, Passing, Upstream
 from reranker.service.service import Service
-from reranker.settings import Settings
+from reranker.service.settings import Settings
 from reranker.stores.addresses import EngineAddress, read_address
 
 

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.scores import WINDOW_FLOOR, scores_behind
-from reranker.service.proxy.answer import Ordering
-from reranker.service.proxy.window import RankedHit, plan_page
+from reranker.proxy.answer import Ordering
+from reranker.proxy.window import RankedHit, plan_page
+from reranker.ranking.scores import WINDOW_FLOOR, scores_behind
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""HTTP: our own routes, the rerank APIs, the page, health and metrics."""

@@ -1,0 +1,55 @@
+"""Builds the service: the one place that puts settings, store, embeddings and routes together."""
+
+from __future__ import annotations
+
+from flask import Flask, Response, g
+
+from reranker import proxy
+from reranker.api import match_routes, operations_routes, page, rerank_routes, search_routes, watching
+from reranker.embeddings import Embeddings
+from reranker.service import errors
+from reranker.service.service import EXTENSION, Service
+from reranker.service.settings import Settings
+from reranker.stores.protocol import Store
+
+
+def create_app(settings: Settings, store: Store | None, embeddings: Embeddings | None) -> Flask:
+    """The service as a WSGI application.
+
+    Who made the store closes it. `warm_up` compiles the kernels.
+
+    Args:
+        embeddings: None where there are none yet: it opens those of the settings once they are there.
+    """
+    app = Flask("reranker.service", static_folder=None)
+    # The engine's paths are passed on as they came: `//` and a slash at the end mean what the engine says.
+    app.url_map.merge_slashes = False
+    app.url_map.strict_slashes = False
+    app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
+    app.extensions[EXTENSION] = Service.build(settings, store, embeddings)
+    errors.register(app)
+    for module in (search_routes, rerank_routes, match_routes, operations_routes, page):
+        app.register_blueprint(module.blueprint)
+    proxy.register(app, settings)
+    watching.register(app, app.extensions[EXTENSION])
+    app.after_request(_guard)
+    return app
+
+
+def _guard(response: Response) -> Response:
+    """Browsers take our answers for what they say they are; the engine's are left as they are."""
+    if not g.get("passed_on"):
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    return response
+
+
+def drain(app: Flask) -> None:
+    """Tells balancers, by `/-/ready`, to send no more; what comes all the same is answered."""
+    service: Service = app.extensions[EXTENSION]
+    service.draining.set()
+
+
+def warm_up(app: Flask) -> None:
+    """Compiles the kernels (a minute at the first time); call it before the service takes requests or forks."""
+    service: Service = app.extensions[EXTENSION]
+    service.warm_up()

@@ -1,0 +1,169 @@
+"""Describes our own routes in OpenAPI 3.1, from the models that read their requests.
+
+The engine's API, which every other path is passed on to, is described by the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from reranker.api.answer_models import (
+    Alive,
+    CohereError,
+    ExplainAnswer,
+    MatchesAnswer,
+    Problem,
+    RankedText,
+    Readiness,
+    RerankAnswer,
+    SearchAnswer,
+    TextsError,
+)
+from reranker.service.errors import PROBLEM_TYPE
+from reranker.service.requests import ExplainBody, MatchesBody, RerankBody, SearchBody, TextsBody
+
+# 3.1.0 rather than .1: the tools that read descriptions know it best.
+_VERSION = "3.1.0"
+_REFERENCE = "#/components/schemas/{model}"
+_JSON = "application/json"
+_STATUSES = {
+    400: "The request is wrong; the message says what was expected.",
+    404: "There is no such index or document.",
+    409: "The index is of other versions, or not one of ours.",
+    413: "The body or its list of documents is too large.",
+    422: "No word of the query has an embedding, or the body is wrong.",
+    500: "A fault of the service; its log has the details.",
+    503: "The store does not answer, or there is none.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """One of our routes.
+
+    Attributes:
+        request: the bodies that it takes, any of them; none for a GET.
+        answer: as JSON; None where it is something else, of `content_type`.
+        error: the shape of its errors.
+    """
+
+    method: str
+    path: str
+    summary: str
+    tag: str
+    request: tuple[type[BaseModel], ...] = ()
+    answer: type[BaseModel] | None = None
+    answers_list: bool = False
+    content_type: str = _JSON
+    errors: tuple[type[BaseModel], ...] = ()
+    statuses: tuple[int, ...] = ()
+
+
+_SEARCHING = (400, 404, 409, 413, 422, 500, 503)
+_RERANKING = (400, 404, 409, 413, 422, 500, 503)
+ROUTES = (
+    _Route("post", "/v1/search", "Search an index in two stages", "search", (SearchBody,), SearchAnswer,
+           errors=(Problem,), statuses=_SEARCHING),
+    _Route("post", "/v1/explain", "Take the distance of one document apart", "search", (ExplainBody,), ExplainAnswer,
+           errors=(Problem,), statuses=_SEARCHING),
+    _Route("post", "/v1/matches", "Find a query's words, and words near to them, in texts", "search", (MatchesBody,),
+           MatchesAnswer, errors=(Problem,), statuses=(400, 413, 503)),
+    _Route("post", "/v1/rerank", "Re-rank texts, as Cohere's v1 and Jina's API", "rerank", (RerankBody,), RerankAnswer,
+           errors=(CohereError,), statuses=_RERANKING),
+    _Route("post", "/v2/rerank", "Re-rank texts, as Cohere's v2 API", "rerank", (RerankBody,), RerankAnswer,
+           errors=(CohereError,), statuses=_RERANKING),
+    _Route("post", "/rerank", "Re-rank texts, as text-embeddings-inference; with `documents` as Cohere's v1", "rerank",
+           (TextsBody, RerankBody), RankedText, answers_list=True, errors=(TextsError, CohereError),
+           statuses=_RERANKING),
+    _Route("get", "/-/live", "The process answers", "operations", answer=Alive),
+    _Route("get", "/-/ready", "Every part can do its work", "operations", answer=Readiness, errors=(Readiness,),
+           statuses=(503,)),
+    _Route("get", "/-/metrics", "Numbers for Prometheus", "operations", content_type="text/plain"),
+    _Route("get", "/-/openapi.json", "This description", "operations"),
+    _Route("get", "/-/ui", "A page to try it on", "operations", content_type="text/html"),
+)  # fmt: skip
+
+
+@cache
+def description() -> Mapping[str, Any]:
+    """The whole description; the same for every service of this version."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method] = _operation(route)
+    return {
+        "openapi": _VERSION,
+        "info": {
+            "title": "Sinkrank",
+            "version": _installed_version(),
+            "description": "Re-ranks search hits by optimal transport between words, across languages.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {"schemas": _schemas()},
+    }
+
+
+def _operation(route: _Route) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": f"{route.method}{route.path}".replace("/-/", "_").replace("/", "_").replace(".", "_"),
+        "summary": route.summary,
+        "tags": [route.tag],
+        "responses": {"200": _response("Done.", _answer_schema(route), route.content_type)},
+    }
+    for status in route.statuses:
+        content_type = PROBLEM_TYPE if Problem in route.errors else _JSON
+        operation["responses"][str(status)] = _response(
+            "Not ready." if Readiness in route.errors else _STATUSES[status], _one_of(route.errors), content_type
+        )
+    if route.request:
+        content = {_JSON: {"schema": _one_of(route.request)}}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
+
+
+def _answer_schema(route: _Route) -> dict[str, Any]:
+    if route.answer is None:
+        return {"type": "object"} if route.content_type == _JSON else {"type": "string"}
+    if route.answers_list:
+        # A body with `documents` is answered as the same body is on /v1/rerank.
+        return {"oneOf": [{"type": "array", "items": _reference(route.answer)}, _reference(RerankAnswer)]}
+    return _reference(route.answer)
+
+
+def _one_of(models: Sequence[type[BaseModel]]) -> dict[str, Any]:
+    return _reference(models[0]) if len(models) == 1 else {"anyOf": [_reference(model) for model in models]}
+
+
+def _reference(model: type[BaseModel]) -> dict[str, Any]:
+    return {"$ref": _REFERENCE.format(model=model.__name__)}
+
+
+def _response(text: str, schema: Mapping[str, Any], content_type: str) -> dict[str, Any]:
+    return {"description": text, "content": {content_type: {"schema": schema}}}
+
+
+def _schemas() -> dict[str, Any]:
+    requests = dict.fromkeys(model for route in ROUTES for model in route.request)
+    answers = dict.fromkeys(
+        model for route in ROUTES for model in (*((route.answer,) if route.answer else ()), *route.errors)
+    )
+    modes: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in requests]
+    modes += [(model, "serialization") for model in answers]
+    _, schemas = models_json_schema(modes, ref_template=_REFERENCE)
+    definitions: dict[str, Any] = schemas["$defs"]
+    return definitions
+
+
+def _installed_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("sinkrank")
+    except PackageNotFoundError:
+        return "0"

@@ -1,0 +1,115 @@
+"""`/-/ui`: a page to search with, served whole from here; it loads nothing from elsewhere and runs no inline script.
+
+The service lists its own indices. The engine's others are listed and searched by the browser, through the proxy, with
+the rights of whoever looks at the page: the service lends nobody its own.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from flask import Blueprint, Response, render_template, send_from_directory
+
+from reranker.base.errors import SinkrankError
+from reranker.search.searcher import FIRST_STAGES
+from reranker.service.examples import Example
+from reranker.service.service import Service, current_service
+from reranker.stores.addresses import EngineAddress, read_address
+from reranker.transport import METHODS
+
+_CONTENT_SECURITY_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data:",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+# Those of the first indices alone, so that a page of many does not wait for them.
+_MAX_INDICES_WITH_EXAMPLES = 5
+
+# Candidates to choose from; that of the settings stands among them.
+_DEPTHS = (20, 50, 100, 200, 500)
+
+blueprint = Blueprint("page", __name__, template_folder="templates")
+_log = logging.getLogger(__name__)
+
+
+@blueprint.get("/-/ui")
+def page() -> Response:
+    """The page, with the languages, methods and indices to choose from."""
+    service = current_service()
+    indices, problem = _indices(service)
+    html = render_template(
+        "page.html",
+        languages=service.opened.embeddings.languages if service.opened is not None else (),
+        methods=METHODS,
+        method=service.settings.method,
+        first_stages=FIRST_STAGES,
+        first_stage=service.settings.first_stage,
+        depths=sorted({*_DEPTHS, service.settings.depth}),
+        depth=service.settings.depth,
+        engine=_engine(service),
+        store=service.store.address if service.store is not None else "",
+        indices=indices,
+        index=service.settings.index,
+        examples=[] if problem else _examples(service, indices),
+        problem=problem,
+    )
+    response = Response(html, mimetype="text/html")
+    response.headers["Content-Security-Policy"] = _CONTENT_SECURITY_POLICY
+    response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@blueprint.get("/-/static/<path:name>")
+def static_file(name: str) -> Response:
+    """Style and script of the page."""
+    return send_from_directory(f"{blueprint.root_path}/static", name, max_age=300)
+
+
+def _indices(service: Service) -> tuple[list[str], str]:
+    """The names to choose from, and what to tell the reader where there is none."""
+    if service.opened is None:
+        message = service.no_embeddings()
+        return [], f"This service cannot re-rank yet: {message}. Load this page again when that is done."
+    if service.store is None:
+        return [], "This service has no store to search. Start it with: sinkrank serve --store ADDRESS"
+    try:
+        indices = service.store.indices()
+    except SinkrankError as error:
+        _log.warning("the page cannot list the indices: %s", error)
+        return [], f"The store does not answer. {error}"
+    if not indices and not _engine(service):
+        return [], "There is no index yet. Make one with: sinkrank ingest FILE --index NAME"
+    return indices, ""
+
+
+def _engine(service: Service) -> str:
+    """Whether the browser can ask the engine for its other indices: `open`, or `secured` where the engine is likely to
+    ask for a password first; empty where the store is a folder, or there are no embeddings."""
+    settings = service.settings
+    if (
+        service.store is None
+        or service.opened is None
+        or not isinstance(read_address(settings.store_address), EngineAddress)
+    ):
+        return ""
+    named = (settings.store_username, settings.store_password, settings.store_api_key, settings.store_client_cert)
+    is_secured = any(each is not None for each in named) or "@" in settings.store_address
+    return "secured" if is_secured else "open"
+
+
+def _examples(service: Service, indices: list[str]) -> list[tuple[str, tuple[Example, ...]]]:
+    """Queries to try, by index."""
+    if service.examples is None:
+        return []
+    first = [name for name in indices if name == service.settings.index]
+    shown = list(dict.fromkeys([*first, *indices]))[:_MAX_INDICES_WITH_EXAMPLES]
+    return [(index, found) for index in shown if (found := service.examples.of_index(index))]

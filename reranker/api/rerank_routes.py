@@ -1,0 +1,127 @@
+"""`POST /v1/rerank`, `/v2/rerank` and `/rerank`: the shapes of Cohere's, Jina's and text-embeddings-inference's APIs.
+
+One answer serves the clients of Cohere and Jina; on `/rerank` the key `texts` (TEI) or `documents` (Cohere, Jina)
+tells whose client is asking. Keys that the service has no use for (`max_chunks_per_doc`, `truncate`, …) are accepted,
+since those clients send them. `raw_scores` changes nothing: the score is a fixed function of the distance.
+
+No documents is no error: a search without a hit may well be re-ranked.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from flask import Blueprint, Response
+
+from reranker.api.rerank_texts import RankedText, RankedTexts, rank_texts
+from reranker.service.errors import BadBody, TooLarge, json_response, use_shape
+from reranker.service.requests import RerankBody, TextsBody, parse, read_object
+from reranker.service.service import Service, current_service
+
+MODEL = "sinkrank"
+
+blueprint = Blueprint("rerank", __name__)
+
+
+@blueprint.post("/v1/rerank")
+def rerank_v1() -> Response:
+    """Cohere's v1 and Jina's."""
+    return _rerank_documents(read_object(), api_version="1")
+
+
+@blueprint.post("/v2/rerank")
+def rerank_v2() -> Response:
+    """Cohere's v2."""
+    return _rerank_documents(read_object(), api_version="2")
+
+
+@blueprint.post("/rerank")
+def rerank() -> Response:
+    """TEI's, or Cohere's at the address where TEI's is."""
+    body = read_object()
+    if "texts" not in body and "documents" in body:
+        use_shape("cohere")
+        return _rerank_documents(body, api_version="1")
+    return _rerank_texts(body)
+
+
+def _rerank_documents(raw: dict[str, Any], api_version: str) -> Response:
+    service = current_service()
+    body = parse(RerankBody, raw)
+    _check_count(service, len(body.documents))
+    texts = [_text(document, place, body.rank_fields) for place, document in enumerate(body.documents)]
+    ranked = rank_texts(service, body, texts, body.top_n)
+    return json_response(_answer(ranked, body, api_version))
+
+
+def _answer(ranked: RankedTexts, body: RerankBody, api_version: str) -> dict[str, Any]:
+    meta: dict[str, Any] = {
+        "api_version": {"version": api_version},
+        "method": ranked.method,
+        "precision": ranked.precision,
+        "n_solved": ranked.n_solved,
+    }
+    if ranked.warnings:
+        meta["warnings"] = ranked.warnings
+    return {
+        "id": str(uuid.uuid4()),
+        "object": "rerank",
+        "model": body.model or MODEL,
+        "results": [_result(text, body) for text in ranked.texts],
+        "usage": {"prompt_tokens": ranked.n_words, "total_tokens": ranked.n_words},
+        "meta": meta,
+    }
+
+
+def _result(ranked: RankedText, body: RerankBody) -> dict[str, Any]:
+    result: dict[str, Any] = {"index": ranked.index, "relevance_score": ranked.score, **_mark(ranked)}
+    if body.return_documents:
+        document = body.documents[ranked.index]
+        result["document"] = {"text": document} if isinstance(document, str) else document
+    return result
+
+
+def _mark(ranked: RankedText) -> dict[str, bool]:
+    """What no API of others has a key for: there only where it says something."""
+    return {"without_known_word": True} if ranked.without_known_word else {}
+
+
+def _rerank_texts(raw: dict[str, Any]) -> Response:
+    service = current_service()
+    body = parse(TextsBody, raw)
+    _check_count(service, len(body.texts))
+    for place, text in enumerate(body.texts):
+        if not isinstance(text, str):
+            raise BadBody(f"text {place} is no string; give one")
+    ranked = rank_texts(service, body, body.texts)
+    response = json_response([_ranked_text(text, body) for text in ranked.texts])
+    # Its answer is a bare list, which has no place for what the others say in their `meta`.
+    response.headers["X-Rerank-Method"] = ranked.method
+    response.headers["X-Rerank-Precision"] = ranked.precision
+    return response
+
+
+def _ranked_text(ranked: RankedText, body: TextsBody) -> dict[str, Any]:
+    text = {"text": body.texts[ranked.index]} if body.return_text else {}
+    return {"index": ranked.index, **text, "score": ranked.score, **_mark(ranked)}
+
+
+def _check_count(service: Service, n_documents: int) -> None:
+    limit = service.settings.max_documents
+    if n_documents > limit:
+        raise TooLarge(f"{n_documents} documents came; send at most {limit} in one request (setting max_documents)")
+
+
+def _text(document: Any, place: int, rank_fields: list[str] | None) -> str:
+    """What is ranked of a document: the text, or the named fields of an object, one a line."""
+    if isinstance(document, str):
+        return document
+    if not isinstance(document, dict):
+        raise BadBody(f'document {place} is neither a text nor an object; give a string or {{"text": "…"}}')
+    if rank_fields:
+        return "\n".join(str(document[name]) for name in rank_fields if document.get(name) is not None)
+    text = document.get("text")
+    if not isinstance(text, str):
+        raise BadBody(f"document {place} has no text in its key 'text'; give it one, or name others in rank_fields")
+    return text

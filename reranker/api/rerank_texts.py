@@ -1,0 +1,135 @@
+"""Re-ranks the texts of a request, whichever API's shape it came in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reranker.api.rerank_warnings import spelling_warnings
+from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
+from reranker.ranking.ranked import Reranking
+from reranker.ranking.scores import LOWEST_SCORE, SCORE_DECIMALS
+from reranker.service.bag_cache import Bag
+from reranker.service.requests import RerankOptions
+from reranker.service.service import Service
+from reranker.service.stored_bags import read_stored_bag
+from reranker.text.languages import language_code
+from reranker.transport import Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class RankedText:
+    """One text in its new place.
+
+    Attributes:
+        index: its place among the texts as given, from 0.
+        without_known_word: no word of it has an embedding, so it is ranked last.
+    """
+
+    index: int
+    score: float
+    without_known_word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RankedTexts:
+    """Texts, each once, best first: all, or as many of the best as were asked for.
+
+    Attributes:
+        texts: their scores never rise.
+        method, precision: `none` where the order given stays.
+        n_words: of the query and all texts, parted by white space.
+        n_solved: as of `Reranking`.
+    """
+
+    texts: tuple[RankedText, ...]
+    n_words: int
+    method: str = "none"
+    precision: str = "none"
+    n_solved: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], top_n: int | None = None) -> RankedTexts:
+    """Re-ranks texts; those without a known word come last, in the order given.
+
+    `auto` adds BM25 of the texts in the query's language to transport. With `top_n` the best are the same as without.
+
+    A query that has words, but none that is known, leaves the texts in the order given, with scores that fall from
+    low ones and a warning. An error would be the wrong answer to programs: a search pipeline of OpenSearch fails
+    the whole search at one, and the order that the engine found is better than no hits. (Our own search, which people
+    read, does answer with an error.)
+
+    Raises:
+        EmptyQuery: the query is blank.
+        BadInput: too many languages, a method or parameter that is not known.
+        UnknownLanguage: a language that is not a code.
+    """
+    if not options.query.strip():
+        raise EmptyQuery("the query is empty; give it at least one word")
+    languages = options.document_languages
+    if isinstance(languages, list) and len(languages) != len(texts):
+        raise BadInput(
+            f"{len(languages)} document languages came for {len(texts)} documents; give one for all or one for each"
+        )
+    parameters = service.parameters(options.epsilon, options.n_iterations, options.tau)
+    n_words = sum(len(text.split()) for text in (options.query, *texts))
+    try:
+        ranking, warnings = _rerank(service, options, texts, parameters, top_n)
+    except (EmptyQuery, UnknownWords) as error:
+        falling = tuple(RankedText(place, _low_score(len(texts) - place)) for place in range(len(texts)))
+        return RankedTexts(falling[:top_n], n_words, warnings=(f"the documents are in the order given: {error}",))
+    return RankedTexts(
+        tuple(RankedText(one.index, one.score, one.without_known_word) for one in ranking.documents),
+        n_words,
+        ranking.method,
+        ranking.precision,
+        ranking.n_solved,
+        warnings,
+    )
+
+
+def _rerank(
+    service: Service, options: RerankOptions, texts: Sequence[str], parameters: Parameters, top_n: int | None
+) -> tuple[Reranking, tuple[str, ...]]:
+    method = options.method or service.settings.method
+    reranker = service.reranker if options.index is None else service.searcher.reranker(options.index)
+    query = reranker.query(options.query, options.language)
+    candidates = _candidates(service, texts, options)
+    ranking = reranker.rerank_bags(
+        query,
+        candidates,
+        method,
+        parameters,
+        first_stage_scores=reranker.lexical_scores(query, candidates, method),
+        feedback=service.settings.feedback,
+        first_stage_share=service.settings.first_stage_share,
+        top_n=top_n,
+    )
+    read_texts = texts if options.index is None else ()
+    return ranking, spelling_warnings(query, read_texts, candidates, service.embeddings)
+
+
+def _candidates(service: Service, texts: Sequence[str], options: RerankOptions) -> list[Bag]:
+    """Each text's bag; where an index of ours is named a text may be a stored bag."""
+    codes = _codes(options.document_languages, len(texts))
+    has_stored = options.index is not None
+    return [
+        (read_stored_bag(text, service.embeddings) if has_stored else None) or service.texts.read(text, code)
+        for text, code in zip(texts, codes, strict=True)
+    ]
+
+
+def _codes(languages: Sequence[str] | str | None, n_texts: int) -> Sequence[str | None]:
+    """
+    Raises:
+        UnknownLanguage: one is no code.
+    """
+    if languages is None or isinstance(languages, str):
+        return [None if languages is None else language_code(languages)] * n_texts
+    return [language_code(language) for language in languages]
+
+
+def _low_score(n_after: int) -> float:
+    """A score under that of every finite distance (0.3 at least) for up to 10,000 documents, falling to the lowest."""
+    return round(n_after * LOWEST_SCORE, SCORE_DECIMALS)

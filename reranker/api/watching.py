@@ -1,0 +1,119 @@
+"""Watches every request: names it, counts and times it, logs it, and traces it where traces are on."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from urllib.parse import urlencode
+
+import regex
+from flask import Flask, Response, current_app, g, request
+
+from reranker.api.figures import Figures
+from reranker.base.request_context import RequestContext, current_request, set_current_request
+from reranker.proxy import PROXY_EXTENSION
+from reranker.service.service import Service, current_service
+from reranker.service.tracing import end_request_span, start_request_span
+
+REQUEST_ID_HEADER = "X-Opaque-Id"
+
+_FIGURES_EXTENSION = "sinkrank-figures"
+_METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
+# W3C Trace Context, version 00; https://www.w3.org/TR/trace-context/#traceparent-header
+_TRACEPARENT = regex.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+# What a caller names a request stands in logs: one line, of bounded length.
+_REQUEST_ID = regex.compile(r"[\x21-\x7e]{1,128}")
+
+# What the page reads of its address (static/state.js).
+_PAGE_KEYS = ("query", "language", "target", "index", "method", "first_stage", "depth", "epsilon", "tau", "share")
+
+_access = logging.getLogger("sinkrank.access")
+_slow = logging.getLogger("sinkrank.slow")
+
+
+def register(app: Flask, service: Service) -> None:
+    """Installs it; after the proxy, whose counts it takes over."""
+    proxy = app.extensions.get(PROXY_EXTENSION)
+    app.extensions[_FIGURES_EXTENSION] = Figures(service.bag_cache, proxy, service.metrics)
+    app.before_request(_begin)
+    app.after_request(_answered)
+    app.teardown_request(_end)
+
+
+def take_over_figures() -> None:
+    """Brings the metrics up to what the cache and the proxy have counted."""
+    figures: Figures = current_app.extensions[_FIGURES_EXTENSION]
+    figures.take_over()
+
+
+def _begin() -> None:
+    g.started = time.perf_counter()
+    set_current_request(_context())
+    g.span = start_request_span(request.method, _route(), request.headers.items())
+    current_service().metrics.requests_in_progress.inc()
+
+
+def _answered(response: Response) -> Response:
+    service = current_service()
+    seconds = time.perf_counter() - g.started
+    route = _route()
+    method = request.method if request.method in _METHODS else "other"
+    service.metrics.requests.labels(route, method, str(response.status_code)).inc()
+    service.metrics.request_seconds.labels(route).observe(seconds)
+    take_over_figures()
+    context = current_request()
+    if context is not None:
+        if not g.get("passed_on"):
+            response.headers[REQUEST_ID_HEADER] = context.request_id
+        _log(service, context, route, response.status_code, seconds * 1000)
+    if g.span is not None:
+        g.span.answered(response.status_code)
+    return response
+
+
+def _end(error: BaseException | None) -> None:
+    if g.get("started") is None:
+        return
+    current_service().metrics.requests_in_progress.dec()
+    end_request_span(g.pop("span", None))
+    set_current_request(None)
+
+
+def _route() -> str:
+    """The pattern of the path: `/v1/search`, `engine` for what is passed on, `none` for what is nothing."""
+    if request.url_rule is None or request.url_rule.endpoint == "no_engine":
+        return "none"
+    return "engine" if request.url_rule.endpoint == "engine" else request.url_rule.rule
+
+
+def _context() -> RequestContext:
+    """The request's name: the caller's, that of its trace, or a new one."""
+    headers = {}
+    traceparent = _TRACEPARENT.fullmatch(request.headers.get("traceparent", ""))
+    named = request.headers.get(REQUEST_ID_HEADER, "")
+    request_id = named if _REQUEST_ID.fullmatch(named) else traceparent.group(1) if traceparent else uuid.uuid4().hex
+    headers[REQUEST_ID_HEADER] = request_id
+    if traceparent:
+        headers["traceparent"] = traceparent.group()
+    return RequestContext(request_id, headers)
+
+
+def _log(service: Service, context: RequestContext, route: str, status: int, took_ms: float) -> None:
+    settings = service.settings
+    is_slow = bool(settings.slow_query_ms) and took_ms >= settings.slow_query_ms and "method" in context.facts
+    if not is_slow and not _access.isEnabledFor(logging.INFO):
+        return
+    shows_query = settings.log_queries or _access.isEnabledFor(logging.DEBUG)
+    facts = {name: value for name, value in context.facts.items() if shows_query or name != "query"}
+    fields = {"route": route, "http_method": request.method, "status": status, "took_ms": round(took_ms, 1), **facts}
+    _access.info("%s %s %d in %.1f ms", request.method, route, status, took_ms, extra={"fields": fields})
+    if is_slow:
+        fields["explain"] = _explain_link(facts)
+        _slow.warning("slow: %s took %.1f ms; %s", route, took_ms, fields["explain"], extra={"fields": fields})
+
+
+def _explain_link(facts: dict[str, object]) -> str:
+    """The page with the search's choices filled in; the query is among them only where it may be logged."""
+    chosen = {name: str(facts[name]) for name in _PAGE_KEYS if facts.get(name) is not None}
+    return f"/-/ui?{urlencode(chosen)}"

@@ -1,0 +1,86 @@
+"""Knows which request a piece of work is for, so that logs, traces and the calls to an engine can say it.
+
+Threads that work for a request run in a copy of its context (`contextvars.copy_context().run`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """One request.
+
+    Attributes:
+        request_id: what the caller named it, or what it was given.
+        headers: that calls to an engine carry for it.
+        facts: what became known of it on the way, for the log.
+    """
+
+    request_id: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class EngineSpan(Protocol):
+    """One call to an engine as a trace sees it: `headers` name the span to the engine."""
+
+    headers: Mapping[str, str]
+
+    def answered(self, status: int) -> None: ...
+
+
+class Tracer(Protocol):
+    """What makes spans of calls; `reranker.service.tracing` has the one of OpenTelemetry."""
+
+    def engine_call(self, method: str, address: str) -> Any: ...
+
+
+@dataclass(slots=True)
+class _Untraced:
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def answered(self, status: int) -> None:
+        pass
+
+
+_context: ContextVar[RequestContext | None] = ContextVar("sinkrank_request", default=None)
+_tracer: Tracer | None = None
+
+
+def set_tracer(tracer: Tracer | None) -> None:
+    """Traces calls to engines from now on, in the whole process; None ends it."""
+    global _tracer
+    _tracer = tracer
+
+
+def current_request() -> RequestContext | None:
+    """The request that this code runs for; None outside of one."""
+    return _context.get()
+
+
+def set_current_request(context: RequestContext | None) -> None:
+    """What runs from here on in this thread runs for the request."""
+    _context.set(context)
+
+
+def note(**facts: Any) -> None:
+    """Adds to what is known of the current request; outside of one nothing happens."""
+    context = _context.get()
+    if context is not None:
+        context.facts.update(facts)
+
+
+@contextmanager
+def engine_call(method: str, address: str) -> Iterator[EngineSpan]:
+    """A call to an engine, within which its headers and its end are told to the trace, where there is one."""
+    if _tracer is None:
+        yield _Untraced()
+        return
+    with _tracer.engine_call(method, address) as span:
+        yield span

@@ -1,0 +1,181 @@
+"""Measures how near a document lies to queries of all kinds, by a sample of queries that an index's own documents give.
+
+A hub is near to everything, so it stands too high for most queries. What is taken off is its mean cosine to the nearest
+10 of a sample of queries in the query's language (as in CSLS: Lample et al. 2018, section 2.3).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.base.errors import BadInput
+from reranker.embeddings import Embeddings
+from reranker.text.bags import BagOfWords, pack, unpack
+from reranker.text.documents import id_hash
+from reranker.text.idf import IdfTable
+
+# All chosen by measurement (docs/evaluation.md). A query of the sample is the first 8 tokens of a document.
+SAMPLE_TOKENS = 8
+SAMPLE_QUERIES = 400
+N_NEAREST = 10
+# Under this the nearest 10 are a fifth of the sample, a matter of chance; of 100 the gain is half that of 400.
+MIN_QUERIES = 50
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class HubnessSample:
+    """A sample of queries by language: of the documents that have a known word among their first `SAMPLE_TOKENS` those
+    `SAMPLE_QUERIES` whose ids have the smallest hashes. So it does not depend on the order in which documents came, and
+    the sample of two sets of documents is made of their samples.
+
+    Attributes:
+        embeddings_version: of the term ids; empty where no sample was ever drawn.
+        languages: language → `documents.id_hash` → the document's first words, packed (`bags.pack`).
+    """
+
+    embeddings_version: str = ""
+    languages: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+
+    def merged(self, other: HubnessSample) -> HubnessSample:
+        """The sample of both sets of documents; a document of both has the words that `other` gives it.
+
+        Raises:
+            BadInput: they were made with different embeddings.
+        """
+        builder = HubnessSampleBuilder(other.embeddings_version, self)
+        for language, queries in other.languages.items():
+            for hashed, packed in queries.items():
+                builder.add_packed(language, hashed, packed)
+        return builder.result()
+
+    def as_json(self) -> dict[str, Any]:
+        """For a store or a file; `from_json` reads it."""
+        languages = {
+            language: {str(hashed): packed for hashed, packed in queries.items()}
+            for language, queries in self.languages.items()
+        }
+        return {"format": _FORMAT, "embeddings_version": self.embeddings_version, "languages": languages}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> HubnessSample:
+        """Reads what `as_json` gave; empty where another Sinkrank wrote it in another format."""
+        if kept.get("format") != _FORMAT:
+            return cls()
+        languages = {
+            language: {int(hashed): packed for hashed, packed in queries.items()}
+            for language, queries in kept["languages"].items()
+        }
+        return cls(kept["embeddings_version"], languages)
+
+
+class HubnessSampleBuilder:
+    """Draws the sample of documents that come one by one; memory is that of two samples."""
+
+    def __init__(self, embeddings_version: str, start: HubnessSample = HubnessSample()) -> None:
+        """
+        Args:
+            start: the sample of other documents.
+
+        Raises:
+            BadInput: that was made with other embeddings.
+        """
+        made_with = {version for version in (start.embeddings_version, embeddings_version) if version}
+        if len(made_with) > 1:
+            raise BadInput(
+                f"a hubness sample of embeddings {start.embeddings_version} cannot be merged with one of "
+                f"{embeddings_version}; draw it anew with `sinkrank ingest refresh`"
+            )
+        self._embeddings_version = embeddings_version or start.embeddings_version
+        self._languages = {language: dict(queries) for language, queries in start.languages.items()}
+
+    def add(self, language: str, doc_id: str, first_words: BagOfWords) -> None:
+        """Adds a document, or replaces the one of this id.
+
+        Args:
+            first_words: of its first `SAMPLE_TOKENS` tokens; none is no query.
+        """
+        if len(first_words):
+            self.add_packed(language, id_hash(doc_id), pack_first_words(first_words))
+
+    def add_packed(self, language: str, hashed: int, packed: str) -> None:
+        """The same, of a hash and what `pack_first_words` gave."""
+        queries = self._languages.setdefault(language, {})
+        queries[hashed] = packed
+        if len(queries) > 2 * SAMPLE_QUERIES:
+            self._languages[language] = _smallest(queries)
+
+    def result(self) -> HubnessSample:
+        languages = {language: _smallest(queries) for language, queries in sorted(self._languages.items())}
+        return HubnessSample(self._embeddings_version, languages)
+
+
+class Hubness:
+    """The sample of one index as vectors, weighed with its idf; those of a language are made when a query first comes.
+
+    Safe to share between threads.
+
+    Args:
+        sample: what the index keeps; one of other embeddings counts as none.
+    """
+
+    def __init__(self, sample: HubnessSample, idf: IdfTable, embeddings: Embeddings) -> None:
+        fits = sample.embeddings_version == embeddings.version
+        self._sample = sample if fits else HubnessSample()
+        self._idf = idf
+        self._embeddings = embeddings
+        self._vectors: dict[str, NDArray[np.float32] | None] = {}
+        self._lock = threading.Lock()
+
+    def is_known(self, language: str) -> bool:
+        """Whether there are `MIN_QUERIES` queries of the language to measure by."""
+        return self._of_language(language) is not None
+
+    def of(self, language: str, means: NDArray[np.float32]) -> NDArray[np.float64] | None:
+        """The hubness of documents for queries of a language: the mean cosine to the nearest `N_NEAREST` of the sample.
+
+        Args:
+            means: (n_documents, dim) nBOW embeddings of length 1, or zeros.
+
+        Returns:
+            (n_documents,), 0 to 1: below 0 it is 0. None where there are fewer than `MIN_QUERIES` queries.
+        """
+        queries = self._of_language(language)
+        if queries is None:
+            return None
+        # Ingest draws samples in processes that never measure by them, and the transport takes long to import.
+        from reranker.transport.threads import one_blas_thread
+
+        with one_blas_thread():
+            cosines = means @ queries.T
+        nearest = np.partition(cosines, len(queries) - N_NEAREST, axis=1)[:, -N_NEAREST:]
+        hubness: NDArray[np.float64] = np.clip(nearest.mean(axis=1, dtype=np.float64), 0.0, 1.0)
+        return hubness
+
+    def _of_language(self, language: str) -> NDArray[np.float32] | None:
+        """(n_queries, dim) float32; None where there are too few."""
+        with self._lock:
+            if language not in self._vectors:
+                self._vectors[language] = self._embed(language, self._sample.languages.get(language, {}).values())
+            return self._vectors[language]
+
+    def _embed(self, language: str, queries: Iterable[str]) -> NDArray[np.float32] | None:
+        found = (self._embeddings.nbow(self._idf.weigh(unpack(packed), language)) for packed in queries)
+        vectors = [vector for vector in found if vector is not None]
+        return np.array(vectors, dtype=np.float32) if len(vectors) >= MIN_QUERIES else None
+
+
+def pack_first_words(bag: BagOfWords) -> str:
+    """Term ids and counts as a sample keeps them; its unknown words are no part of a query."""
+    return pack(BagOfWords(bag.term_ids, bag.counts))
+
+
+def _smallest(queries: Mapping[int, str]) -> dict[int, str]:
+    return {hashed: queries[hashed] for hashed in sorted(queries)[:SAMPLE_QUERIES]}

@@ -1,0 +1,5 @@
+"""The proxy: an engine's own API at our address, with the hits of its searches re-ranked."""
+
+from reranker.proxy.routes import PROXY_EXTENSION, Proxy, register
+
+__all__ = ["PROXY_EXTENSION", "Proxy", "register"]

@@ -1,0 +1,166 @@
+"""Asks the engine, with a caller's own rights, for what a re-ranking needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from urllib3 import BaseHTTPResponse
+from urllib3.exceptions import HTTPError
+
+from reranker.base.errors import BadInput, StoreUnavailable
+from reranker.proxy.deadline import Deadline
+from reranker.proxy.fallback import Fallback, Refused
+from reranker.proxy.headers import Headers, response_headers, without_headers
+from reranker.proxy.upstream import EngineTimeout, Upstream
+
+# What the caller's own request would meet as well; sent again it would only cost the engine more.
+_PASSED_ON = frozenset([401, 403, 404, 429, 502, 503, 504])
+# About the caller's body, which is not the one that is sent.
+_ABOUT_THE_BODY = ("accept-encoding", "content-encoding")
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A search as it came: raw path and query string, end-to-end headers."""
+
+    method: str
+    path: str
+    query_string: str
+    headers: Headers
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        found = [value for key, value in self.headers if key.lower() == name]
+        return ", ".join(found) if found else None
+
+
+class EngineCalls:
+    """The calls that one request makes.
+
+    Args:
+        max_answer_bytes: a larger answer is not read.
+    """
+
+    def __init__(self, upstream: Upstream, incoming: Incoming, deadline: Deadline, max_answer_bytes: int) -> None:
+        self._upstream = upstream
+        self._incoming = incoming
+        self._max_answer_bytes = max_answer_bytes
+        self.deadline = deadline
+
+    def search(self, query_string: str, body: bytes, limit_s: float | None = None) -> tuple[Headers, str]:
+        """Sends another body to the address of the caller's search.
+
+        Args:
+            limit_s: how long it may take; None for as long as the search itself may.
+
+        Returns:
+            the answer's headers and its text.
+
+        Raises:
+            Refused: an error that the caller's own request would meet too.
+            Fallback: another error, or no answer in JSON.
+            EngineUnreachable, EngineTimeout: the engine does not answer.
+        """
+        target = f"{self._incoming.path}?{query_string}"
+        response = self._upstream.send(
+            self._incoming.method, target, self._headers(), body, len(body), limit_s, is_safe=True
+        )
+        if response.status in _PASSED_ON:
+            raise Refused(response)
+        return response_headers(response), self._text(response)
+
+    def search_again(self, query_string: str, body: bytes) -> tuple[Headers, str]:
+        """A further search, within the time that is left.
+
+        Raises:
+            Fallback: it answers an error, too late, or not at all.
+        """
+        if not self.deadline.left_s:
+            raise out_of_time()
+        try:
+            return self.search(query_string, body, self.deadline.left_s)
+        except Refused as refused:
+            refused.response.close()
+            raise Fallback("engine_refused", f"{refused} to the translated search") from refused
+        except EngineTimeout as error:
+            raise out_of_time() from error
+        except StoreUnavailable as error:
+            raise Fallback("look_up_failed", str(error)) from error
+
+    def ask(self, target: str, body: bytes, content_type: str = "application/json") -> Any:
+        """What the engine answers to a POST, read as JSON, within the time that is left.
+
+        Raises:
+            Fallback: it answers an error, too late, or not in JSON.
+        """
+        headers = [*self._plain_headers(), ("Content-Type", content_type)]
+        return self._json("POST", target, headers, body, self.deadline.left_s)
+
+    def fetch(self, target: str, limit_s: float) -> Any:
+        """What the engine answers to a GET, read as JSON, within a limit.
+
+        Raises:
+            Fallback: it answers an error, too late, or not in JSON.
+        """
+        return self._json("GET", target, self._plain_headers(), None, min(limit_s, self.deadline.left_s))
+
+    def _plain_headers(self) -> Headers:
+        return without_headers(self._headers(), "content-type", "accept")
+
+    def _json(self, method: str, target: str, headers: Headers, body: bytes | None, limit_s: float) -> Any:
+        if not limit_s:
+            raise out_of_time()
+        n_bytes = None if body is None else len(body)
+        try:
+            response = self._upstream.send(method, target, headers, body, n_bytes, limit_s, is_safe=True)
+        except (StoreUnavailable, BadInput) as error:
+            raise Fallback("look_up_failed", str(error)) from error
+        try:
+            return json.loads(self._text(response))
+        except (ValueError, RecursionError):
+            raise Fallback("answer_not_json", "the engine's answer is no JSON") from None
+
+    def ask_object(self, target: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The same with an object both ways."""
+        answer = self.ask(target, json.dumps(body).encode())
+        if not isinstance(answer, dict):
+            raise Fallback("answer_not_json", "the engine's answer is no JSON object")
+        return answer
+
+    def _headers(self) -> Headers:
+        headers = without_headers(self._incoming.headers, *_ABOUT_THE_BODY)
+        if self._incoming.header("content-type") is None:
+            headers = [*headers, ("Content-Type", self._content_type())]
+        return headers
+
+    def _content_type(self) -> str:
+        """Of a body where the caller sent none; Elasticsearch wants the version of its API in both headers or none."""
+        accept = (self._incoming.header("accept") or "").strip()
+        return accept if "compatible-with" in accept and "," not in accept else "application/json"
+
+    def _text(self, response: BaseHTTPResponse) -> str:
+        limit = self._max_answer_bytes
+        if response.status != 200:
+            response.close()
+            raise Fallback("engine_refused", f"the engine answered {response.status} to the search for the window")
+        try:
+            # urllib3 gives no more than it is asked for, however far a compressed body goes on.
+            data = response.read(limit + 1, decode_content=True)
+        except HTTPError as error:
+            response.close()
+            raise Fallback("answer_broken", f"the engine's answer broke off ({type(error).__name__})") from error
+        if len(data) > limit:
+            response.close()
+            raise Fallback("answer_too_large", f"the engine's answer is larger than {limit} bytes")
+        response.release_conn()
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise Fallback("answer_not_json", "the engine's answer is no UTF-8") from None
+
+
+def out_of_time() -> Fallback:
+    return Fallback("out_of_time", "the request took longer than the setting proxy_budget_ms")

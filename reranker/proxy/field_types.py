@@ -1,0 +1,206 @@
+"""Reads from the engine's mappings which of the fields that a query names hold text, and from where they are filled.
+
+The engine is asked with the caller's own rights (`_mapping/field`, which a right to read brings), for the named fields
+alone, and what it says is kept for some minutes. Where it refuses or is slow, queries are read without the mapping.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, unquote
+
+from cachetools import TTLCache
+
+from reranker.proxy.engine_call import EngineCalls
+from reranker.proxy.fallback import Fallback
+from reranker.proxy.parameters import only_parameters
+from reranker.proxy.query_text import FieldType
+
+# How long a mapping is taken to be what it was.
+TRUST_S = 300.0
+# The same for a field that is not in it, which the next document may add, and for a call that failed.
+RETRY_S = 10.0
+_MAX_KNOWN_FIELDS = 10_000
+# Of one call; URLs end at 4 KB in both engines.
+_MAX_NAMES = 100
+_MAX_PATH_CHARS = 3_000
+# Of one request, which may search in many indices.
+_MAX_CALLS = 5
+_SHARE_OF_TIME = 0.25
+_TEXT_TYPES = frozenset(
+    ["annotated_text", "match_only_text", "search_as_you_type", "semantic", "semantic_text", "text"]
+)
+_LENIENT = "ignore_unavailable=true&allow_no_indices=true"
+
+_Key = tuple[bytes, str, str]
+
+
+class FieldTypeCache:
+    """Remembers the types of fields; safe to share between threads."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._known: TTLCache[_Key, tuple[float, FieldType | None]] = TTLCache(_MAX_KNOWN_FIELDS, TRUST_S, clock)
+        self._failed: TTLCache[tuple[bytes, str], bool] = TTLCache(_MAX_KNOWN_FIELDS, RETRY_S, clock)
+        self._lock = threading.Lock()
+
+    def get(self, caller: bytes, place: str, names: Collection[str]) -> dict[str, FieldType | None]:
+        """The types of those fields that are known, None for one that is in no mapping."""
+        now = self._clock()
+        with self._lock:
+            found = {name: self._known.get((caller, place, name)) for name in names}
+        return {
+            name: one[1]
+            for name, one in found.items()
+            if one is not None and (one[1] is not None or now - one[0] < RETRY_S)
+        }
+
+    def put(self, caller: bytes, place: str, types: Mapping[str, FieldType | None]) -> None:
+        now = self._clock()
+        with self._lock:
+            for name, kind in types.items():
+                self._known[caller, place, name] = (now, kind)
+
+    def has_failed(self, caller: bytes, place: str) -> bool:
+        """Whether the engine refused a moment ago to tell, or was slow."""
+        with self._lock:
+            return (caller, place) in self._failed
+
+    def note_failure(self, caller: bytes, place: str) -> None:
+        with self._lock:
+            self._failed[caller, place] = True
+
+
+class CallerMappings:
+    """The mappings that one request may read.
+
+    Args:
+        caller: `caller_key` of the request.
+        query_string: of the search; its `expand_wildcards` counts.
+    """
+
+    def __init__(self, cache: FieldTypeCache, calls: EngineCalls, caller: bytes, query_string: str) -> None:
+        self._cache = cache
+        self._calls = calls
+        self._caller = caller
+        self._options = "&".join(filter(None, [_LENIENT, only_parameters(query_string, ("expand_wildcards",))]))
+        self._n_calls = 0
+
+    def searched_by(self, raw_path: str) -> IndexFieldTypes:
+        """Those of the indices that a path names: `/{indices}/_search`."""
+        parts = raw_path.strip("/").split("/")
+        return IndexFieldTypes(self, parts[0] if len(parts) > 1 else "")
+
+    def named(self, indices: Any, otherwise: IndexFieldTypes) -> IndexFieldTypes:
+        """Those of the `index` of a multi-search's header: a name, or a list of them."""
+        names = indices if isinstance(indices, list) else [indices]
+        if not all(isinstance(name, str) and name for name in names) or not names:
+            return otherwise
+        return IndexFieldTypes(self, ",".join(quote(name, safe="*,") for name in names))
+
+    def types(self, indices: str, names: Collection[str]) -> dict[str, FieldType]:
+        """The types of fields, without those that nothing is known of.
+
+        Args:
+            indices: as a path names them, percent-encoded; "" for all.
+        """
+        place = f"{indices}?{self._options}"
+        known = self._cache.get(self._caller, place, names)
+        missing = [name for name in names if name not in known]
+        may_ask = self._n_calls < _MAX_CALLS and _can_be_named(indices) and _is_short(indices, missing)
+        if missing and may_ask and not self._cache.has_failed(self._caller, place):
+            asked = self._ask(indices, missing)
+            if asked is None:
+                self._cache.note_failure(self._caller, place)
+            else:
+                self._cache.put(self._caller, place, asked)
+                known |= asked
+        # What no mapping has (a runtime field) holds no text.
+        return {name: kind or FieldType(is_text=False, source=name) for name, kind in known.items()}
+
+    def _ask(self, indices: str, names: Sequence[str]) -> dict[str, FieldType | None] | None:
+        found = self._mappings(indices, names)
+        if found is None:
+            return None
+        targets = {
+            name: path for name in names for mapping in found if (path := mapping.get(name, {}).get("path")) is not None
+        }
+        if targets:
+            more = self._mappings(indices, sorted({str(path) for path in targets.values()}))
+            found = [*found, *(more or [])]
+        return {name: _field_type(str(targets.get(name, name)), found) for name in names}
+
+    def _mappings(self, indices: str, names: Sequence[str]) -> list[dict[str, dict[str, Any]]] | None:
+        """Of each index what it says of the fields and of those that they may be a part of."""
+        start = f"/{indices}" if indices else ""
+        target = f"{start}/_mapping/field/{_path(names)}?{self._options}"
+        self._n_calls += 1
+        try:
+            answer = self._calls.fetch(target, self._calls.deadline.left_s * _SHARE_OF_TIME)
+        except Fallback:
+            return None
+        # An empty answer is about no index, not about one without the fields.
+        return [_leaves(index) for index in answer.values()] if isinstance(answer, Mapping) and answer else None
+
+
+class IndexFieldTypes:
+    """The types of the fields of the indices of one search."""
+
+    def __init__(self, mappings: CallerMappings, indices: str) -> None:
+        self._mappings = mappings
+        self._indices = indices
+
+    def of(self, names: Collection[str]) -> Mapping[str, FieldType]:
+        return self._mappings.types(self._indices, names)
+
+
+def _with_parents(name: str) -> list[str]:
+    """`a.b.c`, `a.b` and `a`."""
+    parts = name.split(".")
+    return [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
+
+
+def _path(names: Collection[str]) -> str:
+    """The names for a path, with all that they may be a part of."""
+    wanted = {part for name in names for part in _with_parents(name)}
+    return ",".join(quote(name, safe="") for name in sorted(wanted) if name and not any(char in name for char in "*,"))
+
+
+def _is_short(indices: str, names: Collection[str]) -> bool:
+    n_chars = sum(map(len, names))
+    if len(names) > _MAX_NAMES or n_chars > _MAX_PATH_CHARS:
+        return False
+    return 0 < len(_path(names)) <= _MAX_PATH_CHARS - len(indices)
+
+
+def _can_be_named(indices: str) -> bool:
+    """Whether a path of its own can hold the name; those of other clusters have no mapping here."""
+    names = unquote(indices)
+    return ":" not in names and all(name not in (".", "..") for name in names.split(","))
+
+
+def _leaves(index: Any) -> dict[str, dict[str, Any]]:
+    """What an index says of each field: `{"title": {"type": "text"}}`."""
+    mappings = index.get("mappings") if isinstance(index, Mapping) else None
+    fields = mappings.items() if isinstance(mappings, Mapping) else ()
+    inner = {name: one.get("mapping") for name, one in fields if isinstance(one, Mapping)}
+    leaves = {name: next(iter(one.values()), None) for name, one in inner.items() if isinstance(one, Mapping)}
+    return {name: one for name, one in leaves.items() if isinstance(one, dict)}
+
+
+def _field_type(name: str, indices: Sequence[Mapping[str, Mapping[str, Any]]]) -> FieldType | None:
+    """The type of a field: text where it is text in one index; None where no index has it."""
+    found = None
+    for fields in indices:
+        held = [part for part in _with_parents(name) if part in fields]
+        if not held:
+            continue
+        # `title.english` is filled from `title`; below a `flattened` field there is no mapping.
+        is_text = held[0] == name and fields[name].get("type") in _TEXT_TYPES
+        source = held[-1] if held[0] == name else name
+        if found is None or is_text:
+            found = FieldType(is_text, source)
+    return found

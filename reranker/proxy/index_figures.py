@@ -1,0 +1,189 @@
+"""Learns the document frequencies and languages of indices that are not ours, from a sample of their documents.
+
+A search never waits for it: it takes what is known, and a thread in the background learns what is not, one index at a
+time. The sample is read with the service's own credentials. Only counts of words are kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from cachetools import LRUCache
+
+from reranker.base.errors import NotFound, SinkrankError
+from reranker.embeddings import Embeddings
+from reranker.proxy.hits import source_text
+from reranker.proxy.sample_figures import SampleFigures, joined_figures, sample_figures
+from reranker.stores.names import is_any_index_name
+from reranker.text.idf import IdfTable
+
+SAMPLE_DOCUMENTS = 1_000
+# After that they are learned anew; the old ones are used meanwhile.
+MAX_AGE_S = 3_600.0
+# After a failure it waits so long, and twice as long after each further one, up to `MAX_AGE_S`.
+_FIRST_RETRY_S = 60.0
+# Of an index and its fields some 200 KB, for 20,000 distinct words.
+_MAX_KNOWN = 200
+# A search through an alias meets hits of a few indices; joining their figures takes some milliseconds.
+_MAX_JOINED = 10
+_MAX_JOINTS = 50
+# Each takes a second or so; what does not fit in is asked for again by the next search.
+_MAX_WAITING = 50
+
+_log = logging.getLogger(__name__)
+
+_Key = tuple[str, tuple[str, ...]]
+
+
+@runtime_checkable
+class SampledStore(Protocol):
+    """A store that can draw a random sample of any index's documents, as hits: an engine."""
+
+    def sample(self, index: str, fields: Sequence[str], n_documents: int) -> Iterable[Mapping[str, Any]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was learned, None for nothing, and when it is to be learned anew."""
+
+    figures: SampleFigures | None
+    due_at: float
+    n_failures: int = 0
+
+
+class IndexFigures:
+    """Figures by index and text fields; safe to share between threads.
+
+    Args:
+        store: None learns nothing.
+        start: runs a function beside the searches; a test may run it at once.
+    """
+
+    def __init__(
+        self,
+        store: SampledStore | None,
+        embeddings: Embeddings,
+        clock: Callable[[], float] = time.monotonic,
+        start: Callable[[Callable[[], None]], None] | None = None,
+    ) -> None:
+        self._store = store
+        self._embeddings = embeddings
+        self._clock = clock
+        self._start = start or _in_background
+        self._known: OrderedDict[_Key, _Known] = OrderedDict()
+        self._joined: LRUCache[tuple[SampleFigures, ...], IdfTable] = LRUCache(_MAX_JOINTS)
+        self._waiting: dict[_Key, None] = {}
+        self._is_learning = False
+        self._changed = threading.Condition()
+
+    def idf(self, index: str, fields: Sequence[str] = ()) -> IdfTable | None:
+        """The index's document frequencies, and those of the embeddings' training texts for other languages; None where
+        too little is known of the index.
+
+        Args:
+            fields: of `_source`, that are read; every string where there are none.
+        """
+        return self.joined_idf([index], fields)
+
+    def joined_idf(self, indices: Collection[str], fields: Sequence[str] = ()) -> IdfTable | None:
+        """The same of several indices together; None where one is not known, or there are more than ten."""
+        if len(indices) > _MAX_JOINED:
+            return None
+        found = [self.figures(index, fields) for index in sorted(indices)]
+        parts = tuple(figures for figures in found if figures is not None)
+        if not parts or len(parts) < len(found):
+            return None
+        with self._changed:
+            joined = self._joined.get(parts)
+        if joined is None:
+            joined = joined_figures(parts).idf
+            with self._changed:
+                self._joined[parts] = joined
+        return IdfTable({**self._embeddings.idf.languages, **joined.languages}) if joined.languages else None
+
+    def languages(self, index: str, fields: Sequence[str] = ()) -> Mapping[str, float]:
+        """The share of the index's documents by language, the largest first; empty where nothing is known."""
+        figures = self.figures(index, fields)
+        return {} if figures is None else figures.languages
+
+    def figures(self, index: str, fields: Sequence[str] = ()) -> SampleFigures | None:
+        """What is known at this moment; None for nothing. What is not known or old is learned in the background."""
+        if self._store is None or not is_any_index_name(index):
+            return None
+        key = (index, tuple(fields))
+        with self._changed:
+            known = self._known.get(key)
+            if known is not None:
+                self._known.move_to_end(key)
+            must_start = (known is None or self._clock() >= known.due_at) and self._ask(key)
+        if must_start:
+            self._begin()
+        return None if known is None else known.figures
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until nothing is being learned; whether that came in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._is_learning, seconds)
+
+    def _ask(self, key: _Key) -> bool:
+        """Puts an index in line; whether the thread has to be started."""
+        if len(self._waiting) < _MAX_WAITING:
+            self._waiting.setdefault(key)
+        must_start = not self._is_learning
+        self._is_learning = True
+        return must_start
+
+    def _begin(self) -> None:
+        try:
+            self._start(self._learn_all)
+        except RuntimeError as error:  # no more threads: the next search tries again
+            _log.warning("no thread to learn word frequencies in: %s", error)
+            with self._changed:
+                self._is_learning = False
+
+    def _learn_all(self) -> None:
+        while True:
+            with self._changed:
+                key = next(iter(self._waiting), None)
+                if key is None:
+                    self._is_learning = False
+                    self._changed.notify_all()
+                    return
+                before = self._known.get(key)
+            known = self._learn(key, before)
+            with self._changed:
+                del self._waiting[key]
+                self._known[key] = known
+                self._known.move_to_end(key)
+                while len(self._known) > _MAX_KNOWN:
+                    self._known.popitem(last=False)
+
+    def _learn(self, key: _Key, before: _Known | None) -> _Known:
+        index, fields = key
+        try:
+            figures = self._sampled(index, fields)
+        except Exception as error:  # whatever it is, searches go on without
+            reason = str(error) if isinstance(error, SinkrankError) else f"{type(error).__name__}: {error}"
+            level = logging.INFO if isinstance(error, NotFound) else logging.WARNING
+            _log.log(level, "the word frequencies of index %r cannot be learned: %s", index, " ".join(reason.split()))
+            n_failures = 1 if before is None else before.n_failures + 1
+            wait_s = min(MAX_AGE_S, _FIRST_RETRY_S * 2 ** min(n_failures - 1, 16))
+            kept = None if before is None or isinstance(error, NotFound) else before.figures
+            return _Known(kept, self._clock() + wait_s, n_failures)
+        _log.info("learned the word frequencies of index %r from %d documents", index, figures.n_documents)
+        return _Known(figures, self._clock() + MAX_AGE_S)
+
+    def _sampled(self, index: str, fields: tuple[str, ...]) -> SampleFigures:
+        assert self._store is not None  # noqa: S101 - nothing is in line without one
+        hits = self._store.sample(index, fields, SAMPLE_DOCUMENTS)
+        return sample_figures((source_text(hit.get("_source"), fields) for hit in hits), self._embeddings)
+
+
+def _in_background(work: Callable[[], None]) -> None:
+    threading.Thread(target=work, name="proxy-figures", daemon=True).start()

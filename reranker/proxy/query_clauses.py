@@ -1,0 +1,299 @@
+"""Reads an engine's query (OpenSearch 2 and 3, Elasticsearch 8) into leaves and groups.
+
+What only filters or forbids is not looked into. A kind of query that is not known here keeps the engine's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from reranker.proxy.lucene_syntax import read_lucene_syntax
+from reranker.proxy.query_nodes import (
+    AUTOCOMPLETE,
+    CALLER_SCORING,
+    UNKNOWN_QUERY,
+    Field,
+    Group,
+    Kind,
+    Leaf,
+    Node,
+    read_boost,
+    read_field,
+)
+from reranker.proxy.simple_syntax import read_simple_syntax
+from reranker.proxy.syntax_terms import SyntaxKind, SyntaxTerm
+
+# Queries are nested a few levels deep; OpenSearch itself stops at 20 by default.
+_MAX_DEPTH = 24
+
+Content = Mapping[str, Any]
+
+# {"match": {"title": "text"}} or {"match": {"title": {"query": "text"}}}: where the text lies in the latter.
+_BY_FIELD = {
+    "match": ("query", Kind.TEXT, ""),
+    "match_phrase": ("query", Kind.TEXT, ""),
+    "common": ("query", Kind.TEXT, ""),
+    "match_phrase_prefix": ("query", Kind.TEXT, AUTOCOMPLETE),
+    "match_bool_prefix": ("query", Kind.TEXT, AUTOCOMPLETE),
+    "term": ("value", Kind.TERM, ""),
+    "fuzzy": ("value", Kind.TERM, ""),
+    "span_term": ("value", Kind.TEXT, ""),
+    "prefix": ("value", Kind.PREFIX, ""),
+}
+# Where the text lies in a query that compares embeddings, by field or not.
+_MEANING = {
+    "neural": "query_text",
+    "neural_sparse": "query_text",
+    "text_expansion": "model_text",
+    "sparse_vector": "query",
+    "semantic": "query",
+    "weighted_tokens": "",
+    "exact_knn": "",
+    "knn_score_doc": "",
+}
+# They give the same score to each hit, or to each that has the same value.
+_FILTERS = frozenset(
+    [
+        "constant_score",
+        "exists",
+        "geo_bounding_box",
+        "geo_distance",
+        "geo_grid",
+        "geo_polygon",
+        "geo_shape",
+        "ids",
+        "match_none",
+        "parent_id",
+        "range",
+        "regexp",
+        "script",
+        "shape",
+        "terms",
+        "type",
+        "wildcard",
+        "xy_shape",
+    ]
+)
+# Their scores are the caller's own; where a query that they change lies.
+_CALLERS = {
+    "boosting": "positive",
+    "distance_feature": "",
+    "percolate": "",
+    "pinned": "organic",
+    "rank_feature": "",
+    "rule": "organic",
+    "rule_query": "organic",
+    "script_score": "query",
+    "terms_set": "",
+}
+# Words at places in a text; where their parts lie.
+_SPANS = {
+    "span_containing": ("big", "little"),
+    "span_field_masking": ("query",),
+    "field_masking_span": ("query",),
+    "span_first": ("match",),
+    "span_gap": (),
+    "span_multi": ("match",),
+    "span_near": ("clauses",),
+    "span_not": ("include",),
+    "span_or": ("clauses",),
+    "span_within": ("big", "little"),
+}
+# A `function_score` with nothing else is its query alone.
+_NO_FUNCTION = frozenset(["query", "boost", "boost_mode", "score_mode", "max_boost", "min_score", "_name"])
+_PREFIX_TYPES = ("bool_prefix", "phrase_prefix")
+
+
+def read_clause(clause: Any, depth: int = 0) -> Node:
+    """A query; what is no query is read as an empty group, and the engine says what is wrong with it."""
+    nodes = [_read(kind, content, depth) for kind, content in clause.items()] if isinstance(clause, Mapping) else []
+    return nodes[0] if len(nodes) == 1 else Group(must=nodes)
+
+
+def read_clauses(value: Any, depth: int = 0) -> list[Node]:
+    """One query or a list of them."""
+    return [read_clause(one, depth) for one in (value if isinstance(value, list) else [value]) if one is not None]
+
+
+def _read(kind: str, content: Any, depth: int) -> Node:
+    if depth > _MAX_DEPTH:
+        return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
+    content = content if isinstance(content, Mapping) else {}
+    boost = read_boost(content.get("boost", 1.0))
+    if kind in _BY_FIELD:
+        return _by_field(content, *_BY_FIELD[kind])
+    if kind in _MEANING:
+        return Group(must=list(_meanings(content, _MEANING[kind])) or [Leaf(Kind.MEANING)])
+    if kind in _FILTERS:
+        return Leaf(Kind.FILTER, boost=_own_boost(content))
+    if kind in _CALLERS:
+        return Group(must=read_clauses(content.get(_CALLERS[kind]), depth + 1), reason=CALLER_SCORING)
+    if kind in _SPANS:
+        parts = [node for part in _SPANS[kind] for node in read_clauses(content.get(part), depth + 1)]
+        return Group(must=parts, boost=boost)
+    reader = _READERS.get(kind)
+    return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY) if reader is None else reader(content, depth, boost)
+
+
+def _own_boost(content: Content) -> float:
+    """Of a filter, which has it beside its field or within."""
+    inner = [value.get("boost", 1.0) for value in content.values() if isinstance(value, Mapping)]
+    boosts = [read_boost(value) for value in (content.get("boost", 1.0), *inner)]
+    return next((boost for boost in boosts if boost != 1.0), 1.0)
+
+
+def _by_field(content: Content, key: str, kind: Kind, reason: str) -> Node:
+    leaves = []
+    for name, value in content.items():
+        if name in ("boost", "_name"):
+            continue
+        options = value if isinstance(value, Mapping) else {key: value}
+        text = options.get(key, options.get("term"))
+        boost = read_boost(options.get("boost", content.get("boost", 1.0)))
+        if isinstance(text, str):
+            leaves.append(Leaf(kind, text, (Field(name),), boost, reason))
+        elif isinstance(text, int | float) and not isinstance(text, bool):
+            # Of a number's field mostly.
+            leaves.append(Leaf(Kind.TERM, str(text), (Field(name),), boost, reason))
+        else:
+            leaves.append(Leaf(Kind.FILTER, boost=boost, reason=reason))
+    return leaves[0] if len(leaves) == 1 else Group(must=leaves)
+
+
+def _meanings(content: Content, key: str) -> Iterator[Leaf]:
+    for value in (content, *content.values()):
+        text = value.get(key) if isinstance(value, Mapping) else None
+        if isinstance(text, str):
+            yield Leaf(Kind.MEANING, text)
+
+
+def read_knn(content: Content, depth: int = 0, boost: float = 1.0) -> Node:
+    """Elasticsearch's may hold a text; OpenSearch's holds a vector."""
+    builder = content.get("query_vector_builder")
+    embedding = builder.get("text_embedding") if isinstance(builder, Mapping) else None
+    text = embedding.get("model_text") if isinstance(embedding, Mapping) else None
+    return Leaf(Kind.MEANING, text if isinstance(text, str) else "")
+
+
+def _multi_match(content: Content, depth: int, boost: float) -> Node:
+    text = content.get("query")
+    if not isinstance(text, str | int | float) or isinstance(text, bool):
+        return Leaf(Kind.FILTER, boost=boost)
+    reason = AUTOCOMPLETE if content.get("type") in _PREFIX_TYPES else ""
+    return Leaf(Kind.TEXT, str(text), _fields(content.get("fields")), boost, reason)
+
+
+def _query_string(content: Content, depth: int, boost: float) -> Node:
+    text = content.get("query")
+    terms = read_lucene_syntax(text) if isinstance(text, str) else []
+    reason = AUTOCOMPLETE if content.get("type") in _PREFIX_TYPES else ""
+    return syntax_group(terms, _fields(content.get("fields") or content.get("default_field")), boost, reason)
+
+
+def _simple_query_string(content: Content, depth: int, boost: float) -> Node:
+    text = content.get("query")
+    terms = read_simple_syntax(text, content.get("flags", "ALL")) if isinstance(text, str) else []
+    return syntax_group(terms, _fields(content.get("fields")), boost)
+
+
+def syntax_group(
+    terms: list[SyntaxTerm] | None, default_fields: tuple[Field, ...], boost: float = 1.0, reason: str = ""
+) -> Node:
+    """The terms of a query in one of the two syntaxes; None for one that could not be read."""
+    if terms is None:
+        return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
+    kinds = {SyntaxKind.WORDS: Kind.TEXT, SyntaxKind.PREFIX: Kind.PREFIX, SyntaxKind.FILTER: Kind.FILTER}
+    leaves = [
+        Leaf(kinds[term.kind], term.text, default_fields if term.field is None else (Field(term.field),), term.boost)
+        for term in terms
+    ]
+    return Group(must=leaves, boost=boost, reason=reason)
+
+
+def _fields(value: Any) -> tuple[Field, ...]:
+    names = value if isinstance(value, list) else [value]
+    return tuple(read_field(name) for name in names if isinstance(name, str) and name)
+
+
+def _bool(content: Content, depth: int, boost: float) -> Node:
+    must = read_clauses(content.get("must"), depth + 1)
+    has_filter = bool(content.get("filter") or content.get("must_not"))
+    is_optional = bool(must or content.get("filter")) and content.get("minimum_should_match") in (None, 0, "0")
+    return Group(must, read_clauses(content.get("should"), depth + 1), is_optional, has_filter, boost)
+
+
+def _queries(content: Content, depth: int, boost: float) -> Node:
+    return Group(should=read_clauses(content.get("queries"), depth + 1), boost=boost)
+
+
+def _function_score(content: Content, depth: int, boost: float) -> Node:
+    inner = read_clauses(content.get("query"), depth + 1)
+    return Group(must=inner, boost=boost, reason=CALLER_SCORING if has_functions(content) else "")
+
+
+def has_functions(content: Content) -> bool:
+    """Whether a `function_score` changes the score of its query."""
+    return any(content[name] not in (None, []) for name in content.keys() - _NO_FUNCTION)
+
+
+def _nested(content: Content, depth: int, boost: float) -> Node:
+    if content.get("score_mode") == "none":
+        return Leaf(Kind.FILTER)
+    return Group(must=read_clauses(content.get("query"), depth + 1), boost=boost)
+
+
+def _child(content: Content, depth: int, boost: float) -> Node:
+    """Children's scores are of texts that their parents' hits do not hold."""
+    scores = content.get("score_mode", "none") != "none" or content.get("score", False) is not False
+    return Leaf(Kind.FILTER, boost=boost, reason=CALLER_SCORING if scores else "")
+
+
+def _more_like_this(content: Content, depth: int, boost: float) -> Node:
+    like = content.get("like")
+    given = like if isinstance(like, list) else [like]
+    texts = [text for text in given if isinstance(text, str)]
+    if "unlike" in content or len(texts) < len(given):
+        return Leaf(Kind.FILTER, reason=CALLER_SCORING)
+    return Leaf(Kind.TEXT, " ".join(texts), _fields(content.get("fields")), boost)
+
+
+def _intervals(content: Content, depth: int, boost: float) -> Node:
+    return Group(must=[_rule(value, name, depth) for name, value in content.items() if isinstance(value, Mapping)])
+
+
+def _rule(rule: Content, field: str, depth: int) -> Node:
+    """The rules of `intervals`, which are nested like queries."""
+    if depth > _MAX_DEPTH:
+        return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
+    found: list[Node] = []
+    for kind, content in rule.items():
+        if not isinstance(content, Mapping):
+            continue
+        inner = content.get("intervals")
+        found += [_rule(one, field, depth + 1) for one in inner or () if isinstance(one, Mapping)]
+        text = content.get("query", content.get("term"))
+        if kind == "prefix":
+            found.append(Leaf(Kind.PREFIX, str(content.get("prefix")), (Field(field),)))
+        elif isinstance(text, str):
+            found.append(Leaf(Kind.TEXT, text, (Field(field),)))
+    return Group(must=found, boost=read_boost(rule.get("boost", 1.0)))
+
+
+_READERS: Mapping[str, Callable[[Content, int, float], Node]] = {
+    "bool": _bool,
+    "combined_fields": _multi_match,
+    "dis_max": _queries,
+    "function_score": _function_score,
+    "has_child": _child,
+    "has_parent": _child,
+    "hybrid": _queries,
+    "intervals": _intervals,
+    "knn": read_knn,
+    "match_all": lambda content, depth, boost: Group(),
+    "more_like_this": _more_like_this,
+    "multi_match": _multi_match,
+    "nested": _nested,
+    "query_string": _query_string,
+    "simple_query_string": _simple_query_string,
+}

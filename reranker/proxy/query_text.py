@@ -1,0 +1,234 @@
+"""Decides whether a search is to be re-ranked, by what text, and by which fields."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Protocol
+
+from reranker.proxy.query_body import read_scoring
+from reranker.proxy.query_nodes import AUTOCOMPLETE, CALLER_SCORING, REASONS, Field, Group, Kind, Leaf, Node
+
+ALL_FIELDS = "*"
+# How dynamic mappings name the keyword of a text.
+_KEYWORD = ".keyword"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """What a mapping says of a field.
+
+    Attributes:
+        source: the path in `_source` that the field is filled from.
+    """
+
+    is_text: bool
+    source: str
+
+
+class FieldTypes(Protocol):
+    """Knows the mapping of the searched indices."""
+
+    def of(self, names: Collection[str]) -> Mapping[str, FieldType]:
+        """By their names; those that nothing is known of are missing."""
+
+
+class NoFieldTypes:
+    """Nothing is known of any field."""
+
+    def of(self, names: Collection[str]) -> Mapping[str, FieldType]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReading:
+    """What a search is re-ranked by.
+
+    Attributes:
+        text: of all clauses that score, each once, in the order of the body; "" if there is none.
+        fields: of `_source`, with their boosts; `*` among them where the query names no fields. Empty where it only
+            compares embeddings.
+        reason: why the engine's order is to stay; "" where the score is the relevance of the text.
+    """
+
+    text: str
+    fields: tuple[Field, ...]
+    reason: str
+
+
+def read_query(
+    body: Mapping[str, Any], parameters: Mapping[str, str], types: FieldTypes, is_asked: bool = False
+) -> QueryReading:
+    """Reads a search.
+
+    Args:
+        types: asked only where the answer can matter.
+        is_asked: whether the caller asks for re-ranking, whatever the score is: the text is then read in any case.
+
+    >>> query = {"bool": {"must": {"match": {"text": "wool"}}, "filter": {"term": {"lang": "en"}}}}
+    >>> read_query({"query": query}, {}, NoFieldTypes())
+    QueryReading(text='wool', fields=(Field(name='text', boost=1.0),), reason='')
+    """
+    node = read_scoring(body, parameters)
+    reasons = {one.reason for one in _walk(node) if not _is_begun(one)} - {""}
+    if reasons and not is_asked:
+        return QueryReading("", (), _first(reasons))
+    names = {name for one in _walk(node) if isinstance(one, Leaf) for name in _to_ask(one)}
+    decision = _Decision(types.of(sorted(names)) if names else {}, reasons)
+    what = decision.read(node)
+    decision.check_boosts()
+    text = " ".join(decision.texts)
+    reason = _first(decision.reasons)
+    if not reason and not text:
+        reason = "filter_only" if what is _What.FILTER else "no_query_text"
+    return QueryReading(text, decision.fields(), reason)
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    if isinstance(node, Group):
+        for inner in (*node.must, *node.should):
+            yield from _walk(inner)
+
+
+def _is_begun(node: Node) -> bool:
+    """Whether it is for a text with a last word that may be half typed (`match_bool_prefix`)."""
+    return isinstance(node, Leaf) and node.kind is Kind.TEXT and node.reason == AUTOCOMPLETE
+
+
+def _to_ask(leaf: Leaf) -> Iterator[str]:
+    """The fields whose types decide what a clause is, or where its text lies."""
+    if leaf.kind in (Kind.TEXT, Kind.TERM, Kind.PREFIX):
+        yield from (one.name for one in leaf.fields if "*" not in one.name and not one.name.startswith("_"))
+
+
+def _first(reasons: Collection[str]) -> str:
+    return next((reason for reason in REASONS if reason in reasons), "")
+
+
+def _has_boost(node: Node) -> bool:
+    return isinstance(node, Leaf) and node.boost not in (0.0, 1.0)
+
+
+class _What(IntEnum):
+    """What a part of a query scores by; that of a group is the highest of its parts."""
+
+    NOTHING = 0
+    FILTER = 1
+    VECTOR = 2
+    TEXT = 3
+
+
+@dataclass
+class _Decision:
+    """Goes through a query once, and collects what it is re-ranked by and what speaks against it."""
+
+    types: Mapping[str, FieldType]
+    reasons: set[str]
+    texts: dict[str, float] = field(default_factory=dict)  # each with the highest boost of its clauses
+    _fields: dict[str, float] = field(default_factory=dict)
+    # Matches on keywords that a hit need not fit: one with the query's own text is a boost of a field.
+    _exact: list[tuple[str, list[Field]]] = field(default_factory=list)
+    # Texts with a half-typed last word, and whether hits need not fit them.
+    _begun: list[tuple[str, float, bool]] = field(default_factory=list)
+
+    def read(self, node: Node, boost: float = 1.0, is_optional: bool = False) -> _What:
+        """What a node scores by.
+
+        Args:
+            boost: of the groups around it.
+            is_optional: whether hits need not fit it, so that fitting it is a matter of order.
+        """
+        if isinstance(node, Group):
+            return self._group(node, boost * node.boost, is_optional)
+        return self._leaf(node, boost * node.boost, is_optional)
+
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(Field(name, boost) for name, boost in self._fields.items())
+
+    def check_boosts(self) -> None:
+        """A query may weigh fields. If it weighs texts, or exact values among them, its score is the caller's own.
+
+        A clause for the beginning of a word beside one for the same text as whole words only finds more.
+        """
+        if any(not is_optional or text not in self.texts for text, _, is_optional in self._begun):
+            self.reasons.add(AUTOCOMPLETE)
+        for text, boost, _ in self._begun:
+            self._add_text(text, self.texts.get(text, boost))
+        for text, fields in self._exact:
+            if text not in self.texts:
+                self.reasons.add(CALLER_SCORING)
+            for name, boost in fields:
+                self._add_field(name, boost)
+        if len(set(self.texts.values())) > 1:  # NaN is unlike itself
+            self.reasons.add(CALLER_SCORING)
+        if any(not boost > 0 for boost in self.texts.values()):
+            self.reasons.add(CALLER_SCORING)
+
+    def _group(self, group: Group, boost: float, is_optional: bool) -> _What:
+        must, should = [*group.must], [*group.should]
+        if len(should) == 1 and not group.is_optional:
+            must, should = [*must, *should], []  # the only choice has to fit
+        parts = [self.read(node, boost, is_optional) for node in must]
+        choices = [(node, self.read(node, boost, is_optional=True)) for node in should]
+        exact = [node for node, what in choices if what is _What.FILTER]
+        what = max([*parts, *(what for _, what in choices), _What.FILTER if group.has_filter else _What.NOTHING])
+        if what is not _What.FILTER:
+            for node in exact:
+                self._preferred(node, boost)
+        elif group.boost != 1.0 or (exact and group.is_optional) or any(_has_boost(node) for node in exact):
+            self.reasons.add(CALLER_SCORING)
+        return what
+
+    def _preferred(self, node: Node, boost: float) -> None:
+        """An exact value among texts, which raises the hits that have it."""
+        if isinstance(node, Leaf) and node.kind is Kind.TEXT:
+            sources = [(self._type(one), one.boost * node.boost * boost) for one in node.fields]
+            self._exact.append((node.text.strip(), [Field(kind.source, weight) for kind, weight in sources if kind]))
+        else:
+            self.reasons.add(CALLER_SCORING)
+
+    def _leaf(self, leaf: Leaf, boost: float, is_optional: bool) -> _What:
+        if leaf.kind is Kind.MEANING:
+            self._add_text(leaf.text, 1.0)
+            return _What.TEXT if leaf.text else _What.VECTOR
+        if leaf.kind is Kind.FILTER or leaf.boost == 0:
+            return self._filter(leaf, is_optional=False)
+        known = [(one, self._type(one)) for one in leaf.fields]
+        # Without a mapping an exact value is taken for one, and all else for text.
+        texts = [(one, kind) for one, kind in known if (leaf.kind is not Kind.TERM if kind is None else kind.is_text)]
+        if leaf.fields and not texts:
+            return self._filter(leaf, is_optional)
+        if leaf.kind is Kind.PREFIX:
+            self.reasons.add(AUTOCOMPLETE)
+            return _What.NOTHING
+        if _is_begun(leaf):
+            self._begun.append((leaf.text.strip(), boost, is_optional))
+        else:
+            self._add_text(leaf.text, boost)
+        for one, kind in texts or [(Field(ALL_FIELDS), None)]:
+            self._add_field(kind.source if kind else one.name, one.boost * boost)
+        return _What.TEXT
+
+    def _filter(self, leaf: Leaf, is_optional: bool) -> _What:
+        """A clause that gives the same score to each hit that fits it; a boost shows that the caller counts on it."""
+        if leaf.boost not in (0.0, 1.0) and not is_optional:
+            self.reasons.add(CALLER_SCORING)
+        return _What.NOTHING if leaf.kind is Kind.FILTER and leaf.reason else _What.FILTER
+
+    def _type(self, one: Field) -> FieldType | None:
+        name = one.name
+        if name.startswith("_"):
+            return FieldType(is_text=False, source=name)
+        if name not in self.types and name.endswith(_KEYWORD):
+            return FieldType(is_text=False, source=name.removesuffix(_KEYWORD))
+        return self.types.get(name)
+
+    def _add_text(self, text: str, boost: float) -> None:
+        text = text.strip()
+        if text:
+            self.texts[text] = max(boost, self.texts.get(text, boost))
+
+    def _add_field(self, name: str, boost: float) -> None:
+        self._fields[name] = max(boost, self._fields.get(name, boost))

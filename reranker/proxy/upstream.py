@@ -1,0 +1,281 @@
+"""Passes requests on to the engine of the settings, byte for byte; no other module of the proxy opens connections.
+
+Hosts, ports and TLS come from the settings alone. A request gives the path below them, and is sent with its own
+credentials or none: the service's password is not lent to callers.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+import urllib3
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProtocolError, ReadTimeoutError
+from urllib3.util import SKIP_HEADER
+
+from reranker.base.errors import BadInput, StoreUnavailable
+from reranker.base.request_context import engine_call
+from reranker.proxy.headers import Headers
+from reranker.service.settings import Settings
+from reranker.stores.addresses import EngineAddress
+
+# A host that answers at all takes a connection within this.
+CONNECT_TIMEOUT_S = 2.0
+# How long a node that took no connection is passed over while others do.
+DOWN_S = 10.0
+_BLOCK_BYTES = 65_536
+# What urllib3 would add of its own.
+_NOT_TO_ADD = ("accept-encoding", "user-agent")
+# They change nothing at the engine, and may be sent again when a kept connection turns out to be closed.
+_SAFE_METHODS = frozenset(["GET", "HEAD", "OPTIONS"])
+
+_log = logging.getLogger(__name__)
+
+
+class EngineUnreachable(StoreUnavailable):
+    """No connection, or one that broke."""
+
+    http_status = 502
+    code = "engine_unreachable"
+
+
+class EngineTimeout(StoreUnavailable):
+    """A connection, but no answer in time."""
+
+    http_status = 504
+    code = "engine_timeout"
+
+
+class _NoConnection(EngineUnreachable):
+    """Nothing was sent: another node can be asked."""
+
+
+class Upstream:
+    """The nodes behind the proxy; connections are pooled and kept alive, and threads may share it.
+
+    The first node is asked as long as it takes connections, then the next; one that took none is tried again
+    `DOWN_S` later.
+    """
+
+    def __init__(
+        self,
+        addresses: Sequence[EngineAddress],
+        settings: Settings,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._timeout_s = settings.proxy_timeout_s
+        self._nodes = [_Node(address, settings) for address in addresses]
+        self._clock = clock
+        self._down_until = [0.0] * len(self._nodes)
+        self._lock = threading.Lock()
+
+    def send(
+        self,
+        method: str,
+        target: str,
+        headers: Headers,
+        body: bytes | Iterable[bytes] | None = None,
+        n_body_bytes: int | None = None,
+        timeout_s: float | None = None,
+        is_safe: bool = False,
+    ) -> BaseHTTPResponse:
+        """Sends a request; the answer's body is still to be read, and its connection to be given back (`Passing`).
+
+        Args:
+            target: path and query string as they came, percent-encoding and all (`raw_target`).
+            headers: end-to-end ones (`request_headers`).
+            n_body_bytes: where it is None, an iterable body is sent in chunks.
+            timeout_s: how long to wait for the answer, where that is less than the setting says.
+            is_safe: whether it changes nothing at the engine, also where the method does not say so.
+
+        Raises:
+            EngineUnreachable, EngineTimeout: with the engine's address.
+            BadInput: the path leads out of the one in the settings.
+        """
+        may_repeat = (is_safe or method in _SAFE_METHODS) and (body is None or isinstance(body, bytes))
+        read_s = min(self._timeout_s, timeout_s or self._timeout_s)
+        failed: _NoConnection | None = None
+        for place in self._in_order():
+            try:
+                response = self._nodes[place].send(method, target, headers, body, n_body_bytes, read_s, may_repeat)
+            except _NoConnection as error:
+                self._note(place, is_up=False)
+                failed = error
+            else:
+                self._note(place, is_up=True)
+                return response
+        raise failed if failed is not None else EngineUnreachable("the settings name no engine")
+
+    def close(self) -> None:
+        for node in self._nodes:
+            node.close()
+
+    def _in_order(self) -> list[int]:
+        """The nodes in the settings' order, those that were down a moment ago last."""
+        now = self._clock()
+        with self._lock:
+            return sorted(range(len(self._nodes)), key=lambda place: now < self._down_until[place])
+
+    def _note(self, place: int, is_up: bool) -> None:
+        if is_up and not self._down_until[place]:
+            return
+        with self._lock:
+            was_up = not self._down_until[place]
+            self._down_until[place] = 0.0 if is_up else self._clock() + DOWN_S
+        if was_up != is_up:
+            _log.warning("the engine at %s %s", self._nodes[place].shown, "is back" if is_up else "takes no connection")
+
+
+class _Node:
+    """One address, and the connections to it."""
+
+    def __init__(self, address: EngineAddress, settings: Settings) -> None:
+        self.shown = address.shown
+        self._prefix = address.prefix
+        common: dict[str, Any] = {"maxsize": settings.workers, "retries": False}
+        self._pool: HTTPConnectionPool
+        if address.use_tls:
+            self._pool = _TlsPool(address.host, address.port, ssl_context=_tls(settings), **common)
+        else:
+            self._pool = _Pool(address.host, address.port, **common)
+
+    def send(
+        self,
+        method: str,
+        target: str,
+        headers: Headers,
+        body: bytes | Iterable[bytes] | None,
+        n_body_bytes: int | None,
+        read_s: float,
+        may_repeat: bool,
+    ) -> BaseHTTPResponse:
+        sent = urllib3.HTTPHeaderDict(headers)
+        for name in _NOT_TO_ADD:
+            if name not in sent:
+                sent[name] = SKIP_HEADER
+        if n_body_bytes is not None:
+            sent["Content-Length"] = str(n_body_bytes)
+        try:
+            try:
+                return self._open(method, target, sent, body, read_s)
+            except ProtocolError:
+                if not may_repeat:
+                    raise
+                return self._open(method, target, sent, body, read_s)
+        except (ConnectTimeoutError, NewConnectionError) as error:
+            raise _NoConnection(
+                f"no connection to the engine at {self.shown} ({_reason(error)}); is it running, and is the "
+                f"setting store right?"
+            ) from error
+        except ReadTimeoutError as error:
+            raise EngineTimeout(
+                f"the engine at {self.shown} did not answer in time; try again, or raise the setting proxy_timeout_s"
+            ) from error
+        except HTTPError as error:
+            raise EngineUnreachable(
+                f"the connection to the engine at {self.shown} failed ({_reason(error)}); try again"
+            ) from error
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _open(
+        self,
+        method: str,
+        target: str,
+        headers: urllib3.HTTPHeaderDict,
+        body: bytes | Iterable[bytes] | None,
+        read_s: float,
+    ) -> BaseHTTPResponse:
+        with engine_call(method, self.shown) as call:
+            for name, value in call.headers.items():
+                headers[name] = value
+            response = self._pool.urlopen(
+                method,
+                _wrapped(self._below(target)),
+                body,
+                headers,
+                redirect=False,
+                preload_content=False,
+                decode_content=False,
+                timeout=urllib3.Timeout(connect=min(CONNECT_TIMEOUT_S, read_s), read=read_s),
+            )
+            call.answered(response.status)
+        return response
+
+    def _below(self, target: str) -> str:
+        if self._prefix and any(part in (".", "..") for part in unquote(target.split("?", 1)[0]).split("/")):
+            raise BadInput("the path has a part '.' or '..'; give the path that is meant")
+        return self._prefix + target
+
+
+class Passing:
+    """The body of an engine's answer, block by block and not decoded; closing it gives the connection back."""
+
+    def __init__(self, response: BaseHTTPResponse) -> None:
+        self._response = response
+        self._is_whole = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._response.stream(_BLOCK_BYTES, decode_content=False)
+        self._is_whole = True
+
+    def close(self) -> None:
+        if self._is_whole:
+            self._response.release_conn()
+        else:
+            self._response.close()
+
+
+def _tls(settings: Settings) -> ssl.SSLContext:
+    context = ssl.create_default_context(
+        cafile=None if settings.store_ca_certs is None else str(settings.store_ca_certs)
+    )
+    if not settings.store_verify_certs:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _reason(error: Exception) -> str:
+    """The innermost cause in a few words; urllib3's own texts name addresses and objects."""
+    inner: BaseException = error
+    while (cause := inner.__cause__ or inner.__context__) is not None:
+        inner = cause
+    return getattr(inner, "strerror", None) or type(inner).__name__
+
+
+def _wrapped(target: str) -> str:
+    return f"/{target.encode('ascii').hex()}"
+
+
+class _RawTarget:
+    """Sends the request target as it is: urllib3 would write the case of escapes and a lone `%` anew, so it is given
+    the target in hexadecimal, which it leaves alone, and which is read back here."""
+
+    def putrequest(self, method: str, url: str, *args: Any, **kwargs: Any) -> None:
+        target = bytes.fromhex(url.removeprefix("/")).decode("ascii")
+        super().putrequest(method, target, *args, **kwargs)  # type: ignore[misc]
+
+
+class _Connection(_RawTarget, HTTPConnection):
+    pass
+
+
+class _TlsConnection(_RawTarget, HTTPSConnection):
+    pass
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TlsPool(HTTPSConnectionPool):
+    ConnectionCls = _TlsConnection

@@ -1,0 +1,369 @@
+"""Re-orders candidates by the transport distance between their words and the query's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.base.errors import BadInput, EmptyQuery, UnknownWords, WrongParameter
+from reranker.base.off_loop import run_off_loop
+from reranker.embeddings import Embeddings
+from reranker.embeddings.detection import guess_language
+from reranker.embeddings.hubness import Hubness, HubnessSample
+from reranker.ranking.batching import check_several, read_candidates, read_queries
+from reranker.ranking.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
+from reranker.ranking.evidence import check_first_stage_share
+from reranker.ranking.feedback import is_worth_it
+from reranker.ranking.lexical import lexical_scores
+from reranker.ranking.ordering import Ordering
+from reranker.ranking.ranked import Reranking
+from reranker.ranking.unknown_terms import lacking_terms, unknown_share
+from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
+from reranker.text.idf import IdfTable
+from reranker.text.languages import language_code
+from reranker.text.tokens import letter_tokens, tokenize
+from reranker.transport import Parameters, mean_embeddings
+from reranker.transport.cost_cache import CostCache
+
+# Of a word within a number: `utf8` is about utf, and no `h` is meant by h264.
+_LEAST_LETTERS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Query:
+    """A query's words, weighed.
+
+    Attributes:
+        weighted: the known words.
+        unknown_words: the tokens that take no embedding, numbers among them, in reading order.
+        unknown_share: of all tokens, 0 to 1 (`unknown_terms.unknown_share`).
+        tokens: all of them, in reading order.
+    """
+
+    text: str
+    language: str
+    weighted: WeightedBag
+    unknown_words: tuple[str, ...]
+    unknown_share: float = 0.0
+    tokens: tuple[str, ...] = ()
+
+    @property
+    def n_words(self) -> int:
+        """Distinct words, known or not."""
+        return len(self.weighted) + len(set(self.unknown_words))
+
+
+Observer = Callable[[Query, Reranking, float], None]
+"""Told of each re-ranking: the query, the result, and the seconds that it took."""
+
+
+class Reranker:
+    """Re-ranks texts by the transport between their words; opened once, used from any number of threads.
+
+    >>> reranker = Reranker.open("embeddings")                                            # doctest: +SKIP
+    >>> reranker.rerank("chat noir", ["a black cat", "a red car"], language="fr")         # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        embeddings: Embeddings,
+        idf: IdfTable | None = None,
+        n_threads: int = 1,
+        hubness: HubnessSample = HubnessSample(),
+        cost_cache: CostCache | None = None,
+        observer: Observer | None = None,
+        preferred_languages: Sequence[str] = (),
+    ) -> None:
+        """
+        Args:
+            idf: of the documents; None takes that of the embeddings' training texts.
+            hubness: the queries that the documents' hubness is measured by; without one it is left out.
+            cost_cache: where the costs of a query are kept for when it comes again; None makes one.
+            observer: told of each re-ranking.
+            preferred_languages: of queries, the likeliest first; they decide where a query names none and several
+                know as many of its words (`detection.guess_language`).
+        """
+        self.embeddings = embeddings
+        self.idf = embeddings.idf if idf is None else idf
+        self.n_threads = n_threads
+        self.cost_cache = CostCache() if cost_cache is None else cost_cache
+        self._hubness = Hubness(hubness, self.idf, embeddings)
+        self._observer = observer
+        self.preferred_languages = preferred_languages
+
+    @classmethod
+    def open(cls, path: str | Path, n_threads: int = 1, preferred_languages: Sequence[str] = ()) -> Reranker:
+        """Opens an embedding store; idf comes from the texts it was trained on, where it was."""
+        return cls(Embeddings.open(Path(path)), n_threads=n_threads, preferred_languages=preferred_languages)
+
+    def query(self, text: str, language: str | None = None, preferred_languages: Sequence[str] | None = None) -> Query:
+        """Reads a query; without a language the one that knows most of its words is taken.
+
+        Args:
+            preferred_languages: in place of the re-ranker's own.
+
+        Raises:
+            EmptyQuery: no letter or digit in the text.
+            UnknownWords: no word of it has an embedding.
+            UnknownLanguage: the language is not a code.
+        """
+        query = self.query_with_unknown_words(text, language, preferred_languages)
+        if not len(query.weighted):
+            held = ", ".join(self.embeddings.languages)
+            where = f"language {query.language!r}" if language is not None else f"any language here ({held})"
+            raise UnknownWords(
+                f"none of the query's words ({', '.join(query.unknown_words[:5])}) has an embedding in {where}; use "
+                f"other words, name the language they are in (of {held}), or make embeddings that hold their language: "
+                "`sinkrank embeddings prepare` with documents in it, or `sinkrank embeddings fetch`"
+            )
+        return query
+
+    def query_with_unknown_words(
+        self, text: str, language: str | None = None, preferred_languages: Sequence[str] | None = None
+    ) -> Query:
+        """The same, but a query of unknown words alone is read too: its weighted bag is empty."""
+        if not isinstance(text, str):
+            raise BadInput(f"the query is of type {type(text).__name__}; give a text")
+        if language is None:
+            preferred = self.preferred_languages if preferred_languages is None else preferred_languages
+            language = guess_language(text, self.embeddings, preferred)
+        else:
+            language = language_code(language)
+        # A query of nothing but stop words is taken at its word.
+        tokens = tokenize(text, language) or tokenize(text, language, with_stop_words=True)
+        if not tokens:
+            raise EmptyQuery("the query has no word or number; give it at least one")
+        unknown = tuple(token for token in tokens if self.embeddings.stand_in(language, token) is None)
+        if len(unknown) == len(tokens) and language in self.embeddings.languages:
+            # Rather than find nothing: the words within its numbers (`internet2`).
+            tokens += [word for word in letter_tokens(text, language) if self._is_known_part(language, word)]
+        bag = self.embeddings.bag_of_tokens(tokens, language)
+        weighted = self.idf.weigh(bag, language)
+        return Query(text, language, weighted, unknown, unknown_share(tokens, unknown), tuple(tokens))
+
+    def _is_known_part(self, language: str, word: str) -> bool:
+        return len(word) >= _LEAST_LETTERS and self.embeddings.term_id(language, word) is not None
+
+    def rerank_bags(
+        self,
+        query: Query,
+        candidates: Sequence[tuple[BagOfWords, str]],
+        method: str = "auto",
+        parameters: Parameters = Parameters(),
+        first_stage_ranks: NDArray[np.int64] | None = None,
+        *,
+        first_stage_scores: NDArray[np.float64] | None = None,
+        translated: NDArray[np.bool_] | None = None,
+        exact: NDArray[np.bool_] | None = None,
+        feedback: bool = True,
+        first_stage_share: float | None = None,
+        top_n: int | None = None,
+    ) -> Reranking:
+        """Re-ranks bags of words, each with its language; ties keep the first-stage order, which is the given one
+        unless ranks (n_candidates,) say otherwise.
+
+        Args:
+            first_stage_scores: (n_candidates,), higher is better, NaN where the first stage says nothing of a
+                candidate. `auto` adds them to what transport says (`ranking.evidence`); other methods ignore them.
+                None: `auto` goes by transport alone. Where no first stage gave any, give `lexical_scores`.
+            translated: (n_candidates,) whether the score of a candidate is by translations of the query's words
+                (`reranker.translation`): it counts less by default. None for none of them.
+            exact: (n_candidates,) whether a field of the candidate, such as its title, is the query word for word;
+                by `auto` with first-stage scores it is then at distance 0.
+            feedback: solve again with the query moved towards its best candidates (`ranking.feedback`), where `auto`
+                has first-stage scores that are not by translations, and the query is long enough.
+            first_stage_share: how much the first-stage scores count, 0 (not at all) to 1 (nothing else does); None
+                for the default shares (`ranking.evidence`).
+            top_n: as `rerank`; `auto` with first-stage scores solves for all candidates all the same.
+        """
+        check_first_stage_share(first_stage_share)
+        if top_n is not None and top_n < 1:
+            raise WrongParameter(f"top_n is {top_n}; give 1 or more, or leave it out for all")
+        started = time.perf_counter()
+        ranks = np.arange(len(candidates)) if first_stage_ranks is None else first_stage_ranks
+        first_stage_order = np.argsort(ranks, kind="stable")
+        in_order = [candidates[int(place)] for place in first_stage_order]
+        bags = self.idf.weigh_all(in_order)
+        corrections = [NO_CORRECTION] * len(candidates)
+        if method == CORRECTED_METHOD and len(query.weighted):
+            corrections = self._corrections(query, in_order, bags)
+        ordering = Ordering(
+            query.weighted,
+            bags,
+            corrections,
+            self.embeddings.vectors,
+            method,
+            parameters,
+            self.n_threads,
+            self.cost_cache,
+        )
+        if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
+            n_translated = 0 if translated is None else int(np.count_nonzero(translated))
+            learns = is_worth_it(query.n_words, len(candidates) - n_translated)
+            reranking = ordering.by_evidence(
+                first_stage_scores[first_stage_order],
+                with_feedback=learns and feedback,
+                with_neighbours=learns,
+                exact=None if exact is None else exact[first_stage_order],
+                first_stage_share=first_stage_share,
+                translated=None if translated is None else translated[first_stage_order],
+            )
+        else:
+            reranking = ordering.by_distance(max(len(candidates), 1) if top_n is None else top_n)
+        documents = reranking.documents if top_n is None else reranking.documents[:top_n]
+        given = tuple(replace(each, index=int(first_stage_order[each.index])) for each in documents)
+        reranking = replace(reranking, documents=given)
+        if self._observer is not None:
+            self._observer(query, reranking, time.perf_counter() - started)
+        return reranking
+
+    def lexical_scores(
+        self, query: Query, candidates: Sequence[tuple[BagOfWords, str]], method: str = "auto"
+    ) -> NDArray[np.float64] | None:
+        """BM25 of the candidates (n,): what `rerank_bags` takes as scores where no first stage gave any
+        (`ranking.lexical`). None for methods other than `auto`, which ignore them."""
+        if method != CORRECTED_METHOD:
+            return None
+        frequencies = self.idf.languages.get(query.language)
+        return lexical_scores(query.tokens, query.language, candidates, self.embeddings, frequencies)
+
+    def _corrections(
+        self, query: Query, candidates: Sequence[tuple[BagOfWords, str]], weighted: WeightedBags
+    ) -> list[Correction]:
+        found = None
+        if self._hubness.is_known(query.language):
+            means = mean_embeddings(weighted, self.embeddings.vectors, self.n_threads)
+            found = self._hubness.of(query.language, means)
+        hubness = [None] * len(candidates) if found is None else found.tolist()
+        unknown = query.unknown_words
+        if not unknown:
+            return [Correction(hubness=each) for each in hubness]
+        lacking = [lacking_terms(unknown, bag, language, self.embeddings) for bag, language in candidates]
+        if None in lacking:  # a candidate of which nobody knows would win or lose by it
+            return [Correction(hubness=each) for each in hubness]
+        return [
+            Correction.of(unknown, query.unknown_share, terms or (), each)
+            for terms, each in zip(lacking, hubness, strict=True)
+        ]
+
+    def rerank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        *,
+        language: str | None = None,
+        document_languages: Sequence[str] | str | None = None,
+        method: str = "auto",
+        parameters: Parameters = Parameters(),
+        top_n: int | None = None,
+    ) -> Reranking:
+        """Re-ranks texts. `auto` adds BM25 of the texts in the query's language (`lexical_scores`) to transport.
+
+        Args:
+            language: the query's; guessed where it is None.
+            document_languages: one for all, or one each; guessed where it is None.
+            top_n: how many of the best are wanted; None: all. They are the first of all, with the same distances.
+                By `emd` most of the others need not be solved for.
+
+        Raises:
+            EmptyQuery, UnknownWords, UnknownLanguage, BadInput: as `query` and the method say.
+            WrongParameter: top_n is below 1.
+        """
+        read = self.query(query, language)
+        candidates = self.read_documents(documents, document_languages)
+        scores = self.lexical_scores(read, candidates, method)
+        return self.rerank_bags(read, candidates, method, parameters, first_stage_scores=scores, top_n=top_n)
+
+    def read_documents(
+        self, documents: Sequence[str], languages: Sequence[str] | str | None = None
+    ) -> list[tuple[BagOfWords, str]]:
+        """Each text's bag of words and its language: what `rerank_bags` takes.
+
+        Args:
+            languages: one for all, or one each; guessed where it is None.
+
+        Raises:
+            UnknownLanguage: one is no code.
+            BadInput: there are more or fewer of them than documents, or a document is no text.
+        """
+        check_several(documents)
+        for place, text in enumerate(documents):
+            if not isinstance(text, str):
+                raise BadInput(f"document {place} is of type {type(text).__name__}; give texts")
+        if languages is None:
+            codes = [guess_language(text, self.embeddings) for text in documents]
+        elif isinstance(languages, str):
+            codes = [language_code(languages)] * len(documents)
+        else:
+            codes = [language_code(code) for code in languages]
+            if len(codes) != len(documents):
+                raise BadInput(
+                    f"{len(codes)} languages came for {len(documents)} documents; give one for all or one for each"
+                )
+        return [(self.embeddings.bag(text, code), code) for text, code in zip(documents, codes, strict=True)]
+
+    def rerank_many(
+        self,
+        queries: Sequence[str],
+        documents: Sequence[str] | Sequence[Sequence[str]],
+        *,
+        language: str | None = None,
+        document_languages: Sequence[str] | str | None = None,
+        method: str = "auto",
+        parameters: Parameters = Parameters(),
+        top_n: int | None = None,
+    ) -> list[Reranking]:
+        """Re-ranks for many queries, reading each text once; one `Reranking` a query, as `rerank` gives it.
+
+        Args:
+            documents: texts that all queries share, or one list of texts for each query.
+            language: of all queries; guessed for each where it is None.
+            document_languages: as `rerank`; one each only where the queries share the documents.
+
+        Raises:
+            EmptyQuery, UnknownWords: with the query's place, from 0.
+            UnknownLanguage, BadInput: as `rerank`; or there are more or fewer lists than queries.
+        """
+        read = read_queries(lambda text: self.query(text, language), queries)
+        candidates = read_candidates(self.read_documents, documents, document_languages, len(queries))
+        return [
+            self.rerank_bags(
+                query,
+                of_query,
+                method,
+                parameters,
+                first_stage_scores=self.lexical_scores(query, of_query, method),
+                top_n=top_n,
+            )
+            for query, of_query in zip(read, candidates, strict=True)
+        ]
+
+    async def arerank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        *,
+        language: str | None = None,
+        document_languages: Sequence[str] | str | None = None,
+        method: str = "auto",
+        parameters: Parameters = Parameters(),
+        top_n: int | None = None,
+    ) -> Reranking:
+        """As `rerank`, off the event loop: in one of as many threads as there are cores, where more calls wait their
+        turn. Cancelled while it waits it is never done; cancelled later its result is lost."""
+        return await run_off_loop(
+            lambda: self.rerank(
+                query,
+                documents,
+                language=language,
+                document_languages=document_languages,
+                method=method,
+                parameters=parameters,
+                top_n=top_n,
+            )
+        )

@@ -1,0 +1,1 @@
+"""Searches an index in two stages."""

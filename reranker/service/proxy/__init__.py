@@ -1,5 +1,0 @@
-"""The proxy: an engine's own API at our address, with the hits of its searches re-ranked."""
-
-from reranker.service.proxy.routes import PROXY_EXTENSION, Proxy, register
-
-__all__ = ["PROXY_EXTENSION", "Proxy", "register"]

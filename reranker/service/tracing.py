@@ -1,0 +1,138 @@
+"""Traces requests with OpenTelemetry, where it is installed (`pip install 'sinkrank[otel]'`) and the setting `traces`
+is on: a span a request, below it one for each call to an engine and one for each re-ranking.
+
+Where spans are sent is OpenTelemetry's own to know (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_SAMPLER`, …). No span
+holds the text of a query.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reranker.base.errors import WrongParameter
+from reranker.base.request_context import set_tracer
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.trace import Span
+    from opentelemetry.trace import Tracer as OpenTelemetryTracer
+
+_tracer: OpenTelemetryTracer | None = None
+
+
+def start_tracing(provider: TracerProvider | None = None) -> None:
+    """Traces from now on, in the whole process.
+
+    Args:
+        provider: what takes the spans; None for one that sends them by OTLP over HTTP.
+
+    Raises:
+        WrongParameter: OpenTelemetry is not installed.
+    """
+    global _tracer
+    try:
+        _tracer = (provider or _exporting()).get_tracer("sinkrank")
+    except ImportError as error:
+        raise WrongParameter(
+            f"the setting traces needs OpenTelemetry ({error}); install it with: pip install 'sinkrank[otel]'"
+        ) from error
+    set_tracer(_EngineTracer(_tracer))
+
+
+def stop_tracing() -> None:
+    """Ends it; who made the provider shuts it down."""
+    global _tracer
+    _tracer = None
+    set_tracer(None)
+
+
+def _exporting() -> TracerProvider:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come before the name given here.
+    provider = TracerProvider(resource=Resource({SERVICE_NAME: "sinkrank"}).merge(Resource.create()))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return provider
+
+
+@dataclass(slots=True)
+class RequestSpan:
+    """The span of a request, and what puts back the context that was there before it."""
+
+    span: Span
+    token: Any
+
+    def answered(self, status: int) -> None:
+        _answered(self.span, status, error_from=500)
+
+
+def start_request_span(method: str, route: str, headers: Iterable[tuple[str, str]]) -> RequestSpan | None:
+    """Begins the span of a request, a child of the caller's where `traceparent` names one; None without tracing."""
+    if _tracer is None:
+        return None
+    from opentelemetry import context, propagate, trace
+
+    parent = propagate.extract({name.lower(): value for name, value in headers})
+    attributes = {"http.request.method": method, "http.route": route}
+    span = _tracer.start_span(f"{method} {route}", parent, trace.SpanKind.SERVER, attributes)
+    return RequestSpan(span, context.attach(trace.set_span_in_context(span, parent)))
+
+
+def end_request_span(request_span: RequestSpan | None) -> None:
+    if request_span is None:
+        return
+    from opentelemetry import context
+
+    context.detach(request_span.token)
+    request_span.span.end()
+
+
+def trace_reranking(seconds: float, method: str, n_candidates: int) -> None:
+    """A span of a re-ranking that has just ended."""
+    if _tracer is None:
+        return
+    ended = time.time_ns()
+    attributes: dict[str, str | int] = {"sinkrank.method": method, "sinkrank.candidates": n_candidates}
+    span = _tracer.start_span("rerank", attributes=attributes, start_time=ended - round(seconds * 1e9))
+    span.end(ended)
+
+
+@dataclass(slots=True)
+class _EngineSpan:
+    headers: Mapping[str, str]
+    span: Span
+
+    def answered(self, status: int) -> None:
+        _answered(self.span, status, error_from=400)
+
+
+@dataclass(frozen=True, slots=True)
+class _EngineTracer:
+    tracer: OpenTelemetryTracer
+
+    @contextmanager
+    def engine_call(self, method: str, address: str) -> Iterator[_EngineSpan]:
+        from opentelemetry import propagate, trace
+
+        attributes = {"http.request.method": method, "server.address": address}
+        with self.tracer.start_as_current_span(
+            f"engine {method}", kind=trace.SpanKind.CLIENT, attributes=attributes, record_exception=False
+        ) as span:
+            headers: dict[str, str] = {}
+            propagate.inject(headers)
+            yield _EngineSpan(headers, span)
+
+
+def _answered(span: Span, status: int, error_from: int) -> None:
+    from opentelemetry.trace import Status, StatusCode
+
+    span.set_attribute("http.response.status_code", status)
+    if status >= error_from:
+        span.set_status(Status(StatusCode.ERROR))

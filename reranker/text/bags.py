@@ -1,0 +1,167 @@
+"""Bags of words: distinct term ids with counts or weights, one by one and many at once, and their packed form."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.base.errors import BadInput
+
+# Format 1 had no hashes of unknown tokens.
+_PACKED_FORMAT = 2
+_OLD_FORMAT = 1
+_NO_HASHES = 65_535
+# Format, number of unknown tokens, number of their hashes.
+_HEADER = struct.Struct("<BIH")
+_OLD_HEADER = struct.Struct("<BI")
+_MOST = 65_535
+
+# Distinct unknown tokens of one text whose hashes are kept, 4 bytes each: a page has a few tens, a log file any number.
+MAX_UNKNOWN_HASHES = 2_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BagOfWords:
+    """The known words of one text, counted.
+
+    Attributes:
+        term_ids: (m,) int32, distinct, ascending; rows of one embedding store.
+        counts: (m,) int32, occurrences of each term, at least 1.
+        n_unknown: tokens of the text that have no embedding.
+        unknown_hashes: (k,) uint32, distinct, ascending: `unknown_hash` of these tokens, by which a name or number
+            that no embedding knows can still be found; None: not known (a bag that was packed without them).
+        exact_keys: of the short texts that it was read from, where they are known (`exact_text`); not packed.
+    """
+
+    term_ids: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    n_unknown: int = 0
+    unknown_hashes: NDArray[np.uint32] | None = None
+    exact_keys: frozenset[int] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self.term_ids)
+
+    def is_within(self, n_terms: int) -> bool:
+        """Whether all term ids are those of a store of so many terms; who reads a bag of others' making asks this."""
+        # Read as unsigned, a negative one is larger than any.
+        return not len(self.term_ids) or int(self.term_ids.view(np.uint32).max()) < n_terms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedBag:
+    """nBOW of one text: `term_ids` (m,) int32, distinct; `weights` (m,) float64, positive, sum 1 (both empty if no word
+    is known)."""
+
+    term_ids: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.term_ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedBags:
+    """Many nBOWs end to end: bag i is `term_ids[offsets[i]:offsets[i + 1]]` with the weights at the same places.
+
+    Attributes:
+        term_ids: (n_words,) int32.
+        weights: (n_words,) float64; each bag's sum to 1.
+        offsets: (n_bags + 1,) int64, ascending from 0; an empty bag repeats its offset.
+    """
+
+    term_ids: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> WeightedBag:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        start, end = self.offsets[index], self.offsets[index + 1]
+        return WeightedBag(self.term_ids[start:end], self.weights[start:end])
+
+    @classmethod
+    def join(cls, bags: Sequence[WeightedBag]) -> WeightedBags:
+        """Lays single bags end to end, in order."""
+        offsets = np.zeros(len(bags) + 1, dtype=np.int64)
+        if not bags:
+            return cls(np.empty(0, np.int32), np.empty(0, np.float64), offsets)
+        np.cumsum([len(bag) for bag in bags], out=offsets[1:])
+        return cls(
+            np.concatenate([bag.term_ids for bag in bags]).astype(np.int32, copy=False),
+            np.concatenate([bag.weights for bag in bags]).astype(np.float64, copy=False),
+            offsets,
+        )
+
+
+def unknown_hash(token: str) -> int:
+    """What stands for a token without an embedding, 0 to 2^32 - 1, the same in every process: CRC-32 of its UTF-8."""
+    return zlib.crc32(token.encode(errors="surrogatepass"))  # half a pair comes in from JSON
+
+
+def unknown_hashes(tokens: Iterable[str]) -> NDArray[np.uint32]:
+    """The distinct hashes of some tokens, ascending; of more than `MAX_UNKNOWN_HASHES` the smallest."""
+    return np.array(sorted({unknown_hash(token) for token in tokens})[:MAX_UNKNOWN_HASHES], dtype=np.uint32)
+
+
+def pack(bag: BagOfWords) -> str:
+    """A bag as base64 text for an index, little-endian: a format byte, the number of unknown tokens (uint32), of their
+    hashes (uint16, 65,535 for none known), the hashes (uint32), the term ids (uint32), the counts (uint16). A count
+    over 65,535 is kept as 65,535."""
+    hashes = bag.unknown_hashes
+    n_hashes = _NO_HASHES if hashes is None else len(hashes)
+    raw = b"".join(
+        [
+            _HEADER.pack(_PACKED_FORMAT, bag.n_unknown, n_hashes),
+            b"" if hashes is None else hashes.astype("<u4").tobytes(),
+            bag.term_ids.astype("<u4").tobytes(),
+            np.minimum(bag.counts, _MOST).astype("<u2").tobytes(),
+        ]
+    )
+    return base64.b64encode(raw).decode("ascii")
+
+
+def unpack(packed: str) -> BagOfWords:
+    """The bag that `pack` wrote, in this format or the one before.
+
+    Raises:
+        BadInput: the text is not base64 or not of such a format.
+    """
+    try:
+        raw = base64.b64decode(packed, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadInput(f"a packed bag of words is not base64 ({error}); index the document again") from error
+    n_unknown, n_hashes, at = _header(raw)
+    start = at + 4 * (n_hashes or 0)
+    if start > len(raw) or (len(raw) - start) % 6:
+        raise BadInput(
+            f"a packed bag of words of {len(raw)} bytes is not of format {_PACKED_FORMAT}; index the document again"
+        )
+    n_terms = (len(raw) - start) // 6
+    return BagOfWords(
+        term_ids=np.frombuffer(raw, "<u4", n_terms, start).astype(np.int32),
+        counts=np.frombuffer(raw, "<u2", n_terms, start + 4 * n_terms).astype(np.int32),
+        n_unknown=n_unknown,
+        unknown_hashes=None if n_hashes is None else np.frombuffer(raw, "<u4", n_hashes, at).astype(np.uint32),
+    )
+
+
+def _header(raw: bytes) -> tuple[int, int | None, int]:
+    """How many unknown tokens a packed bag tells of, how many hashes it holds, and where these begin: behind its end
+    where it is none."""
+    if len(raw) >= _OLD_HEADER.size and raw[0] == _OLD_FORMAT:
+        return _OLD_HEADER.unpack_from(raw)[1], None, _OLD_HEADER.size
+    if len(raw) < _HEADER.size or raw[0] != _PACKED_FORMAT:
+        return 0, None, len(raw) + 1
+    _, n_unknown, n_hashes = _HEADER.unpack_from(raw)
+    return n_unknown, None if n_hashes == _NO_HASHES else n_hashes, _HEADER.size

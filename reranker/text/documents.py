@@ -1,0 +1,69 @@
+"""What travels through Sinkrank: documents as given, as an index holds them, and as a first stage finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.text.bags import BagOfWords
+
+
+def id_hash(doc_id: str) -> int:
+    """63 bits of hash of a document's id, never 0, the same in every process: among ten million ids, two share one with
+    a chance of 5 in a million."""
+    return (int.from_bytes(blake2b(doc_id.encode(), digest_size=8).digest()) >> 1) or 1
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document as it is given and shown."""
+
+    doc_id: str
+    text: str
+    language: str
+    title: str = ""
+    url: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def full_text(self) -> str:
+        """Title and text: what is tokenised and searched."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedDocument:
+    """A document ready for an index: with its bag of words and its nBOW embedding.
+
+    Attributes:
+        nbow: (dim,) float32, L2-normalised; None where no word is known (a cosine field refuses a zero vector).
+        weights_version: of the document frequencies that `nbow` was weighed with; empty where it is not known.
+    """
+
+    document: Document
+    bag: BagOfWords
+    nbow: NDArray[np.float32] | None
+    weights_version: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A document that a first stage found, with what re-ranking needs of it: its text stays in the store.
+
+    Attributes:
+        title: as given; a title that is the query word for word counts as exact (`exact_text`).
+        first_stage_score: the cosine for kNN, the engine's BM25, or the fused reciprocal ranks.
+        first_stage_rank: from 1.
+    """
+
+    doc_id: str
+    language: str
+    bag: BagOfWords
+    first_stage_score: float
+    first_stage_rank: int
+    title: str = ""

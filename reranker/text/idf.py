@@ -1,0 +1,180 @@
+"""Inverse document frequencies per language, counted over an index's documents, and the weights they give."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentFrequencies:
+    """How many of a language's documents hold each term.
+
+    Attributes:
+        n_documents: documents of the language.
+        term_ids: (k,) int32, distinct, ascending.
+        counts: (k,) int32, documents that hold the term.
+    """
+
+    n_documents: int
+    term_ids: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+    def idf(self, term_ids: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Smoothed idf of each term, log((N + 1) / (df + 1)) (Balikas et al. 2018, section 3.2); a term that was never
+        counted has df 0."""
+        weights: NDArray[np.float64] = np.log((self.n_documents + 1) / (self.of(term_ids) + 1))
+        return weights
+
+    def of(self, term_ids: NDArray[np.int32]) -> NDArray[np.float64]:
+        """(n,) the documents that hold each term; 0 for one that was never counted."""
+        found = np.zeros(len(term_ids), dtype=np.float64)
+        if len(self.term_ids):
+            places = np.minimum(np.searchsorted(self.term_ids, term_ids), len(self.term_ids) - 1)
+            hit = self.term_ids[places] == term_ids
+            found[hit] = self.counts[places[hit]]
+        return found
+
+    @classmethod
+    def count(cls, bags: Iterable[BagOfWords]) -> DocumentFrequencies:
+        """Counts the bags of one language."""
+        counter = FrequencyCounter()
+        for bag in bags:
+            counter.add(bag)
+        return counter.result()
+
+
+class FrequencyCounter:
+    """Counts document frequencies one bag at a time; memory grows with the largest term id, not with the documents."""
+
+    def __init__(self, start: DocumentFrequencies | None = None) -> None:
+        """
+        Args:
+            start: what was counted before.
+        """
+        self._counts = np.zeros(1024, dtype=np.int32)
+        self._n_documents = 0
+        if start is not None:
+            self._make_room(start.term_ids)
+            self._counts[start.term_ids] = start.counts
+            self._n_documents = start.n_documents
+
+    def add(self, bag: BagOfWords) -> None:
+        self.add_terms(bag.term_ids)
+
+    def add_terms(self, term_ids: NDArray[np.int32]) -> None:
+        """Counts one document by its distinct terms, ascending."""
+        self._n_documents += 1
+        self._make_room(term_ids)
+        self._counts[term_ids] += 1  # they are distinct, so no count is lost
+
+    def _make_room(self, term_ids: NDArray[np.int32]) -> None:
+        if len(term_ids) and (largest := int(term_ids[-1])) >= len(self._counts):
+            self._counts = np.concatenate([self._counts, np.zeros(largest + 1, dtype=np.int32)])
+
+    def result(self) -> DocumentFrequencies:
+        term_ids = np.flatnonzero(self._counts).astype(np.int32)
+        return DocumentFrequencies(self._n_documents, term_ids, self._counts[term_ids])
+
+
+class DenseWeights:
+    """Weighs many bags of one language: as `IdfTable.weigh`, with the idf of every term at hand.
+
+    Args:
+        frequencies: of the language; None gives tf alone.
+    """
+
+    def __init__(self, frequencies: DocumentFrequencies | None) -> None:
+        self._idf: NDArray[np.float64] | None = None
+        if frequencies is not None:
+            n_terms = int(frequencies.term_ids[-1]) + 1 if len(frequencies.term_ids) else 0
+            # The last one stands for all terms that were never counted.
+            self._idf = frequencies.idf(np.arange(n_terms + 1, dtype=np.int32))
+
+    def weigh(self, bag: BagOfWords) -> WeightedBag:
+        """tf·idf weights that sum to 1."""
+        if self._idf is None:
+            return _normalized(bag, bag.counts.astype(np.float64))
+        return _normalized(bag, bag.counts * self._idf[np.minimum(bag.term_ids, len(self._idf) - 1)])
+
+
+@dataclass(frozen=True, slots=True)
+class IdfTable:
+    """The idf of an index: document frequencies per language, of one embedding store's term ids."""
+
+    languages: Mapping[str, DocumentFrequencies] = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        """A hash of the figures: two tables of the same version give the same weights."""
+        digest = hashlib.blake2b(digest_size=8)
+        for language in sorted(self.languages):
+            frequencies = self.languages[language]
+            digest.update(f"{language}:{frequencies.n_documents}:".encode())
+            digest.update(frequencies.term_ids.tobytes())
+            digest.update(frequencies.counts.tobytes())
+        return digest.hexdigest()
+
+    def weights_version(self, language: str) -> str:
+        """A hash of one language's figures: it stays the same when other languages come. Empty without figures."""
+        frequencies = self.languages.get(language)
+        return "" if frequencies is None else IdfTable({language: frequencies}).version
+
+    def weigh(self, bag: BagOfWords, language: str) -> WeightedBag:
+        """tf·idf weights that sum to 1; terms of no weight are left out.
+
+        With no statistics of the language, or where every word of the bag stands in every document (so that each idf
+        is 0), the weights are tf alone: the words are all there is to go by.
+        """
+        frequencies = self.languages.get(language)
+        if frequencies is None:
+            return _normalized(bag, bag.counts.astype(np.float64))
+        return _normalized(bag, bag.counts * frequencies.idf(bag.term_ids))
+
+    def weigh_all(self, bags: Sequence[tuple[BagOfWords, str]]) -> WeightedBags:
+        """Many bags, each with its language, end to end: the terms and weights of `weigh`, bit for bit."""
+        offsets = np.zeros(len(bags) + 1, dtype=np.int64)
+        if not bags:
+            return WeightedBags(np.empty(0, np.int32), np.empty(0, np.float64), offsets)
+        lengths = [len(bag) for bag, _ in bags]
+        np.cumsum(lengths, out=offsets[1:])
+        term_ids = np.concatenate([bag.term_ids for bag, _ in bags])
+        counts = np.concatenate([bag.counts for bag, _ in bags])
+        weights = counts.astype(np.float64)
+        languages = {language for _, language in bags}
+        for language in languages & self.languages.keys():
+            own = slice(None) if len(languages) == 1 else np.repeat([one == language for _, one in bags], lengths)
+            weights[own] *= self.languages[language].idf(term_ids[own])
+        for start, end in pairwise(offsets.tolist()):
+            _normalize(weights[start:end], counts[start:end])
+        kept = weights > 0
+        if kept.all():
+            return WeightedBags(term_ids, weights, offsets)
+        return WeightedBags(term_ids[kept], weights[kept], np.concatenate([[0], np.cumsum(kept)])[offsets])
+
+    def with_language(self, language: str, frequencies: DocumentFrequencies) -> IdfTable:
+        """A table with one language's figures added or replaced."""
+        return IdfTable({**self.languages, language: frequencies})
+
+
+def _normalized(bag: BagOfWords, weights: NDArray[np.float64]) -> WeightedBag:
+    _normalize(weights, bag.counts)
+    kept = weights > 0
+    return WeightedBag(bag.term_ids, weights) if kept.all() else WeightedBag(bag.term_ids[kept], weights[kept])
+
+
+def _normalize(weights: NDArray[np.float64], counts: NDArray[np.int32]) -> None:
+    """Makes the weights of one bag sum to 1, in place; where all are 0 the counts are the weights."""
+    total = weights.sum()
+    if total == 0 and not weights.any():
+        weights[:] = counts
+        total = weights.sum()
+    if len(weights):
+        weights /= total

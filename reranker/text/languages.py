@@ -1,0 +1,53 @@
+"""Turns what a person writes for a language (`FR`, `en-US`) into an ISO 639-1 code that Sinkrank knows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import stopwordsiso
+from rapidfuzz import process
+
+from reranker.base.errors import UnknownLanguage, WrongParameter
+from reranker.text.segmentation import UNSPACED_LANGUAGES
+from reranker.text.stems import STEMMERS
+
+# Without stop words and stems: languages of published vectors, and those whose letters have rules of their own.
+_OTHERS = ("az", "be", "bs", "ka", "kk", "mk", "sq", "te")
+
+
+@cache
+def known_languages() -> frozenset[str]:
+    """The ISO 639-1 codes of the languages that have stop words, a stemmer, or words that are found in another way."""
+    return frozenset([*stopwordsiso.langs(), *STEMMERS, *UNSPACED_LANGUAGES, *_OTHERS])
+
+
+def language_code(name: str) -> str:
+    """The two-letter code of a language tag: `en-US` → `en`.
+
+    Raises:
+        UnknownLanguage: the tag's first part is no known code; the nearest known ones are named.
+    """
+    code = name.strip().replace("_", "-").split("-", 1)[0].lower() if isinstance(name, str) else ""
+    if code in known_languages():
+        return code
+    nearest = [match for match, _, _ in process.extract(code or "en", sorted(known_languages()), limit=3)]
+    raise UnknownLanguage(
+        f"{name!r} is not a language code; give an ISO 639-1 code of two letters such as "
+        f"{', '.join(repr(code) for code in nearest)}"
+    )
+
+
+def language_pair(text: str) -> tuple[str, str]:
+    """The two codes of a direction: `fi-en`, from Finnish to English.
+
+    Raises:
+        WrongParameter: not two languages with a hyphen between, or twice the same.
+        UnknownLanguage: one of them is not a language code.
+    """
+    parts = text.strip().split("-")
+    if len(parts) != 2:
+        raise WrongParameter(f"{text!r} is not a direction; give two languages such as fi-en (from Finnish to English)")
+    language, target = language_code(parts[0]), language_code(parts[1])
+    if language == target:
+        raise WrongParameter(f"direction {text!r} has the same language twice; give two that differ, such as fi-en")
+    return language, target

@@ -1,0 +1,98 @@
+"""Splits text in scripts without spaces between words into words, with the dictionaries of ICU (extra `words`).
+
+Chinese, Japanese, Thai, Lao, Khmer and Burmese. The words do not depend on the language: ICU has one dictionary for
+Chinese and Japanese together, and one for each of the other scripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+
+import regex
+
+from reranker.base.errors import BadInput
+
+UNSPACED_LANGUAGES = {
+    "ja": "Japanese",
+    "km": "Khmer",
+    "lo": "Lao",
+    "my": "Burmese",
+    "th": "Thai",
+    "zh": "Chinese",
+}
+"""The languages whose words are found here, by ISO 639-1 code."""
+
+# For a character class. Of the long vowel sign ー the script is "common", as it stands in two scripts.
+UNSPACED_SCRIPTS = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+
+_LETTER = rf"[[{UNSPACED_SCRIPTS}]--\p{{M}}]"
+_UNSPACED = regex.compile(f"(?V1){_LETTER}")
+# A mark stays with the letter before it, of whatever script.
+_ONE_KIND = regex.compile(rf"(?V1){_LETTER}[{UNSPACED_SCRIPTS}\p{{M}}]*+|(?:[^{UNSPACED_SCRIPTS}]|\p{{M}})++")
+
+# No run holds it, so no word goes over it.
+_BETWEEN = "\n"
+
+
+def split_words(tokens: Sequence[str]) -> list[str]:
+    """Normalised tokens in reading order, those of unspaced scripts split into words; joined they are what came.
+
+    Without ICU a token is only split where its script changes.
+
+    >>> split_words(["libreofficeの使い方"])
+    ['libreoffice', 'の', '使い方']
+    """
+    if _UNSPACED.search(_BETWEEN.join(tokens)) is None:
+        return list(tokens)
+    runs = [run for token in tokens for run in _ONE_KIND.findall(token)]
+    breaker = _word_breaker()
+    if breaker is None:
+        return runs
+    # One call for all runs: making the breaker takes longer than splitting a sentence.
+    unspaced = [run for run in runs if _UNSPACED.match(run)]
+    words = iter(breaker(_BETWEEN.join(unspaced)))
+    found: list[str] = []
+    for run in runs:
+        if not _UNSPACED.match(run):
+            found.append(run)
+            continue
+        for word in words:
+            if word == _BETWEEN:
+                break
+            found.append(word)
+    return found
+
+
+def can_split(language: str) -> bool:
+    """Whether the words of a language can be found: not of one without spaces where ICU is not installed."""
+    return language not in UNSPACED_LANGUAGES or _word_breaker() is not None
+
+
+def check_can_split(languages: Iterable[str], what: str) -> None:
+    """Refuses languages whose words cannot be found.
+
+    Args:
+        what: is in these languages; the subject of the message.
+
+    Raises:
+        BadInput: ICU is needed, and is not installed.
+    """
+    refused = [UNSPACED_LANGUAGES[language] for language in languages if not can_split(language)]
+    if refused:
+        raise BadInput(
+            f"{what} {', '.join(sorted(refused))}, which has no spaces between words; install the package that finds "
+            "them: pip install 'sinkrank[words]'"
+        )
+
+
+@cache
+def _word_breaker() -> Callable[[str], list[str]] | None:
+    try:
+        from icu4py.breakers import WordBreaker
+        from icu4py.locale import Locale
+    except ImportError:
+        return None
+    # The dictionaries are those of the scripts. This locale has no rules of its own.
+    root = Locale("und")
+    return lambda text: list(WordBreaker(text, root))

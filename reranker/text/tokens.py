@@ -1,0 +1,245 @@
+"""Turns a text into tokens: words and numbers in lower case, without stop words, at most the first 500 words.
+
+A word has letters only. A number is any token with a digit in it: `8601`, `h264`, `3.14`, `0x80070005`, `utf8_general`.
+Only words take embeddings; a number is evidence where a document holds it exactly.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import filterfalse
+
+import regex
+import stopwordsiso
+from whoosh.lang.stopwords import stoplists
+
+from reranker.text.normalization import fold_script, lower_composed, normalize_term
+from reranker.text.segmentation import UNSPACED_SCRIPTS, check_can_split, split_words
+
+# Balikas et al. 2018, section 4: "we keep for each document the first 500 words".
+MAX_TOKENS = 500
+
+# What is found out about a token is worth keeping for words; a text may as well be one token of a million letters.
+LONGEST_CACHED_TOKEN = 64
+
+# Some 200 bytes an entry.
+_MAX_CACHED_TOKENS = 100_000
+
+# In letters: about the first 500 words and their stop words.
+_LONG_TEXT = 10_000
+
+# Raise it whenever the tokens of a text change: an index made by another version is then refused.
+TOKENIZER_VERSION = 3
+
+# Raise it whenever the words among the tokens change: embeddings, which have words only, are then refused too.
+WORDS_VERSION = 2
+
+# A letter with its combining marks.
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+")
+
+# A number is a run of letters and digits with a digit in it; a point or a comma joins two digits. Digits stay apart
+# from scripts without spaces between words, and from Hangul, which writes endings after a number: "第8章" holds 第, 8
+# and 章.
+_LETTER, _INNER, _ANY = (
+    rf"[[{kinds}]--[{UNSPACED_SCRIPTS}\p{{Hangul}}]]" for kinds in (r"\p{L}", r"\p{L}\p{M}", r"\p{L}\p{M}\p{Nd}")
+)
+_NUMBER = rf"(?:{_LETTER}{_INNER}*+)?\p{{Nd}}{_ANY}*+(?:[.,](?<=\p{{Nd}}.)(?=\p{{Nd}}){_ANY}++)*+"
+_TOKEN = regex.compile(rf"(?V1){_WORD.pattern}(?!\p{{Nd}})|{_NUMBER}|{_WORD.pattern}")
+
+# Latin, Greek and Cyrillic without combining marks, with common punctuation: what most texts consist of, and where
+# Python's `re` finds the same tokens in half the time.
+_PLAIN_BLOCKS = (range(0x300), range(0x370, 0x483), range(0x48A, 0x530), range(0x2000, 0x2070))
+_PLAIN_LETTERS = "".join(letter for block in _PLAIN_BLOCKS for letter in map(chr, block) if letter.isalpha())
+_PLAIN_WORD = re.compile(f"[{_PLAIN_LETTERS}]++")
+_PLAIN_RUN = f"[{_PLAIN_LETTERS}0-9]++"
+_PLAIN_TOKEN = re.compile(rf"{_PLAIN_RUN}(?:[.,](?<=[0-9].)(?=[0-9]){_PLAIN_RUN})*+")
+_NOT_PLAIN = re.compile(f"[^{''.join(f'{chr(block[0])}-{chr(block[-1])}' for block in _PLAIN_BLOCKS)}]")
+# Texts in Latin-1 without joined digits: what is no letter or digit becomes a blank, in a third of the time.
+_LATIN_TOKENS = bytes(code if re.fullmatch(_PLAIN_RUN, chr(code)) else ord(" ") for code in range(256))
+_JOINED_DIGITS = re.compile(rb"[0-9][.,][0-9]")
+_DIGIT = re.compile(r"\d")
+# What makes a digit an emoji: the variation selector and the key around it.
+_KEYCAP = re.compile("[\ufe0f\u20e3]")
+_BLANK = re.compile(r"\s")
+
+
+# What an apostrophe parts from the next word, where the language's list lacks it (Lucene's CatalanAnalyzer has these).
+_ELIDED = {"ca": ("d", "l", "m", "n", "s", "t")}
+
+
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """The stop words of an ISO 639-1 code in the form of `_stop_form`; empty for a language without a list.
+
+    Snowball's lists of function words where there is one (14 languages); stopwords-iso for the others, since its lists
+    take content words out as well (English `computer` and `page`, Russian `женщина`).
+    """
+    listed = stoplists.get(language) or (stopwordsiso.stopwords(language) if stopwordsiso.has_lang(language) else ())
+    words = [*listed, *_ELIDED.get(language, ())]
+    return frozenset(_stop_form(normalize_term(word, language), language) for word in words)
+
+
+def _stop_form(token: str, language: str) -> str:
+    # The Greek list is written without accents; elsewhere an accent parts words (French ou and où).
+    return _without_accents[token] if language == "el" else token
+
+
+class _WithoutAccents(dict[str, str]):
+    """Tokens without their accents, found once for each; a look-up that hits never leaves C."""
+
+    def __missing__(self, token: str) -> str:
+        found = "".join(letter for letter in unicodedata.normalize("NFD", token) if not unicodedata.combining(letter))
+        if len(token) <= LONGEST_CACHED_TOKEN:
+            if len(self) >= _MAX_CACHED_TOKENS:
+                self.clear()  # a thread that reads meanwhile only finds the token out again
+            self[token] = found
+        return found
+
+
+_without_accents = _WithoutAccents()
+
+
+def is_stop_word(token: str, language: str) -> bool:
+    """Whether a normalised token is a stop word of the language."""
+    return _stop_form(token, language) in stop_words(language)
+
+
+def has_digit(token: str) -> bool:
+    """Whether a token is a number, which takes no embedding."""
+    return not token.isalpha() and _DIGIT.search(token) is not None
+
+
+def tokenize(
+    text: str, language: str, max_tokens: int | None = MAX_TOKENS, *, with_stop_words: bool = False
+) -> list[str]:
+    """The tokens of a text in reading order, stop words of its language left out.
+
+    Args:
+        max_tokens: so many words, and the numbers among them, of which no more than that are kept.
+
+    >>> tokenize("Ο λόγος: 2 Λόγοι!", "el")
+    ['λόγοσ', '2', 'λόγοι']
+    >>> tokenize("The SKU-00001, the RFC 2822 and 3.5 m.", "en")
+    ['sku', '00001', 'rfc', '2822', '3.5', 'm']
+    """
+    tokens: list[str] = []
+    for part in parts_of(text):
+        found = _found(part, language)
+        tokens += found if with_stop_words else _without_stop_words(found, language)
+        if max_tokens is not None and len(tokens) >= max_tokens:
+            tokens, is_full = _cut(tokens, max_tokens)
+            if is_full:
+                break
+    return tokens
+
+
+def letter_tokens(
+    text: str, language: str, max_tokens: int | None = MAX_TOKENS, *, with_stop_words: bool = False
+) -> list[str]:
+    """The runs of letters in a text, stop words left out: what embeddings are made for, and what tells a language.
+
+    Unlike the words of `tokenize` they may be parts of a number.
+
+    Raises:
+        BadInput: the language has no spaces between words, and the package that finds them is not installed.
+
+    >>> letter_tokens("UTF8 encodes 2 mats.", "en")
+    ['utf', 'encodes', 'mats']
+    """
+    check_can_split((language,), "texts were given in")
+    tokens: list[str] = []
+    for part in parts_of(text):
+        lower = lower_composed(part, language)
+        if _is_plain(lower):
+            runs = _PLAIN_WORD.findall(lower)
+        else:
+            runs = split_words(_WORD.findall(fold_script(lower, language)))
+        tokens += runs if with_stop_words else _without_stop_words(runs, language)
+        if max_tokens is not None and len(tokens) >= max_tokens:
+            break
+    return tokens[:max_tokens]
+
+
+def is_word(term: str, language: str) -> bool:
+    """Whether a text can hold a normalised term as one word; letters of a plain script need no second look."""
+    if term.isalpha() and _is_plain(term):
+        return True
+    return letter_tokens(term, language, None, with_stop_words=True) == [term]
+
+
+def parts_of(text: str) -> Iterator[str]:
+    """A long text in parts, so that no more of it is read than is needed; no token goes over their ends."""
+    start = 0
+    while len(text) - start > _LONG_TEXT:
+        blank = _BLANK.search(text, start + _LONG_TEXT)
+        if blank is None:
+            break
+        yield text[start : blank.start()]
+        start = blank.start()
+    yield text[start:] if start else text
+
+
+def _is_plain(normalized: str) -> bool:
+    return normalized.isascii() or _NOT_PLAIN.search(normalized) is None
+
+
+def _without_stop_words(tokens: Iterable[str], language: str) -> Iterator[str]:
+    left_out = stop_words(language)
+    if language == "el":
+        without_accents = _without_accents
+        return (token for token in tokens if without_accents[token] not in left_out)
+    return filterfalse(left_out.__contains__, tokens)
+
+
+def _cut(tokens: list[str], max_tokens: int) -> tuple[list[str], bool]:
+    """The tokens up to the word of that number with no more numbers than that, and whether there are so many words."""
+    numbers = [place for place, token in enumerate(tokens) if not token.isalpha() and has_digit(token)]
+    end = max_tokens
+    for place in numbers:
+        if place >= end:
+            break
+        end += 1
+    surplus = set(numbers[max_tokens:])
+    kept = tokens[:end]
+    if surplus:
+        kept = [token for place, token in enumerate(kept) if place not in surplus]
+    return kept, len(tokens) >= end
+
+
+def _found(text: str, language: str) -> list[str]:
+    """The tokens of a text as it is written, with its stop words."""
+    lower = lower_composed(text, language)
+    try:
+        latin = lower.encode("latin-1")
+    except UnicodeEncodeError:
+        pass
+    else:
+        if _JOINED_DIGITS.search(latin) is None:
+            return latin.translate(_LATIN_TOKENS).decode("latin-1").split()
+    if _is_plain(lower):
+        return _PLAIN_TOKEN.findall(lower)
+    return [_with_ascii_digits(token) for token in split_words(_TOKEN.findall(fold_script(lower, language)))]
+
+
+def found_with_starts(normalized: str) -> list[tuple[str, int, int]]:
+    """The tokens of a normalised text, with its stop words: each with its start and its length in that text."""
+    matches = list(_TOKEN.finditer(normalized))
+    words = iter(split_words([match.group() for match in matches]))
+    found = []
+    for match in matches:
+        start = match.start()
+        while start < match.end():
+            word = next(words)
+            found.append((_with_ascii_digits(word), start, len(word)))
+            start += len(word)
+    return found
+
+
+def _with_ascii_digits(token: str) -> str:
+    """A number with the digits of ASCII, whatever script it is written in; a word as it is."""
+    if token.isalpha() or token.isascii() or not has_digit(token):
+        return token
+    return _KEYCAP.sub("", "".join(str(unicodedata.decimal(letter, letter)) for letter in token))

@@ -1,0 +1,285 @@
+"""Tables of costs in, distances out: Sinkhorn iterations on the scalings themselves.
+
+A table holds one row per distinct document term and one column per query word, filled with empty columns up to a whole
+number of vector registers. The kernel of a document's rows, exp(-cost / epsilon), becomes a tile of its own, in the
+order in which it is read (`sinkhorn_iteration.py`), and one sweep over it, group of rows by group of rows, does both scalings.
+(A table of kernels beside that of costs, so that no term's is computed twice, takes more time to write and to read.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.transport.kernels import simd, sinkhorn_iteration
+from reranker.transport.kernels.compiling import compiled, inlined
+from reranker.transport.kernels.simd import REGISTER_BYTES
+from reranker.transport.problem import SHRUNK
+
+Float = NDArray[Any]  # float32 or float64: Numba compiles for each
+Ints = NDArray[np.int64]
+
+# A sum under these has lost digits to denormal numbers: 2^23 (2^52) times the smallest normal float32 (float64).
+SMALLEST = {"float32": 1e-31, "float64": 1e-292}
+# The rows of a document lie scattered over a table: while one is read, the one so many places on is fetched.
+_AHEAD = 4
+# In a sweep, what is added lies two groups behind what is reached; groups larger than this, of which three and what is
+# fetched for the next would not fit the first-level cache, lie one behind.
+_LARGE_GROUP_BYTES = 6 * 1024
+
+
+@compiled
+def scale_many(
+    counter: Ints,
+    order: Ints,
+    cost: Float,
+    scale: float,
+    index: NDArray[np.int32],
+    offsets: Ints,
+    places: Ints,
+    a: Float,
+    b: Float,
+    start_w: Float,
+    power: float,
+    over_relaxed: bool,
+    n_iterations: int,
+    stop_below: float,
+    smallest: float,
+    values: Float,
+    errors: Float,
+    iterations: NDArray[np.int32],
+) -> None:
+    """Writes the distances, marginal errors and iterations of the candidates at some places; NaN where the range did
+    not suffice.
+
+    Args:
+        counter: (1,) how many candidates threads have taken; order: in which they are taken, (len(places),).
+        cost: (k, width) table, finite also beyond column n; scale: -1 / epsilon.
+        index: (n_words,) rows of the tables; b: (n_words,) weights, of the tables' type like a (n,) and start_w (n,).
+        smallest: a sum under it has lost digits.
+    """
+    longest = 0
+    for candidate in places:
+        longest = max(longest, offsets[candidate + 1] - offsets[candidate])
+    longest, width = _rounded_up(longest, simd.n_lanes(cost)), cost.shape[1]
+    tile = _floats(longest * width, cost)
+    w, sums, z, weights = _floats(width, tile), _floats(width, tile), _floats(longest, tile), _floats(longest, tile)
+    reached = _floats(longest, tile)
+    wanted, empty_columns = _floats(width, tile), _floats(width, tile)
+    wanted[: len(a)] = a
+    empty_columns[len(a) :] = 1
+    while True:
+        claimed = simd.claim(counter, 1)
+        if claimed >= len(order):
+            break
+        k = order[claimed]
+        start, end = offsets[places[k]], offsets[places[k] + 1]
+        if start == end:
+            continue
+        m = end - start
+        _fill(tile, cost, scale, index, start, m)
+        weights[:m] = b[start:end]
+        weights[m:] = 0
+        w[: len(a)] = start_w
+        iterations[k] = _scale(
+            tile, m, w, z, sums, wanted, weights, empty_columns, power, over_relaxed, n_iterations, stop_below,
+            cost.dtype.type(smallest),
+        )  # fmt: skip
+        if iterations[k] > 0:
+            values[k], errors[k] = _pay(tile, cost, index, start, w, z, weights, m, power, reached)
+        else:
+            values[k] = errors[k] = np.nan
+
+
+@compiled
+def _fill(tile: Float, cost: Float, scale: float, index: NDArray[np.int32], start: int, m: int) -> None:
+    """Writes exp(scale cost) of a document's m words into groups (`groups`); copies of the first, as words of no
+    weight, fill the last group."""
+    width, n_lanes, n_group = cost.shape[1], simd.n_lanes(tile), sinkhorn_iteration.size(tile)
+    scales = simd.spread(tile, tile.dtype.type(scale))
+    for j in range(_rounded_up(m, n_group)):
+        row = index[start + j if j < m else start] * width
+        ahead = index[start + min(j + _AHEAD, m - 1)] * width
+        place = j // n_group * n_group * width + j % n_group * n_lanes
+        for i in range(0, width, n_lanes):
+            simd.prefetch(cost, ahead + i)
+            kernel = simd.exponential(simd.multiply(scales, simd.load(cost, row + i)))
+            simd.store(tile, place + i * n_group, kernel)
+
+
+@compiled
+def _rounded_up(m: int, step: int) -> int:
+    return (m + step - 1) // step * step
+
+
+@compiled
+def _floats(n: int, like: Float) -> Float:
+    """n zeros that begin with a cache line: a register that lies across two takes twice as long to load."""
+    itemsize = like.itemsize
+    room = np.zeros(n + REGISTER_BYTES // itemsize, like.dtype)
+    skipped = (-room.ctypes.data % REGISTER_BYTES) // itemsize
+    return room[skipped : skipped + n]
+
+
+@compiled
+def _scale(
+    tile: Float,
+    m: int,
+    w: Float,
+    z: Float,
+    sums: Float,
+    a: Float,
+    b: Float,
+    empty_columns: Float,
+    power: float,
+    over_relaxed: bool,
+    n_iterations: int,
+    stop_below: float,
+    smallest: float,
+) -> int:
+    """Iterates z = b (1 / K'w)^power, w = a / (K z) in place (`reference.scaled_plan`).
+
+    Args:
+        tile: m rows of `width`, in groups (`groups`), the last filled up with any row of the kernel.
+        z, b: m values, filled up to whole registers; b with zeros.
+        w, sums, a, empty_columns: (width,); in the columns beyond the query's words w and a are 0, and
+            `empty_columns`, which is 0 elsewhere, is 1.
+
+    Returns:
+        How many iterations it took; 0 where a sum has lost digits. What left the range altogether is NaN in all of w
+        and z.
+    """
+    step = simd.n_lanes(tile)
+    z[:] = 0
+    change = before = np.inf
+    exact = True  # whether the rows of the plan sum to a, so that a change is its marginal error
+    for iteration in range(n_iterations):
+        middle = 1 < iteration < n_iterations - 1
+        further = over_relaxed and middle and stop_below <= change < SHRUNK * before  # `reference.over_relaxes`
+        before = change
+        for i in range(0, len(w), step):
+            simd.store(sums, i, simd.load(empty_columns, i))
+        change, low = _sweep(tile, m, w, z, sums, b, power, further, smallest, iteration % 2 == 1)
+        least = simd.spread(tile, low)
+        settled = iteration > 0 and change < stop_below
+        last = iteration == n_iterations - 1 or (settled and exact and not further)
+        exact = settled or not further
+        for i in range(0, len(w), step):
+            total = simd.load(sums, i)
+            least = simd.smaller(total, least)
+            target = simd.divide(simd.load(a, i), total)
+            if not exact:
+                target = _further(target, simd.load(w, i), simd.spread(tile, smallest))
+            simd.store(w, i, target)
+        if not simd.least_of(least) > smallest:
+            return 0
+        if last:
+            return iteration + 1
+    return n_iterations
+
+
+@inlined
+def _further(target: Any, before: Any, smallest: Any) -> Any:
+    """target^1.5 / before^0.5: half a step more in logarithms (Thibault et al. 2021)."""
+    ratio = simd.divide(target, simd.larger(smallest, before))
+    return simd.multiply(target, simd.root(ratio))
+
+
+@inlined
+def _sweep(
+    tile: Float,
+    m: int,
+    w: Float,
+    z: Float,
+    sums: Float,
+    b: Float,
+    power: float,
+    further: bool,
+    smallest: float,
+    backwards: bool,
+) -> tuple[float, float]:
+    """One pass over the rows of a tile: z_j = b_j (1 / <K_j, w>)^power, and adds z_j K_j to `sums`.
+
+    Group by group: what is added is a group that was reached one or two groups ago, so that it is still in the
+    first-level cache and its scalings, which take a while, are there. Forwards and `backwards` in turn: the last groups
+    of one sweep are still near when the next begins with them.
+
+    Returns:
+        How far the column sums of the plan were from where they should be (L1), and the smallest <K_j, w>.
+    """
+    width, n_group = len(w), sinkhorn_iteration.size(tile)
+    change = sinkhorn_iteration.spread(tile, tile.dtype.type(0))
+    least = sinkhorn_iteration.spread(tile, tile.dtype.type(np.inf))
+    n_groups = _rounded_up(m, n_group) // n_group
+    start, step = ((n_groups - 1) * n_group, -n_group) if backwards else (0, n_group)
+    lag = 1 if n_group * width * tile.itemsize > _LARGE_GROUP_BYTES else 2
+    for k in range(n_groups):
+        j, behind = start + k * step, start + (k - lag) * step
+        if k < lag:
+            reached = sinkhorn_iteration.reached(tile, j * width, w)
+        else:
+            reached = sinkhorn_iteration.reached_and_add(tile, j * width, w, behind * width, z, behind, sums)
+        least = simd.smaller(reached, least)
+        # In this order a NaN stays a NaN.
+        in_range = simd.larger(sinkhorn_iteration.spread(tile, smallest), reached)
+        before, plain = sinkhorn_iteration.load(z, j), _plain(sinkhorn_iteration.load(b, j), in_range, power)
+        change = simd.multiply_add(simd.size(simd.subtract(plain, before)), reached, change)
+        simd.store(z, j, _further(plain, before, sinkhorn_iteration.spread(tile, smallest)) if further else plain)
+    for k in range(max(n_groups - lag, 0), n_groups):
+        j = start + k * step
+        sinkhorn_iteration.add(tile, j * width, z, j, sums)
+    return float(simd.total(change)), simd.least_of(least)
+
+
+@inlined
+def _plain(weights: Any, total: Any, power: float) -> Any:
+    """b (1 / total)^power; quickly for `sinkhorn` (1), and for `relaxed` at tau = epsilon (1/2) and at tau = 0."""
+    if power == 1.0:
+        return simd.divide(weights, total)
+    if power == 0.5:
+        return simd.divide(weights, simd.root(total))
+    if power == 0.0:
+        return weights
+    return simd.multiply(weights, simd.inverse_power(total, power))
+
+
+@compiled
+def _pay(
+    tile: Float,
+    cost: Float,
+    index: NDArray[np.int32],
+    start: int,
+    w: Float,
+    z: Float,
+    b: Float,
+    m: int,
+    power: float,
+    reached: Float,
+) -> tuple[float, float]:
+    """<plan, cost> and the marginal error of the plan diag(w) K diag(z).
+
+    Args:
+        reached: as long as z, to work in.
+    """
+    width, n_lanes, n_group = len(w), simd.n_lanes(tile), sinkhorn_iteration.size(tile)
+    distance = 0.0
+    for j in range(m):
+        row, ahead = index[start + j] * width, index[start + min(j + _AHEAD, m - 1)] * width
+        place = j // n_group * n_group * width + j % n_group * n_lanes
+        masses = payments = simd.spread(tile, tile.dtype.type(0))
+        for i in range(0, width, n_lanes):
+            simd.prefetch(cost, ahead + i)
+            mass = simd.multiply(simd.load(w, i), simd.load(tile, place + i * n_group))
+            masses = simd.add(masses, mass)
+            payments = simd.multiply_add(mass, simd.load(cost, row + i), payments)
+        reached[j] = simd.total(masses)
+        distance += z[j] * simd.total(payments)
+    reached[m : _rounded_up(m, n_lanes)] = 1
+    error = simd.spread(tile, tile.dtype.type(0))
+    for j in range(0, m, n_lanes):
+        sums = simd.load(reached, j)
+        off = simd.size(simd.subtract(_plain(simd.load(b, j), sums, power), simd.load(z, j)))
+        error = simd.multiply_add(off, sums, error)
+    return distance, float(simd.total(error))

@@ -1,0 +1,179 @@
+"""What `sinkrank doctor` looks at; each check ends in one sentence."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ingest.checkpoint import unfinished
+from ingest.staleness import stale_parts
+from reranker.base.errors import NotOurIndex, SinkrankError
+from reranker.embeddings import Embeddings
+from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
+from reranker.service.settings import SETTINGS_FILE, LoadedSettings, Settings, load_settings
+from reranker.stores.protocol import Store, check_versions
+from reranker.transport import warm_up
+from sinkrank.actions import in_process_proxy
+from sinkrank.console import resources
+
+# As in pyproject.toml.
+_OLDEST_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was looked at, whether it is well, and what was found or is to be done."""
+
+    name: str
+    ok: bool
+    message: str
+
+
+def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = False) -> list[Check]:
+    """All checks, in order; one that fails does not keep the others from being made.
+
+    Args:
+        quick: whether to leave out compiling and reading every embedding.
+    """
+    checks = [_python()]
+    try:
+        loaded = load_settings(flags, file=config)
+    except SinkrankError as error:
+        return [*checks, Check("settings", False, str(error))]
+    checks.append(_settings(loaded, config))
+    embeddings, check = _embeddings(loaded.settings, quick)
+    checks.append(check)
+    checks += _store(loaded.settings, embeddings)
+    checks += _unfinished(loaded.settings)
+    if not quick:
+        checks.append(_kernel())
+    return checks
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    ok = sys.version_info >= _OLDEST_PYTHON
+    return Check("python", ok, version if ok else f"{version}; install {'.'.join(map(str, _OLDEST_PYTHON))} or newer")
+
+
+def _settings(loaded: LoadedSettings, config: Path | None) -> Check:
+    given = sum(origin != "default" for origin in loaded.origins.values())
+    path = config or Path(SETTINGS_FILE)
+    file = f"read from {path}, " if path.exists() else ""
+    return Check("settings", True, f"{file}{given} given, the others as default")
+
+
+def _embeddings(settings: Settings, quick: bool) -> tuple[Embeddings | None, Check]:
+    try:
+        embeddings = resources.open_embeddings(settings)
+        if not quick:
+            embeddings.verify()
+    except SinkrankError as error:
+        return None, Check("embeddings", False, str(error))
+    found = (
+        f"{embeddings.path}: version {embeddings.version}, {embeddings.n_terms:,} terms of {embeddings.dim} "
+        f"dimensions ({', '.join(embeddings.languages)})"
+    )
+    return embeddings, Check("embeddings", True, found)
+
+
+def _store(settings: Settings, embeddings: Embeddings | None) -> Iterator[Check]:
+    try:
+        with resources.opened_store(settings) as store:
+            names = store.indices()
+            indices = "1 index" if len(names) == 1 else f"{len(names)} indices"
+            yield Check("store", True, f"{store.address}: {indices} that Sinkrank made")
+            for name in names:
+                yield _index(store, name, embeddings)
+            if settings.index is not None and settings.index not in names:
+                yield _other_index(settings, store, settings.index, embeddings)
+    except SinkrankError as error:
+        yield Check("store", False, str(error))
+
+
+def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
+    label = f"index {name}"
+    try:
+        made = store.describe(name)
+        if embeddings is not None:
+            check_versions(name, made, embeddings, store.address)
+        idf = store.idf(name)
+        found = f"{store.count(name):,} documents, idf of {', '.join(sorted(idf.languages)) or 'no language'}"
+        found += f", {_hubness(store.hubness_sample(name), name)}"
+        stale = [] if embeddings is None else list(stale_parts(store, name, embeddings, idf))
+        found += _versions(store, name)
+    except SinkrankError as error:
+        return Check(label, False, str(error))
+    if embeddings is None:
+        return Check(label, False, f"{found}; made with embeddings of version {made.embeddings_version}, none are here")
+    return Check(label, not stale, "; ".join([found, *stale]))
+
+
+def _other_index(settings: Settings, store: Store, name: str, embeddings: Embeddings | None) -> Check:
+    """An index that Sinkrank did not make, which the proxy may re-rank; or that is not there."""
+    engine = in_process_proxy.engine_of(store)
+    if engine is None:
+        return _index(store, name, embeddings)
+    from sinkrank.actions.foreign_index import look_at
+
+    try:
+        store.describe(name)
+    except NotOurIndex:
+        if embeddings is None:
+            return Check(
+                f"index {name}",
+                False,
+                "not made by Sinkrank; the proxy passes its searches on until there are embeddings",
+            )
+        try:
+            return Check(f"index {name}", *look_at(settings, engine, name, embeddings))
+        except SinkrankError as error:
+            return Check(f"index {name}", False, str(error))
+    except SinkrankError as error:
+        return Check(f"index {name}", False, str(error))
+    return _index(store, name, embeddings)
+
+
+def _hubness(sample: HubnessSample, index: str) -> str:
+    counted = {language: len(queries) for language, queries in sample.languages.items()}
+    enough = [f"{language} {n}" for language, n in counted.items() if n >= MIN_QUERIES]
+    few = [f"{language} {n}" for language, n in counted.items() if n < MIN_QUERIES]
+    if not sample.embeddings_version:
+        return f"no hubness sample (`sinkrank ingest refresh --index {index}` draws one)"
+    too_few = f" (under {MIN_QUERIES}, so left out: {', '.join(few)})" if few else ""
+    return f"hubness sample of {', '.join(enough) or 'no language'}{too_few}"
+
+
+def _versions(store: Store, name: str) -> str:
+    versions = store.versions(name)
+    others = [version.name for version in versions if not version.is_serving]
+    serving = "".join(f", version {version.name}" for version in versions if version.is_serving)
+    return f"{serving}, kept beside it {', '.join(others)}" if others else serving
+
+
+def _unfinished(settings: Settings) -> Iterator[Check]:
+    paths = list(unfinished(settings.home / "ingest"))
+    if paths:
+        names = ", ".join(str(path) for path in paths)
+        yield Check(
+            "ingest",
+            False,
+            f"{len(paths)} did not come to their end ({names}); give the same command again, or delete the file",
+        )
+
+
+def _kernel() -> Check:
+    started = time.monotonic()
+    try:
+        import numba
+
+        warm_up()
+    except ImportError as error:
+        return Check("kernel", False, f"numba cannot be imported ({error}); install it: without it searches are slow")
+    except Exception as error:  # a compiler may fail in any way; doctor says so and goes on
+        return Check("kernel", False, f"the kernels do not compile ({error}); reinstall numba {numba.__version__}")
+    return Check("kernel", True, f"compiled by numba {numba.__version__} in {time.monotonic() - started:.1f} s")

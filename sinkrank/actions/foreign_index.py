@@ -1,0 +1,144 @@
+"""What `sinkrank doctor` says of an index that Sinkrank did not make: whether the proxy can re-rank it, and by what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flask import Flask
+
+from reranker.base.errors import SinkrankError
+from reranker.embeddings import Embeddings
+from reranker.proxy.hits import named_strings, source_text
+from reranker.proxy.index_figures import SAMPLE_DOCUMENTS
+from reranker.proxy.sample_figures import MIN_DOCUMENTS, SampleFigures, sample_figures
+from reranker.service.settings import Settings
+from reranker.stores.engine import EngineStore
+from reranker.stores.engine_fields import TEXT_TYPES, mapped_fields
+from sinkrank.actions import in_process_proxy
+
+# More than half unknown: the order goes by chance words.
+_MOST_UNKNOWN = 0.5
+_MANY_UNKNOWN = 0.2
+_SHOWN_FIELDS = 8
+_LEAST_SHARE = 0.01
+# A probe may have to compile the kernels first.
+_PROBE_BUDGET_MS = 120_000
+
+
+def look_at(settings: Settings, store: EngineStore, index: str, embeddings: Embeddings) -> tuple[bool, str]:
+    """Whether searches of the index are re-ranked well, and what was found, what is to be done at the end.
+
+    Raises:
+        SinkrankError: the index cannot be read.
+    """
+    hits = list(store.sample(index, (), SAMPLE_DOCUMENTS))
+    if not hits:
+        return False, "not made by Sinkrank; it holds no document that can be read: fill it, then look again"
+    fields = settings.proxy_text_fields
+    sources = [hit["_source"] for hit in hits if isinstance(hit.get("_source"), Mapping)]
+    figures = sample_figures((source_text(source, fields) for source in sources), embeddings)
+    letters = _letters_by_field(sources)
+    texts = {
+        name
+        for mappings in store.mappings(index)
+        for name, field in mapped_fields(mappings).items()
+        if field.get("type") in TEXT_TYPES
+    }
+    status = _probe(settings, store, index, embeddings)
+    found = [
+        "not made by Sinkrank, so the proxy reads its texts",
+        f"`_source` in {len(sources):,} of {len(hits):,} sampled documents",
+        *_fields_read(letters, fields, texts),
+        *_words(figures),
+        f"a search through the proxy: {status}",
+    ]
+    advice = list(_advice(figures, letters, fields, texts, embeddings, status, bool(sources)))
+    is_sound = status == "applied" and figures.unknown_share <= _MOST_UNKNOWN
+    return is_sound, "; ".join([*found, *advice])
+
+
+def _letters_by_field(sources: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    """How many letters the strings of each field have, the longest first."""
+    letters: Counter[str] = Counter()
+    for source in sources:
+        for name, text in named_strings(source):
+            letters[name] += len(text)
+    return Counter(dict(letters.most_common()))
+
+
+def _fields_read(letters: Counter[str], fields: Sequence[str], texts: set[str]) -> Iterator[str]:
+    total = letters.total()
+    shown = [
+        f"{name} {n / total:.0%}{'' if name in texts else ' (no text field)'}"
+        for name, n in letters.most_common(_SHOWN_FIELDS)
+        if n >= _LEAST_SHARE * total
+    ]
+    more = f" and {len(letters) - len(shown)} more" if len(letters) > len(shown) else ""
+    yield f"read: {', '.join(fields)} (proxy_text_fields)" if fields else "proxy_text_fields is not set"
+    if shown:
+        yield f"letters by field: {', '.join(shown)}{more}"
+
+
+def _words(figures: SampleFigures) -> Iterator[str]:
+    if figures.n_documents:
+        shares = ", ".join(f"{code} {share:.0%}" for code, share in figures.languages.items() if share >= _LEAST_SHARE)
+        yield f"languages {shares}"
+        yield f"{figures.unknown_share:.1%} of the words without an embedding"
+
+
+def _advice(
+    figures: SampleFigures,
+    letters: Counter[str],
+    fields: Sequence[str],
+    texts: set[str],
+    embeddings: Embeddings,
+    status: str,
+    has_sources: bool,
+) -> Iterator[str]:
+    """What to do, most important first."""
+    if not has_sources:
+        yield (
+            "its words come from term vectors, and none can be sampled to weigh words by"
+            if status == "applied"
+            else "keep `_source`, or store term vectors of a field whose analyzer does not stem (`term_vector: yes`)"
+        )
+    elif not figures.n_documents:
+        named = ", ".join(sorted(texts & letters.keys())) or ", ".join(letters) or "none"
+        yield f"no document has text in the fields that are read: set proxy_text_fields to some of {named}"
+    elif figures.unknown_share > _MANY_UNKNOWN:
+        yield (
+            f"many words are unknown: these embeddings know {', '.join(embeddings.languages)}; import or train some "
+            "for the index's language and subject (`sinkrank embeddings import`), or name the fields of its prose in "
+            "proxy_text_fields"
+        )
+    others = [name for name, n in letters.items() if name not in texts and n >= _LEAST_SHARE * letters.total()]
+    prose = [name for name in letters if name in texts]
+    if not fields and others and prose:
+        yield f"set proxy_text_fields = {','.join(prose[:_SHOWN_FIELDS])} to leave out {', '.join(others)}"
+    if figures.n_documents and not figures.idf.languages:
+        yield f"under {MIN_DOCUMENTS} documents of a language are too few to learn how rare words are"
+
+
+def _probe(settings: Settings, store: EngineStore, index: str, embeddings: Embeddings) -> str:
+    """Status and reason of a search for any documents by a word that is known."""
+    try:
+        in_process_proxy.check_engine(settings, store)
+    except SinkrankError as error:
+        return str(error)
+    patient = settings.model_copy(update={"proxy_budget_ms": _PROBE_BUDGET_MS, "proxy_learn_weights": False})
+    app = in_process_proxy.app_of(patient, store, embeddings)
+    return _search(app, index, embeddings, in_process_proxy.caller_headers(settings))
+
+
+def _search(app: Flask, index: str, embeddings: Embeddings, headers: Mapping[str, str]) -> str:
+    language = embeddings.languages[0]
+    _, word = embeddings.vocabulary.term(int(embeddings.vocabulary.term_ids(language)[0]))
+    rerank = {"query_context": {"query_text": word}, "language": language, "method": "nbow", "window_size": 20}
+    body = {"query": {"match_all": {}}, "size": 10, "ext": {"rerank": rerank}}
+    response = app.test_client().post(f"/{index}/_search", json=body, headers=headers)
+    if response.status_code != 200:
+        return f"refused with {response.status_code}; give store_username and store_password, or store_api_key"
+    found = [response.headers.get(name, "") for name in ("X-Rerank-Status", "X-Rerank-Reason")]
+    return " ".join(filter(None, found))

@@ -1,0 +1,268 @@
+"""What `sinkrank embeddings prepare` needs beside the work itself: its folder under the home, and what it shows."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shlex
+import shutil
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reranker.base.errors import BadInput, WrongParameter
+from sinkrank.console.document_sources import layout_of_copy, opened_records
+from sinkrank.console.resources import without_credentials
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ingest.documents import Layout, Record
+    from ingest.embeddings.preparing.plan import Plan
+    from ingest.embeddings.preparing.run import Report
+    from ingest.embeddings.preparing.texts import Texts
+    from ingest.from_index import IndexSource
+    from ingest.progress import Progress
+    from reranker.service.settings import Settings
+
+# An index may change, which nothing tells: what was read of it a day ago is read again.
+_MAX_AGE_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The folder of a run, by what it reads."""
+
+    folder: Path
+    files: Sequence[str]
+    index: IndexSource | None
+    layout: Layout
+    group_field: str | None
+    settings: Settings
+
+    def texts(self, progress: Progress) -> Texts:
+        """The documents, read unless an earlier run has.
+
+        Raises:
+            BadInput, NotFound, StoreUnavailable: they cannot be read.
+        """
+        from ingest.embeddings.preparing.texts import open_texts, read_texts
+
+        try:
+            texts = open_texts(self.folder, self.group_field)
+            if self.index is None or time.time() - texts.path.stat().st_mtime < _MAX_AGE_S:
+                return texts
+        except (OSError, ValueError, KeyError):
+            pass
+        self.remove()
+        with ExitStack() as opened:
+            if self.index is None:
+                records = opened.enter_context(opened_records(self.files, self.layout, self.settings, progress))
+            else:
+                records = opened.enter_context(_records_of(self.index, self.settings, progress))
+            return read_texts(records, self.layout, self.folder, self.group_field, progress)
+
+    def remove(self) -> None:
+        for path in self.folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != _LOCK:
+                path.unlink(missing_ok=True)
+
+
+_LOCK = "lock"
+
+
+@contextmanager
+def work_folder(
+    files: Sequence[str], index: str | None, layout: Layout, group_field: str | None, settings: Settings
+) -> Iterator[Work]:
+    """The folder for these documents under the home; what is finished there is used again.
+
+    Args:
+        index: as given on the command line; that of the settings is read where no files are given.
+
+    Raises:
+        WrongParameter: files and an index, or neither.
+        BadInput: another process prepares the same documents, or the store is a folder.
+    """
+    from ingest.files import STDIN, open_sources
+
+    if files and index is not None:
+        raise WrongParameter("files and --index were given; give one of them")
+    source = None
+    if files:
+        if STDIN in files:
+            raise WrongParameter("standard input cannot be read again where a run was stopped; give a file")
+        with open_sources([name for name in files if "://" not in name] or []) as sources:
+            identity: list[Any] = [*(one.identity() for one in sources), *(name for name in files if "://" in name)]
+    else:
+        source = _index_source(layout, settings)
+        identity = [source.key]
+    described = json.dumps([identity, asdict(layout), group_field], sort_keys=True, default=str)
+    folder = settings.home / "prepare" / blake2b(described.encode(), digest_size=8).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise BadInput("another process prepares embeddings for these documents; wait for it") from error
+        yield Work(folder, files, source, layout, group_field, settings)
+        if not any(path.name != _LOCK for path in folder.iterdir()):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _index_source(layout: Layout, settings: Settings) -> IndexSource:
+    from ingest.from_index import IndexSource
+    from reranker.stores.addresses import EngineAddress, read_address
+    from reranker.stores.names import check_index_name
+
+    where = read_address(settings.store) if settings.store else None
+    if not isinstance(where, EngineAddress) or settings.index is None:
+        raise WrongParameter(
+            "give the documents: files (sinkrank embeddings prepare articles.jsonl), or an index of OpenSearch or "
+            "Elasticsearch (--store opensearch://localhost:9200 --index articles)"
+        )
+    password = settings.store_password
+    where = where.with_credentials(settings.store_username, None if password is None else password.get_secret_value())
+    index = check_index_name(settings.index)
+    if layout.text_field is None:
+        layout = replace(layout, text_field=_text_fields(layout, index, settings))
+    return IndexSource(where, index, layout)
+
+
+def _text_fields(layout: Layout, index: str, settings: Settings) -> str | None:
+    """All text fields of an index that has none of the usual name, but for the title; None where it has one."""
+    from reranker.stores.engine import EngineStore
+    from reranker.stores.engine_fields import text_fields
+    from sinkrank.console.resources import opened_store
+
+    with opened_store(settings) as store:
+        mappings = store.mappings(index) if isinstance(store, EngineStore) else []
+    names = list(dict.fromkeys(name for each in mappings for name in text_fields(each)))
+    if set(layout.text_fields) & set(names) or any("sinkrank" in each.get("_meta", {}) for each in mappings):
+        return None
+    titles = [name for name in layout.title_fields if name in names][:1]
+    return ",".join(name for name in names if name not in titles) or None
+
+
+@contextmanager
+def _records_of(source: IndexSource, settings: Settings, progress: Progress) -> Iterator[Iterator[Record]]:
+    from ingest.documents import read_records
+    from ingest.from_index import forget, opened_index
+    from sinkrank.console.resources import engine_access
+
+    with opened_index(
+        source,
+        settings.home / "collections",
+        access=engine_access(settings),
+        timeout_s=settings.store_timeout_s,
+        progress=progress,
+    ) as copy:
+        yield read_records([copy], layout_of_copy(source.layout))
+        forget(copy)
+
+
+def described(texts: Texts, plan: Plan) -> dict[str, Any]:
+    """The plan, as JSON has it."""
+    return {
+        "documents": texts.n_documents,
+        "languages": texts.languages,
+        "words": {code: len(counter) for code, counter in texts.collection.document_frequencies.items()},
+        "aligned_groups": texts.n_aligned,
+        "unusable": str(texts.unusable) if texts.unusable.n else None,
+        "parts": [
+            {
+                "part": part.name,
+                "what": part.description,
+                "seconds": round(one.seconds),
+                "download_mb": round(one.download_bytes / 1e6),
+            }
+            for part, one in zip(plan.parts, plan.estimates, strict=True)
+        ],
+        "left_out": plan.left_out,
+        "seconds": round(plan.seconds),
+        "download_mb": round(plan.download_bytes / 1e6),
+        "output_mb": round(plan.output_bytes / 1e6),
+    }
+
+
+def show_plan(plan: dict[str, Any], console: Console) -> None:
+    languages = ", ".join(f"{code} {n:,}" for code, n in plan["languages"].items())
+    n_words = sum(plan["words"].values())
+    lines = [f"{plan['documents']:,} documents ({languages}), {n_words:,} words"]
+    if plan["unusable"]:
+        lines.append(plan["unusable"])
+    named: set[str] = set()
+    for part in plan["parts"]:
+        download = f", {part['download_mb']:,} MB to download" if part["download_mb"] else ""
+        otherwise = "if that cannot be had: " if part["part"] in named else ""
+        named.add(part["part"])
+        lines.append(f"  {part['part']}: {otherwise}{part['what']} (about {_time(part['seconds'])}{download})")
+    lines += [f"  without {name}: {reason}" for name, reason in plan["left_out"].items()]
+    download = f", {plan['download_mb']:,} MB to download" if plan["download_mb"] else ""
+    lines.append(f"about {_time(plan['seconds'])}{download}; the embeddings take some {plan['output_mb']:,} MB")
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def as_json(report: dict[str, Any]) -> dict[str, Any]:
+    summary = report["summary"]
+    return report | {"summary": summary | {"output": str(summary["output"]), "seconds": round(summary["seconds"], 1)}}
+
+
+def show_report(report: Report) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from sinkrank.console import output
+
+    console = output.results()
+    asked = "translations" if report.across else "titles" if report.has_titles else "first words"
+    table = Table(
+        "part", "words", f"MRR, {report.n_questions} {asked}", "unknown words", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    rows = [(one.name, one.n_words, one.figures) for one in report.made]
+    if len(report.made) > 1:
+        rows.append(("joined", sum(report.summary.languages.values()), report.joined))
+    for name, n_words, figures in rows:
+        shown = "" if figures.mrr is None else f"{figures.mrr:.3f}"
+        table.add_row(name, f"{n_words:,}", shown, f"{figures.unknown_share:.1%}")
+    console.print(table)
+    if any(one.name == "training" for one in report.made):
+        console.print("training has seen these documents: its figure is too good for other queries", soft_wrap=True)
+    for note in report.notes:
+        console.print(note, markup=False, soft_wrap=True)
+    for name, reason in report.left_out.items():
+        console.print(f"without {name}: {reason}", markup=False, soft_wrap=True)
+    for word, near in report.nearest.items():
+        console.print(f"nearest to {word}: {', '.join(near)}", markup=False, soft_wrap=True)
+    summary = report.summary
+    languages = ", ".join(f"{code} {n:,}" for code, n in summary.languages.items())
+    console.print(
+        f"{summary.output}: {sum(summary.languages.values()):,} words of {summary.dim} dimensions ({languages}), in "
+        f"{_time(summary.seconds)}",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def next_step(files: Sequence[str], languages: Collection[str], settings: Settings) -> str:
+    """The command to give now that there are embeddings.
+
+    Args:
+        languages: of the documents.
+    """
+    home = "" if settings.home == type(settings).model_fields["home"].default else f" --home {settings.home}"
+    if not files:
+        return f"next: sinkrank serve{home} --store {without_credentials(settings.store_address)}"
+    lang = next(iter(languages)) if len(languages) == 1 else "auto"
+    return f"next: sinkrank ingest {shlex.join(files)}{home} --lang {lang} --index NAME"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

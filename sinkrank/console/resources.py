@@ -1,0 +1,101 @@
+"""Opens what the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from reranker.embeddings import Embeddings
+    from reranker.search.searcher import Searcher
+    from reranker.service.settings import Settings
+    from reranker.stores.access import EngineAccess
+    from reranker.stores.protocol import Store
+    from reranker.transport import Parameters
+
+
+def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings:
+    """The embedding store.
+
+    Args:
+        files: what embeddings may be made of where there are none.
+
+    Raises:
+        NoEmbeddings: there are none; the message names the command that makes them.
+        NotFound, BadEmbeddings, VersionMismatch: as `Embeddings.open`.
+    """
+    from reranker.base.errors import NoEmbeddings
+    from reranker.embeddings import Embeddings
+    from reranker.service.missing_embeddings import no_embeddings_message
+
+    try:
+        return Embeddings.open(settings.embeddings_path, settings.unknown_words)
+    except NoEmbeddings:
+        raise NoEmbeddings(no_embeddings_message(settings, files)) from None
+
+
+def engine_access(settings: Settings) -> EngineAccess:
+    """How an engine is reached, as set."""
+    from reranker.stores.access import EngineAccess
+
+    api_key = settings.store_api_key
+    return EngineAccess(
+        ca_certs=settings.store_ca_certs,
+        verify_certs=settings.store_verify_certs,
+        client_cert=settings.store_client_cert,
+        client_key=settings.store_client_key,
+        api_key=None if api_key is None else api_key.get_secret_value(),
+        aws_region=settings.store_aws_region,
+        aws_service=settings.store_aws_service,
+    )
+
+
+@contextmanager
+def opened_store(settings: Settings) -> Iterator[Store]:
+    """The store, closed at the end; nothing is connected to before it is used."""
+    from reranker.stores import open_store
+
+    password = settings.store_password
+    store = open_store(
+        settings.store_address,
+        username=settings.store_username,
+        password=password.get_secret_value() if password is not None else None,
+        access=engine_access(settings),
+        timeout_s=settings.store_timeout_s,
+        pipeline=settings.store_pipeline,
+    )
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def opened_searcher(settings: Settings) -> Iterator[Searcher]:
+    """A searcher of the store with the embeddings."""
+    from reranker.search.searcher import Searcher
+
+    embeddings = open_embeddings(settings)
+    with opened_store(settings) as store:
+        yield Searcher(store, embeddings, settings.n_threads, query_language=settings.query_language)
+
+
+def parameters_of(settings: Settings) -> Parameters:
+    """The parameters of the methods, as set."""
+    from reranker.transport import Parameters
+
+    return Parameters(epsilon=settings.epsilon, n_iterations=settings.n_iterations, tau=settings.tau)
+
+
+def without_credentials(address: str) -> str:
+    """A store's address as it may be shown: `https://user:secret@host` → `https://***@host`.
+
+    >>> without_credentials("https://me:secret@search.example:9200"), without_credentials(".sinkrank/store")
+    ('https://***@search.example:9200', '.sinkrank/store')
+    """
+    parts = urlsplit(address)
+    if "@" not in parts.netloc:
+        return address
+    return parts._replace(netloc=f"***@{parts.netloc.rpartition('@')[2]}").geturl()

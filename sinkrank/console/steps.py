@@ -1,0 +1,51 @@
+"""Shows a long run step by step: bars on a terminal, one line a step in a pipe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+
+from ingest.progress import Progress
+from sinkrank.console import output
+
+
+class Steps:
+    """Names each step and says how long it took.
+
+    with steps("training") as progress:
+        train(..., progress=progress)
+    """
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[Progress]:
+        started = self._clock()
+        if not self._console.is_terminal:
+            # The name at once: whoever reads a log of a minute's step sees what is being waited for.
+            self._console.print(f"{name} …", end=" ", markup=False)
+        try:
+            with output.progress_bars(self._console) as progress:
+                progress(0, None, name)
+                reported = False
+
+                def report(done: int, total: int | None, description: str) -> None:
+                    nonlocal reported
+                    reported = True
+                    progress(done, total, description)
+
+                yield report
+                if not reported:
+                    progress(1, 1, name)  # a bar that only moved to and fro comes to its end
+        except BaseException:
+            self._say(name, "stopped")
+            raise
+        self._say(name, f"done in {self._clock() - started:.0f} s")
+
+    def _say(self, name: str, what: str) -> None:
+        self._console.print(f"{name} … {what}" if self._console.is_terminal else what, markup=False)

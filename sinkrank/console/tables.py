@@ -1,0 +1,164 @@
+"""Answers as tables for a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from reranker.ranking.corrections import HUBNESS_WEIGHT
+from reranker.ranking.evidence import ScoreParts
+from reranker.ranking.explanation import Explanation
+from reranker.search.answers import cost_meaning
+from reranker.search.searcher import SearchAnswer, SearchHit
+from sinkrank.console.output import counted
+
+_TITLE_CHARS = 60
+# Columns of a terminal in which titles and ids have room side by side; in fewer an id stands below its title.
+_WIDE = 120
+
+
+def search_table(answer: SearchAnswer, width: int) -> Table:
+    """The hits: new rank and score beside the first stage's.
+
+    Args:
+        width: columns that it may take.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("rank", "score", f"{answer.first_stage} rank", f"{answer.first_stage} score"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("lang", no_wrap=True)
+    is_wide = width >= _WIDE
+    if is_wide:
+        table.add_column("title", overflow="ellipsis", no_wrap=True, max_width=_TITLE_CHARS, ratio=2)
+        table.add_column("id", overflow="fold", ratio=1)
+    else:
+        table.add_column("title, id", overflow="fold")
+    for hit in answer.hits:
+        document = hit.document
+        title, doc_id = plain(document.title or document.text[:_TITLE_CHARS]), plain(document.doc_id)
+        title.stylize("bold")
+        table.add_row(
+            Text(str(hit.reranked_rank), style=_movement_style(hit)),
+            f"{hit.score:.4f}",
+            str(hit.first_stage_rank),
+            Text(f"{hit.first_stage_score:z.4f}", style="dim"),
+            document.language,
+            *((title, doc_id) if is_wide else (Text("\n").join((title, doc_id)),)),
+        )
+    return table
+
+
+def _movement_style(hit: SearchHit) -> str:
+    """A terminal shows the rank of a hit that has risen in green, of one that has fallen in red."""
+    if hit.reranked_rank < hit.first_stage_rank:
+        return "bold green"
+    return "red" if hit.reranked_rank > hit.first_stage_rank else "bold"
+
+
+def search_footer(answer: SearchAnswer) -> str:
+    """What stands below the table: how the answer came to be."""
+    took = answer.took_ms
+    if not answer.n_candidates:
+        lines = ["no document was found"]
+    else:
+        how = "in the first stage's order"
+        if answer.method != "none":
+            feedback = " with feedback" if answer.has_feedback else ""
+            how = f"re-ranked by {answer.method}{feedback} ({answer.precision}) in {took['rerank']:.1f} ms"
+        lines = [
+            f"{counted(answer.n_candidates, 'candidate')} by {answer.first_stage} in {took['first_stage']:.1f} ms, "
+            f"{how}; the query was read as {answer.language!r}"
+        ]
+    if "loading" in took:
+        lines.append(
+            f"loading the embeddings, the index and the compiled code took {took['loading'] / 1000:.1f} s more"
+        )
+    if answer.unknown_words:
+        lines.append(f"words without an embedding: {plain(', '.join(answer.unknown_words)).plain}")
+    return "\n".join(lines)
+
+
+def explanation_table(explanation: Explanation, title: str | None = None) -> Table:
+    """Each query word, where its mass went, and what that cost; the last line is the distance."""
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_footer=True)
+    distance = f"{explanation.distance:.4f}"
+    table.add_column("query word", footer=f"{explanation.method} distance")
+    table.add_column("weight", justify="right", footer=f"{sum(word.mass for word in explanation.words):.4f}")
+    table.add_column("document word")
+    table.add_column("mass", justify="right")
+    table.add_column("cost", justify="right")
+    table.add_column("mass · cost", justify="right", footer=distance)
+    table.add_column("share", justify="right", footer="100.0 %" if explanation.distance > 0 else "")
+    for word in explanation.words:
+        rows = [
+            (plain(pair.document_word), f"{pair.mass:.4f}", f"{pair.cost:z.4f}", pair.mass * pair.cost, pair.share)
+            for pair in word.pairs
+        ]
+        # The last digit shown: what is less would be a row of zeros.
+        if word.rest_mass >= 5e-5 or word.rest_distance >= 5e-5:
+            share = word.rest_distance / explanation.distance if explanation.distance > 0 else 0.0
+            cost = f"{word.rest_distance / word.rest_mass:z.4f}" if word.rest_mass > 0 else ""
+            rows.append((Text("all others", style="dim"), f"{word.rest_mass:.4f}", cost, word.rest_distance, share))
+        for place, (document_word, mass, cost, part, share) in enumerate(rows):
+            head = (plain(word.word), f"{word.mass:.4f}") if place == 0 else (Text(), "")
+            table.add_row(*head, document_word, mass, cost, f"{part:z.4f}", f"{100 * share:z.1f} %")
+    return table
+
+
+def explanation_footer(explanation: Explanation) -> str:
+    """What stands below the table: what its costs are, and the sum that the order goes by where that is not the
+    distance alone."""
+    correction = explanation.correction
+    lines = [f"cost: {cost_meaning(explanation.method)}. The column mass · cost sums to the distance."]
+    if explanation.unknown_words:
+        named = plain(", ".join(explanation.unknown_words)).plain
+        lines.append(f"words without an embedding, which the distance leaves out: {named}")
+    if explanation.parts is not None:
+        lines.append(_score_line(explanation.parts))
+    elif explanation.order_distance != explanation.distance:
+        known_share = 1.0 - correction.unknown_share
+        parts = [f"{known_share * explanation.distance:.4f} (known words: {known_share:.4f} · the distance)"]
+        if correction.unknown_share:
+            lacking = plain(", ".join(correction.lacking_words)).plain or "none"
+            added = correction.added_by_lacking_words
+            parts.append(f"{added:.4f} (words without an embedding that the document lacks: {lacking})")
+        if correction.hubness is not None:
+            parts.append(f"{correction.added_by_hubness:.4f} (hubness: {HUBNESS_WEIGHT} · {correction.hubness:.4f})")
+        lines.append(f"The order goes by {explanation.order_distance:.4f} = {' + '.join(parts)}")
+    return "\n".join(lines)
+
+
+# What the parts of a score come from; those that are always there come first.
+_PART_NAMES = {
+    "first_stage": "the first stage's score",
+    "words": "near words",
+    "feedback": "words of the best candidates",
+    "neighbours": "candidates that it resembles",
+    "lacking_words": "words without an embedding that the document lacks",
+    "hubness": "hubness",
+    "window": "every candidate",
+}
+
+
+def _score_line(parts: ScoreParts) -> str:
+    named = [(getattr(parts, name), told) for name, told in _PART_NAMES.items()]
+    shown = " + ".join(f"{value:.4f} ({told})" for value, told in named if value)
+    return f"The score is {parts.score:.4f} = {shown}".replace("+ -", "- ")
+
+
+def telling_pairs(explanation: Explanation, n: int) -> list[str]:
+    """The pairs that brought the document nearest, `chat → cat (mass 0.12, cost 0.40)`; fewer where fewer did."""
+    return [
+        f"{plain(pair.query_word).plain} → {plain(pair.document_word).plain} "
+        f"(mass {pair.mass:.2f}, cost {pair.cost:z.2f})"
+        for pair in explanation.telling_pairs(n)
+        if pair.saving > 0 and pair.mass >= 0.005
+    ]
+
+
+def plain(text: str) -> Text:
+    """A text of a document, with nothing in it that a terminal obeys."""
+    return Text("".join(" " if unicodedata.category(char) in ("Cc", "Zl", "Zp") else char for char in text))

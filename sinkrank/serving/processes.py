@@ -1,0 +1,129 @@
+"""Serves the application in several processes with gunicorn; they share the memory of what was opened before."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from reranker.base.errors import WrongParameter
+
+if TYPE_CHECKING:
+    import socket
+
+    from flask import Flask
+
+    from reranker.service.settings import Settings
+
+# Where prometheus_client has the processes add up their numbers; it reads this when it is imported.
+MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+# gunicorn's own upper limit of a request line; 0, which is none, would let a client fill the memory.
+_MAX_REQUEST_LINE = 8_190
+
+
+@contextmanager
+def shared_numbers() -> Iterator[None]:
+    """A folder in which the processes keep their numbers, removed at the end; where the environment names one, that.
+
+    It is entered before anything that counts is imported.
+    """
+    if os.environ.get(MULTIPROCESS_VARIABLE):
+        yield
+        return
+    owner = os.getpid()
+    folder = tempfile.mkdtemp(prefix="sinkrank-metrics-")
+    os.environ[MULTIPROCESS_VARIABLE] = folder
+    try:
+        yield
+    finally:
+        if os.getpid() == owner:  # a process that was forked comes by here too when it ends
+            del os.environ[MULTIPROCESS_VARIABLE]
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def serve_with_processes(
+    app: Flask, settings: Settings, listener: socket.socket, on_ready: Callable[[], None], on_stop: Callable[[], None]
+) -> None:
+    """Serves until SIGTERM or SIGINT comes; then as `server.serve_until_stopped`, in each process.
+
+    Args:
+        on_stop: called in this process when a signal came, before the draining.
+
+    Raises:
+        WrongParameter: gunicorn is not installed.
+    """
+    try:
+        from gunicorn.app.base import BaseApplication
+        from gunicorn.arbiter import Arbiter
+    except ImportError as error:
+        raise WrongParameter(
+            "more than one process needs gunicorn; install it with: pip install 'sinkrank[gunicorn]'"
+        ) from error
+
+    class Application(BaseApplication):  # type: ignore[misc]
+        def load_config(self) -> None:
+            for name, value in _options(settings, listener).items():
+                if name in self.cfg.settings:
+                    self.cfg.set(name, value)
+            self.cfg.set("when_ready", lambda _: on_ready())
+            self.cfg.set("child_exit", lambda _, worker: _forget(worker.pid))
+
+        def load(self) -> Flask:
+            return app
+
+    class DrainingArbiter(Arbiter):  # type: ignore[misc]
+        def stop(self, graceful: bool = True) -> None:
+            on_stop()
+            if graceful:
+                _drain(self, settings.drain_s)
+            super().stop(graceful)
+
+    first = os.getpid()
+    try:
+        DrainingArbiter(Application()).run()
+    except SystemExit as ended:  # gunicorn ends the process; the first one has a last word to say
+        if ended.code or os.getpid() != first:
+            raise
+
+
+def _options(settings: Settings, listener: socket.socket) -> dict[str, Any]:
+    """gunicorn's settings; one that its version does not know is left out. The listener is gunicorn's from here on."""
+    return {
+        "bind": f"fd://{listener.detach()}",
+        "workers": settings.processes,
+        "worker_class": "gthread",
+        "threads": settings.workers,
+        "preload_app": True,
+        "graceful_timeout": max(1, round(settings.grace_s)),
+        "limit_request_line": _MAX_REQUEST_LINE,
+        "loglevel": "warning",
+        "proc_name": "sinkrank",
+        "control_socket_disable": True,
+    }
+
+
+def _drain(arbiter: Any, drain_s: float) -> None:
+    """Waits while the processes go on serving; a second signal ends the wait."""
+    deadline = time.monotonic() + drain_s
+    while (left_s := deadline - time.monotonic()) > 0:
+        if _second_signal(arbiter):
+            return
+        time.sleep(min(0.1, left_s))
+
+
+def _second_signal(arbiter: Any) -> bool:
+    queue = arbiter.SIG_QUEUE
+    waiting = list(queue) if isinstance(queue, list) else [queue.get_nowait() for _ in range(queue.qsize())]
+    return any(one in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT) for one in waiting)
+
+
+def _forget(pid: int) -> None:
+    """Takes the numbers of a process that has ended out of those that are about running ones."""
+    from prometheus_client.multiprocess import mark_process_dead
+
+    mark_process_dead(pid)  # type: ignore[no-untyped-call]
