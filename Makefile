@@ -20,12 +20,12 @@ help: ## List the targets
 	  { rm -rf .venv; echo "python3 cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
 
 .venv/.runtime: requirements.lock pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	@touch $@
 
 .venv/.dev: requirements-dev.lock .venv/.runtime
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements-dev.lock
 	@touch $@
 
 demo: .venv/.runtime ## Fetch real pages, build, search, serve (SERVE=0 stops after the searches)
@@ -37,7 +37,7 @@ evaluate: .venv/.runtime ## Measure every method on held-out pages (some ten min
 # The peers have an environment of their own: what they need must not meet the tests.
 .venv/bench/.ready: requirements-bench.lock pyproject.toml | .venv/bin/python
 	@$(PYTHON) -m venv .venv/bench
-	.venv/bench/bin/python -m pip install --quiet --require-hashes -r requirements-bench.lock
+	.venv/bench/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements-bench.lock
 	.venv/bench/bin/python -m pip install --quiet --no-deps --editable .
 	@touch $@
 

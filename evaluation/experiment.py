@@ -23,9 +23,11 @@ from evaluation.systems import Distances, System
 from evaluation.systems.corrected import sample_of
 from evaluation.systems.runs import EncodedTask, encode, first_stage_run, make_run, plain_run, unknown_shares
 from evaluation.systems.transport import Transport
+from evaluation.translated import by_evidence, translated_scores, with_default_candidates
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, check_rule
+from reranker.ranking.corrections import CORRECTED_METHOD
 from reranker.transport import METHODS, Parameters, check_method, warm_up
 
 # Without `emd`: 400 queries against 400 pages take it some ten times as long as all the others together.
@@ -234,6 +236,10 @@ def measure_task(
     """Runs the plan's methods over one task, and the systems beside them."""
     task = encoded.task
     depth = None if plan.everything else plan.depth
+    is_across = task.direction.query_language != task.direction.document_language
+    translated = translated_scores(encoded) if is_across else None
+    if translated is not None:
+        encoded = with_default_candidates(encoded, translated, plan.depth)
 
     def part(place: int) -> Progress:
         return _ranking(progress, place, len(plan.methods) + len(systems), len(encoded.queries))
@@ -244,11 +250,15 @@ def measure_task(
         # A distance is that of a pair alone, so the candidates' are cut out of those of all documents.
         ours = Transport(method, encoded.embeddings, plan.parameters, depth, n_threads)
         found = ours.distances_of(encoded, part(place))
-        two_stage = measure(task.qrels, make_run(encoded, found.values, plan.depth))
-        everything = measure(task.qrels, make_run(encoded, found.values)) if plan.everything else None
-        results.append(MethodResult(method, two_stage, everything))
-        if systems and everything:
-            beside.append(SystemResult.of(method, everything, found))
+        two_stage = everything = found.values
+        if method == CORRECTED_METHOD and translated is not None:
+            two_stage = by_evidence(encoded, translated, found.values, plan.depth)
+            everything = by_evidence(encoded, translated, found.values, None) if plan.everything else everything
+        of_two_stages = measure(task.qrels, make_run(encoded, two_stage, plan.depth))
+        of_everything = measure(task.qrels, make_run(encoded, everything)) if plan.everything else None
+        results.append(MethodResult(method, of_two_stages, of_everything))
+        if systems and of_everything:
+            beside.append(SystemResult.of(method, of_everything, found))
     for place, system in enumerate(systems, start=len(plan.methods)):
         found = system.distances(task, part(place))
         beside.append(SystemResult.of(system.name, measure(task.qrels, plain_run(task, found.values)), found))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from evaluation.base.measures import measure, recall
 from evaluation.corpora.tasks import Task
 from evaluation.systems.runs import EncodedTask, encode, first_stage_run, make_run, method_distances
+from evaluation.translated import by_evidence, translated_scores, with_default_candidates
 from reranker.ranking.corrections import CORRECTED_METHOD
 from reranker.transport import Parameters
 
@@ -51,7 +52,11 @@ def measure_stripped(
         return None
     method = CORRECTED_METHOD if CORRECTED_METHOD in methods else methods[-1]
     rest = replace(encode(stripped(task), encoded.embeddings), hubness=encoded.hubness)
+    translated = translated_scores(rest)
+    rest = with_default_candidates(rest, translated, depth)
     found = method_distances(rest, method, parameters, depth, n_threads)
+    if method == CORRECTED_METHOD:
+        found = by_evidence(rest, translated, found, depth)
     n_tokens = sum(map(len, task.queries.values()))
     n_left = sum(map(len, rest.task.queries.values()))
     return StrippedResult(

@@ -35,3 +35,16 @@ def test_each_import_is_a_dependency() -> None:
         if name in homes and not {home.lower().replace("_", "-") for home in homes[name]} & declared
     }
     assert not missing
+
+
+def test_each_extra_that_is_named_can_be_installed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    sources = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    sources += [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    named = {
+        extra
+        for path in sources
+        for extra in re.findall(r"(?:sinkrank|'\.)\[(\w+)\]", path.read_text(encoding="utf-8"))
+    }
+    assert "encoders" in named
+    assert named <= set(project["optional-dependencies"])

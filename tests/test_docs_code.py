@@ -14,7 +14,7 @@ import typer.main
 
 from evaluation.corpora.shipped import load_parallel_texts
 from evaluation.trained import train_on
-from reranker.service.requests import ExplainBody, RerankBody, SearchBody, TextsBody, parse
+from reranker.service.requests import ExplainBody, MatchesBody, RerankBody, SearchBody, TextsBody, parse
 from sinkrank.commands.app import app as command_line
 
 ROOT = Path(__file__).parent.parent
@@ -22,6 +22,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 BODIES = {
     "/v1/search": SearchBody,
     "/v1/explain": ExplainBody,
+    "/v1/matches": MatchesBody,
     "/v1/rerank": RerankBody,
     "/v2/rerank": RerankBody,
     "/rerank": TextsBody,

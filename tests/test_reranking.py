@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from reranker import Parameters, Reranker
-from reranker.base.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords
+from reranker.base.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords, WrongParameter
 from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.transport.cost_cache import CostCache
@@ -329,6 +329,23 @@ def test_feedback_is_for_long_queries_with_first_stage_scores_and_may_be_turned_
     assert not reranker.rerank_bags(short, bags, first_stage_scores=scores).has_feedback
     assert not reranker.rerank_bags(long, bags).has_feedback
     assert not reranker.rerank_bags(long, bags, "sinkhorn", first_stage_scores=scores).has_feedback
+
+
+def test_with_the_whole_share_the_first_stages_order_stays_and_without_it_transport_decides(reranker):
+    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
+    scores = np.array([30.0, 10.0, 20.0])
+    whole = reranker.rerank_bags(query, bags, first_stage_scores=scores, first_stage_share=1.0)
+    assert [document.index for document in whole.documents] == [0, 2, 1]
+    none = reranker.rerank_bags(query, bags, first_stage_scores=scores, first_stage_share=0.0)
+    alone = reranker.rerank_bags(query, bags)
+    assert [document.index for document in none.documents] == [document.index for document in alone.documents]
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_a_share_of_the_first_stage_that_is_none_is_refused(reranker, share):
+    query, bags = reranker.query("cat", "en"), reranker.read_documents(FAR_AND_NEAR, "en")
+    with pytest.raises(WrongParameter, match="first_stage_share"):
+        reranker.rerank_bags(query, bags, first_stage_share=share)
 
 
 def test_top_n_by_evidence_is_the_beginning_of_the_whole(reranker):

@@ -89,26 +89,59 @@ def test_hybrid_joins_what_either_finds(searcher):
     assert hits[-1] == "e3"  # neither word of the query, and bread is the farthest from a cat
 
 
-def test_the_first_stage_auto_asks_bm25_too_where_documents_may_be_in_the_query_language(searcher):
+def test_the_first_stage_auto_is_hybrid_in_one_language_and_across_languages(searcher):
     def first_stage(text, **options):
         return searcher.search(SearchRequest(text, "pets", **options)).first_stage
 
     assert first_stage("chat", language="fr") == "hybrid"
-    assert first_stage("chat", language="fr", filters=Filters(languages=("en",))) == "knn"
-    assert first_stage("chat", language="fr", filters=Filters(languages=("en", "fr"))) == "hybrid"
+    assert first_stage("chat", language="fr", filters=Filters(languages=("en",))) == "hybrid"
     assert first_stage("zzz", filters=Filters(languages=("en",))) == "hybrid"  # no known word: only BM25 can find it
     assert first_stage("chat", language="fr", first_stage="knn") == "knn"
 
 
+def test_translated_finds_documents_of_other_languages_by_the_nearest_words_of_theirs(searcher):
+    english = {"language": "fr", "first_stage": "translated", "filters": Filters(languages=("en",)), "method": "none"}
+    # The English words nearest to chat are cat and dog; water, bread and car lie on the other side.
+    assert found(searcher, "chat", **english) == ["e1", "e2"]
+    assert found(searcher, "zzz", **english) == ["e5", "e4"]  # a word that nobody knows stays; e5 is the shorter
+    assert found(searcher, "chat", **english | {"first_stage": "bm25"}) == []
+
+
+def test_translated_searches_documents_of_the_query_language_by_its_own_words(searcher):
+    assert set(found(searcher, "chat", first_stage="translated", method="none")) == {"f1", "e1", "e2"}
+    french = Filters(languages=("fr",))
+    assert found(searcher, "chat", first_stage="translated", method="none", filters=french) == ["f1"]
+
+
+def test_the_score_of_the_translated_search_is_evidence_across_languages(searcher):
+    """By translations e1 (cat) scores highest and e3 (bread) not at all."""
+    request = SearchRequest("chat", "pets", language="fr", filters=Filters(languages=("en",)))
+    hits = {hit.document.doc_id: hit for hit in searcher.search(request).hits}
+    assert hits["e1"].parts.first_stage == pytest.approx(0.98 * 0.3)
+    assert hits["e1"].parts.words == pytest.approx(0.98 * 0.7)
+    assert 0 < hits["e2"].parts.first_stage < 0.98 * 0.3
+    assert hits["e3"].parts.first_stage == 0.0
+    for hit in hits.values():
+        assert hit.parts.score == pytest.approx(hit.score, abs=1e-6)
+        if hit.distance is not None:
+            assert searcher.explain(request, hit.document.doc_id).parts == hit.parts
+    explained = explanation("pets", "e1", searcher.explain(request, "e1"))
+    (chat,) = explained["translations"]
+    assert (chat["word"], [each["term"] for each in chat["translations"]]) == ("chat", ["chat", "cat", "dog"])
+    alone = searcher.search(replace(request, first_stage="knn"))
+    assert all(hit.parts is None for hit in alone.hits)
+
+
 def test_the_engines_score_is_a_part_of_the_score_and_the_parts_sum_to_it(searcher):
-    """Of the English documents e1 alone holds cat, so BM25 finds it alone; the French are scored by transport."""
+    """Of the English documents e1 alone holds cat, so BM25 finds it alone; f1 holds its translation, f2 does not."""
     hits = {hit.document.doc_id: hit for hit in searcher.search(SearchRequest("cat", "pets", language="en")).hits}
     for hit in hits.values():
         assert hit.parts.score == pytest.approx(hit.score, abs=1e-6)
     assert hits["e1"].parts.first_stage == pytest.approx(0.98 * 0.8)
     assert hits["e3"].parts.first_stage == 0.0
-    assert hits["f1"].parts.first_stage == 0.0
-    assert hits["f1"].parts.words > hits["e1"].parts.words  # the share of BM25 went to transport
+    assert hits["f1"].parts.first_stage == pytest.approx(0.98 * 0.3)
+    assert hits["f2"].parts.first_stage == 0.0
+    assert hits["f1"].parts.words > hits["e1"].parts.words  # what BM25 counts less there, transport counts more
     assert hits["e1"].score == 1.0
 
 
@@ -287,7 +320,7 @@ def test_the_costs_of_a_query_are_kept_for_the_next_page(store, embeddings):
         ({"depth": 5000}, "1 to 1000"),
         ({"size": -1}, "size"),
         ({"offset": 9_999, "size": 2}, "from \\+ size"),
-        ({"first_stage": "magic"}, "knn, bm25, hybrid"),
+        ({"first_stage": "magic"}, "knn, bm25, translated, hybrid"),
         ({"method": "sinkorn"}, "sinkhorn"),
         ({"index": "../etc"}, "cannot be an index"),
     ],
@@ -352,10 +385,12 @@ def test_the_query_whose_words_do_not_tell_has_the_language_of_the_setting_or_th
 
 def test_a_query_whose_embeddings_cancel_out_is_found_by_its_words(searcher):
     # cat (1, 0) and bread (-1, 0) stand in one document each, so they weigh the same and their mean is nothing.
-    assert set(found(searcher, "cat bread", language="en")) == {"e1", "e3"}
+    english = Filters(languages=("en",))
+    assert set(found(searcher, "cat bread", language="en", filters=english)) == {"e1", "e3"}
+    assert set(found(searcher, "cat bread", language="en")) == {"e1", "e3", "f1", "f2"}
 
 
-@pytest.mark.parametrize(("weight", "alone"), [(1.0, "knn"), (0.0, "bm25")])
+@pytest.mark.parametrize(("weight", "alone"), [(1.0, "knn"), (0.0, "translated")])
 def test_a_fusion_of_one_weight_is_that_first_stage(searcher, weight, alone):
     fused = found(searcher, "cat water", language="en", first_stage="hybrid", knn_weight=weight, method="none")
     assert fused == found(searcher, "cat water", language="en", first_stage=alone, method="none")
@@ -378,3 +413,50 @@ def test_a_heavier_run_counts_more_in_the_fusion(searcher):
 def test_a_weight_that_is_no_share_is_refused(weight):
     with pytest.raises(BadInput, match="knn_weight"):
         SearchRequest("cat", "pets", knn_weight=weight)
+
+
+@pytest.fixture(scope="module")
+def titled(tmp_path_factory, embeddings):
+    """A page whose title is "Cat!" and whose text is of other things, and a page that says no more than "cat"."""
+    store = open_store(str(tmp_path_factory.mktemp("titled")))
+    store.create("titled", IndexDescription(embeddings.version, embeddings.dim))
+    pages = [
+        Document("titled", "bread water car bread water car", "en", title="Cat!"),
+        Document("short", "cat", "en"),
+        Document("far", "cat car car car", "en"),
+    ]
+    list(store.write("titled", [encode(page, embeddings, IdfTable()) for page in pages]))
+    store.refresh("titled")
+    yield Searcher(store, embeddings)
+    store.close()
+
+
+@pytest.mark.parametrize("first_stage", ["auto", "bm25"])
+@pytest.mark.parametrize("text", ["cat", "  CAT"])
+def test_a_page_whose_title_is_the_query_is_as_near_as_can_be(titled, first_stage, text):
+    """The words have 0.2 of the score, which is 0.98 beside what every candidate has."""
+    answer = titled.search(SearchRequest(text, "titled", language="en", first_stage=first_stage))
+    words = {hit.document.doc_id: hit.parts.words for hit in answer.hits}
+    assert words["titled"] == pytest.approx(0.98 * 0.2)
+    assert words["short"] == pytest.approx(0.98 * 0.2)
+    assert words["far"] < 0.98 * 0.2
+
+
+def test_a_title_that_has_one_more_word_is_no_exact_one(titled):
+    answer = titled.search(SearchRequest("cat dog", "titled", language="en"))
+    words = {hit.document.doc_id: hit.parts.words for hit in answer.hits}
+    assert words["titled"] < 0.98 * 0.2
+
+
+def test_an_explanation_counts_an_exact_title_as_the_search_does(titled):
+    request = SearchRequest("cat", "titled", language="en")
+    (hit,) = [hit for hit in titled.search(request).hits if hit.document.doc_id == "titled"]
+    assert titled.explain(request, "titled").parts == hit.parts
+
+
+def test_a_warm_up_leaves_no_costs_for_the_search_that_is_timed(titled, embeddings):
+    searcher, request = Searcher(titled.store, embeddings), SearchRequest("cat", "titled", language="en")
+    searcher.search(request)
+    assert searcher.cost_cache.n_bytes > 0
+    searcher.warm_up(request)
+    assert searcher.cost_cache.n_bytes == 0

@@ -39,6 +39,7 @@ class Way:
     parameters: Parameters = field(default_factory=Parameters)
     knn_weight: float = 0.5
     feedback: bool = True
+    first_stage_share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ def _search(way: Way, searcher: Searcher, index: str, query: JudgedQuery) -> tup
         size=way.depth,
         knn_weight=way.knn_weight,
         feedback=way.feedback,
+        first_stage_share=way.first_stage_share,
     )
     try:
         answer = searcher.search(request)

@@ -56,6 +56,11 @@ def read_judged_queries(queries: Path, qrels: Path) -> list[JudgedQuery]:
             _optional(record, "index", place),
             judged.get(query_id, {}),
         )
+    for path, held in ((queries, found), (qrels, judged)):
+        if not held:
+            raise BadInput(
+                f"{path} is empty; give a file with a line for each {'query' if held is found else 'judgment'}"
+            )
     kept = [query for query in found.values() if any(grade > 0 for grade in query.relevance.values())]
     if not kept:
         raise BadInput(

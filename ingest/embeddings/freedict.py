@@ -15,15 +15,15 @@ _CODES: Mapping[str, str] = MappingProxyType(
     {
         "af": "afr", "ar": "ara", "bg": "bul", "br": "bre", "cs": "ces", "da": "dan", "de": "deu", "el": "ell",
         "en": "eng", "eo": "epo", "es": "spa", "fi": "fin", "fr": "fra", "ga": "gle", "hi": "hin", "hr": "hrv",
-        "hu": "hun", "id": "ind", "it": "ita", "ja": "jpn", "ku": "kur", "la": "lat", "lt": "lit", "nl": "nld",
-        "no": "nor", "pl": "pol", "pt": "por", "ru": "rus", "sk": "slk", "sl": "slv", "sv": "swe", "sw": "swh",
-        "tr": "tur",
+        "hu": "hun", "id": "ind", "it": "ita", "ja": "jpn", "ku": "kur", "la": "lat", "lt": "lit", "mk": "mkd",
+        "nl": "nld", "no": "nor", "pl": "pol", "pt": "por", "ru": "rus", "sk": "slk", "sl": "slv", "sr": "srp",
+        "sv": "swe", "sw": "swh", "tr": "tur",
     }
 )  # fmt: skip
 """ISO 639-1 to the code in FreeDict's names."""
 
-# From the copyright files of the packages in Debian 12 (freedict 2022.04.21, freedict-wikdict 2022.12.07). The 16
-# packages with a language that has no stop-word list, such as Icelandic or Welsh, are left out.
+# From the copyright files of the packages in Debian 12 (freedict 2022.04.21, freedict-wikdict 2022.12.07). The 13
+# packages with a language that Sinkrank does not know, such as Icelandic or Welsh, are left out.
 _PAIRS_BY_LICENCE = {
     "CC-BY-SA-3.0": (
         "de: bg el es fi fr id pl ru sv; el: bg en es fi fr id it ja la lt nl no pl pt ru sv; en: bg fi id ja no; "
@@ -34,10 +34,11 @@ _PAIRS_BY_LICENCE = {
     ),
     "GPL-2.0-or-later": (
         "af: de en; ar: en; br: fr; cs: en; de: it ku nl pt tr; "
-        "en: af ar cs el es fr ga hi hr it la lt nl pt ru sv sw tr; es: de en pt; fr: br en nl; ga: en pl; hr: en; "
-        "it: de en; ku: de en tr; la: en; lt: en; nl: de en fr; pl: ga; pt: de en; sk: en; sv: en; sw: en; tr: de en"
+        "en: af ar cs el es fr ga hi hr it la lt nl pt ru sr sv sw tr; es: de en pt; fr: br en nl; ga: en pl; hr: en; "
+        "it: de en; ku: de en tr; la: en; lt: en; nl: de en fr; pl: ga; pt: de en; sk: en; sr: en; sv: en; "
+        "sw: en; tr: de en"
     ),
-    "GPL-3.0-or-later": "da: en; de: en; en: da de; la: de; sl: en",
+    "GPL-3.0-or-later": "da: en; de: en; en: da de; la: de; mk: bg; sl: en",
     "GPL-2.0-only": "en: hu; hu: en",
     "GPL-3.0-or-later and GFDL-1.2-or-later": "en: pl",
     "GPL-3.0-or-later and GFDL-1.1-or-later": "sw: pl",

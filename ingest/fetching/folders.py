@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_log = logging.getLogger(__name__)
+
 
 @contextmanager
 def only_one(folder: Path) -> Iterator[None]:
-    """Held by one process at a time: two that fetch the same file would spoil it. Makes the folder."""
+    """Held by one process at a time: two that fetch the same file would spoil it. Makes the folder, and logs what
+    it waits for."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "fetching.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _log.warning("another process fetches files to %s; waiting until it is done", folder)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

@@ -1,7 +1,8 @@
-"""Turns HTML and plain text, a file each, into rows: of a page its title and its main text."""
+"""Reads pages, a file each, and turns those in HTML and plain text into rows with a title and a text."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,17 @@ from ingest.files.row import Row, not_utf8
 from ingest.files.sources import Source, format_of_name, pages_of
 from reranker.base.errors import BadInput
 
+# What documentation tools write behind or before a heading: Sphinx, MkDocs and GitHub among them.
+_ANCHORS = frozenset({"¶", "#", "##", "§", "🔗", "⚓", "\uf0c1"})
+
 
 def read_page(source: Source) -> Iterator[Row]:
     """A file as the one row of it."""
-    yield _row(source.path, source.name, source.name, source.format)
+    yield _row(source.path, source.name, source.page_id or source.name, source.format)
 
 
 def read_folder(source: Source) -> Iterator[Row]:
-    """The HTML and text files of a folder and of those below it, each with its path in the folder as its id, in the
+    """The pages of a folder and of those below it, each with its path in the folder as its id, in the
     order of their paths."""
     for path in pages_of(source.path):
         name = path.relative_to(source.path).as_posix()
@@ -41,13 +45,20 @@ def parse_text(row: Row) -> Row:
 def parse_html(row: Row) -> Row:
     """The row with title, main text and the language that the page itself names. Where trafilatura, which leaves
     navigation, footers and the like out, finds no main text, all text is taken."""
-    from trafilatura import bare_extraction
+    from trafilatura import bare_extraction, load_html
 
-    found: Any = bare_extraction(row.raw, with_metadata=True, include_comments=False, favor_recall=True)
+    # What it cannot read is told of in the reject file, not in its log.
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL + 1)
     try:
         tree = html.fromstring(row.raw)
     except (etree.ParserError, ValueError) as error:
         return row._replace(error=f"not HTML that can be read ({error})")
+    _drop_anchors(tree)
+    # Its own reading of the bytes, which guesses their encoding.
+    loaded = load_html(row.raw)
+    if loaded is not None:
+        _drop_anchors(loaded)
+    found: Any = bare_extraction(loaded, with_metadata=True, include_comments=False, favor_recall=True)
     title = (found.title if found is not None else None) or tree.findtext(".//title") or ""
     text = (found.text if found is not None else None) or _all_text(tree)
     fields = {"title": " ".join(title.split()), "text": text.strip()}
@@ -55,6 +66,14 @@ def parse_html(row: Row) -> Row:
     if language:
         fields["language"] = language
     return row._replace(values={**(row.values or {}), **fields}, format="")
+
+
+def _drop_anchors(tree: Any) -> None:
+    """Takes out the marks that link a heading to itself: `<a href="#print">¶</a>`."""
+    for link in list(tree.iter("a")):
+        to, text = link.get("href") or "", "".join(link.itertext()).strip()
+        if "#" in to and text in _ANCHORS:
+            link.drop_tree()
 
 
 def _row(path: Path, name: str, page_id: str, page_format: str) -> Row:

@@ -20,6 +20,7 @@ _READERS: dict[str, Callable[[Source], Iterator[Row]]] = {
     "parquet": read_parquet,
     "trec": read_trec,
     "html": read_page,
+    "markdown": read_page,
     "text": read_page,
     "folder": read_folder,
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,8 +18,8 @@ from pathlib import Path
 from reranker.base.errors import BadInput, NotFound, WrongParameter
 
 STDIN = "-"
-FORMATS = ("jsonl", "csv", "tsv", "parquet", "trec", "html", "text")
-PAGE_FORMATS = ("html", "text")
+FORMATS = ("jsonl", "csv", "tsv", "parquet", "trec", "html", "markdown", "text")
+PAGE_FORMATS = ("html", "markdown", "text")
 
 _FORMAT_OF_SUFFIX = {
     ".jsonl": "jsonl",
@@ -30,6 +32,8 @@ _FORMAT_OF_SUFFIX = {
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",
+    ".md": "markdown",
+    ".markdown": "markdown",
     ".txt": "text",
 }
 _COMPRESSIONS = (".gz", ".zst", ".bz2")
@@ -45,6 +49,8 @@ class Source:
         format: one of `FORMATS`, or `folder`.
         columns: the names of the columns of a CSV or TSV file whose first row does not name them.
         digest: of its contents, where its path says nothing about them.
+        page_id: the id of the document that a page's file is: its path from the folder of the files that were named.
+        left_out: of a folder, what is not read, and how many files of each kind.
     """
 
     path: Path
@@ -52,6 +58,8 @@ class Source:
     format: str
     columns: tuple[str, ...] | None = None
     digest: str | None = None
+    page_id: str = ""
+    left_out: tuple[tuple[str, int], ...] = ()
 
     def identity(self) -> list[object]:
         """What tells it from what it was at another time: path, size and time of change, or its contents."""
@@ -64,15 +72,15 @@ class Source:
             hasher.update(
                 f"{file.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\n".encode(errors="surrogateescape")
             )
-        return [str(self.path.resolve()), self.format, self.columns, hasher.hexdigest()]
+        return [str(self.path.resolve()), self.format, self.columns, hasher.hexdigest(), *filter(None, [self.page_id])]
 
 
 @contextmanager
 def open_sources(
     names: Sequence[str], file_format: str | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[list[Source]]:
-    """The sources of these names: files, folders of HTML and text files, patterns (`pages/*.jsonl`, `**` for folders of
-    any depth); `-` is standard input, kept in a temporary file so that it can be read twice.
+    """The sources of these names: files, folders of HTML, Markdown and text files, patterns (`pages/*.jsonl`, `**` for
+    folders of any depth); `-` is standard input, kept in a temporary file so that it can be read twice.
 
     Args:
         file_format: one of `FORMATS`; where it is None the file's name says it, and standard input is JSONL.
@@ -89,8 +97,10 @@ def open_sources(
     if list(names).count(STDIN) > 1:
         raise BadInput("standard input (-) can be read only once; give it once")
     named = None if columns is None else tuple(columns)
+    pages = [Path(name) for name in names if name != STDIN and _is_page(Path(name), file_format)]
+    base = _common_folder([path for path in pages if path.exists() and not path.is_dir()])
     with tempfile.TemporaryDirectory(prefix="sinkrank-") as folder:
-        yield [source for name in names for source in _sources(name, file_format, named, Path(folder))]
+        yield [source for name in names for source in _sources(name, file_format, named, Path(folder), base)]
 
 
 def format_of_name(path: Path) -> str | None:
@@ -102,36 +112,93 @@ def format_of_name(path: Path) -> str | None:
 
 
 def pages_of(folder: Path) -> Iterator[Path]:
-    """The HTML and text files of a folder and of those below it, in the order of their paths."""
-    for parent, folders, names in os.walk(folder):
+    """The HTML, Markdown and text files of a folder and of those below it, in the order of their paths; what is hidden
+    (a name that begins with a dot) is left out, and links to folders are not followed."""
+    yield from (path for path, kind in _walk(folder) if kind is None)
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, str | None]]:
+    """What a folder and those below it hold; of what is left out with its kind, in a word."""
+    unread: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=unread.append):
         folders.sort()
-        yield from (Path(parent, name) for name in sorted(names) if format_of_name(Path(name)) in PAGE_FORMATS)
+        for name in list(folders):
+            path = Path(parent, name)
+            if name.startswith(".") or path.is_symlink():
+                folders.remove(name)
+                yield path, "hidden folder" if name.startswith(".") else "link to a folder"
+        for name in sorted(names):
+            path = Path(parent, name)
+            if name.startswith("."):
+                yield path, "hidden file"
+            elif format_of_name(path) in PAGE_FORMATS:
+                yield path, None
+            else:
+                packed = -2 if path.suffix.lower() in _COMPRESSIONS else -1
+                yield path, "".join(path.suffixes[packed:]).lower() or "file without a suffix"
+    yield from ((Path(error.filename), "folder that cannot be read") for error in unread)
 
 
-def _sources(name: str, file_format: str | None, columns: tuple[str, ...] | None, folder: Path) -> Iterator[Source]:
+def _sources(
+    name: str, file_format: str | None, columns: tuple[str, ...] | None, folder: Path, base: str
+) -> Iterator[Source]:
+    """
+    Args:
+        folder: for what is kept in a file.
+        base: the folder that ids of the files that are named one by one begin at.
+    """
     if name == STDIN:
         path = folder / "stdin"
-        yield Source(path, STDIN, file_format or "jsonl", columns, _spool(path))
+        yield Source(path, STDIN, file_format or "jsonl", columns, _spool(path), STDIN)
         return
     path = Path(name)
     if path.is_dir():
         yield _folder(path, name)
         return
-    paths = [path] if path.exists() else [Path(found) for found in sorted(glob.glob(name, recursive=True))]  # noqa: PTH207
+    if path.exists():
+        yield _file(path, name, file_format, columns, base)
+        return
+    paths = [Path(found) for found in sorted(glob.glob(name, recursive=True))]  # noqa: PTH207
     if not paths:
         raise NotFound(f"there is no file {name!r}; check the path")
-    for found in paths:
-        if found.is_dir():
-            continue
-        yield Source(found, str(found) if found != path else name, file_format or _format_of(found), columns)
+    yield from (
+        _file(found, str(found), file_format, columns, _fixed_folder(name)) for found in paths if found.is_file()
+    )
+
+
+def _file(path: Path, name: str, file_format: str | None, columns: tuple[str, ...] | None, base: str) -> Source:
+    page_id = _page_id(path, base) if _is_page(path, file_format) else ""
+    return Source(path, name, file_format or _format_of(path), columns, page_id=page_id)
+
+
+def _is_page(path: Path, file_format: str | None) -> bool:
+    return (file_format or format_of_name(path)) in PAGE_FORMATS
+
+
+def _common_folder(files: Sequence[Path]) -> str:
+    """The deepest folder that holds all of the files."""
+    return os.path.commonpath([os.path.abspath(file.parent) for file in files]) if files else ""  # noqa: PTH100
+
+
+def _fixed_folder(pattern: str) -> str:
+    """The folder that a pattern names before its first wildcard."""
+    fixed = itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts[:-1])
+    return os.path.abspath(Path(*fixed))  # noqa: PTH100
+
+
+def _page_id(path: Path, base: str) -> str:
+    return Path(os.path.abspath(path)).relative_to(base).as_posix()  # noqa: PTH100
 
 
 def _folder(path: Path, name: str) -> Source:
-    if next(pages_of(path), None) is None:
+    found = list(_walk(path))
+    left_out = Counter(kind for _, kind in found if kind is not None)
+    if all(kind is not None for _, kind in found):
         raise BadInput(
-            f"{name!r} is a folder without HTML or text files; name the files in it, such as {name.rstrip('/')}/*.jsonl"
+            f"{name!r} is a folder without HTML, Markdown or text files; name the files in it, such as "
+            f"{name.rstrip('/')}/*.jsonl"
         )
-    return Source(path, name, "folder")
+    return Source(path, name, "folder", left_out=tuple(left_out.most_common()))
 
 
 def _format_of(path: Path) -> str:

@@ -59,13 +59,38 @@ class SearchAnswer(BaseModel):
     index: str
     n_candidates: int = Field(ge=0)
     language: str
-    first_stage: Literal["knn", "bm25", "hybrid"]
+    first_stage: Literal["knn", "bm25", "translated", "hybrid"]
     method: str
     precision: Precision
     n_converged: int
     has_feedback: bool
     unknown_words: list[str]
     took_ms: dict[str, float]
+
+
+class Match(_Answer):
+    """A word of a text that matches a query word; start and end in characters."""
+
+    start: int = Field(ge=0)
+    end: int
+    query_word: str
+    word: str
+    likeness: float = Field(gt=0, le=1)
+
+
+class MatchedText(_Answer):
+    """Where the matches of one text stand, in reading order."""
+
+    language: str
+    matches: list[Match]
+
+
+class MatchesAnswer(_Answer):
+    """The matches of each text, in the order of the texts."""
+
+    language: str
+    unknown_words: list[str]
+    texts: list[MatchedText]
 
 
 class OrderParts(_Answer):
@@ -95,6 +120,20 @@ class DocumentWord(_Answer):
     in_text: list[list[int]]
 
 
+class Translation(_Answer):
+    """A word of the documents' language that stands for a query word, and what an occurrence of it counts."""
+
+    term: str
+    weight: float = Field(gt=0, le=1)
+
+
+class TranslatedWord(_Answer):
+    """A query word with its translations, the heaviest first; the word itself is one of them."""
+
+    word: str
+    translations: list[Translation]
+
+
 class ExplainAnswer(BaseModel):
     """A score taken apart. The parts of all words sum to the distance, and so do those of all document words."""
 
@@ -112,6 +151,7 @@ class ExplainAnswer(BaseModel):
     hubness: float | None
     score: float = Field(gt=0, le=1)
     score_parts: ScoreParts | None
+    translations: list[TranslatedWord]
     words: list[WordTransport]
     document: ExplainedDocument | None
     document_words: list[DocumentWord]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask, Response, g
 
 from reranker import proxy
-from reranker.api import operations_routes, page, rerank_routes, search_routes, watching
+from reranker.api import match_routes, operations_routes, page, rerank_routes, search_routes, watching
 from reranker.embeddings import Embeddings
 from reranker.service import errors
 from reranker.service.service import EXTENSION, Service
@@ -28,8 +28,8 @@ def create_app(settings: Settings, store: Store | None, embeddings: Embeddings |
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     app.extensions[EXTENSION] = Service.build(settings, store, embeddings)
     errors.register(app)
-    for blueprint in (search_routes.blueprint, rerank_routes.blueprint, operations_routes.blueprint, page.blueprint):
-        app.register_blueprint(blueprint)
+    for module in (search_routes, rerank_routes, match_routes, operations_routes, page):
+        app.register_blueprint(module.blueprint)
     proxy.register(app, settings)
     watching.register(app, app.extensions[EXTENSION])
     app.after_request(_guard)

@@ -17,6 +17,7 @@ from reranker.api.answer_models import (
     Alive,
     CohereError,
     ExplainAnswer,
+    MatchesAnswer,
     Problem,
     RankedText,
     Readiness,
@@ -25,7 +26,7 @@ from reranker.api.answer_models import (
     TextsError,
 )
 from reranker.service.errors import PROBLEM_TYPE
-from reranker.service.requests import ExplainBody, RerankBody, SearchBody, TextsBody
+from reranker.service.requests import ExplainBody, MatchesBody, RerankBody, SearchBody, TextsBody
 
 # 3.1.0 rather than .1: the tools that read descriptions know it best.
 _VERSION = "3.1.0"
@@ -71,6 +72,8 @@ ROUTES = (
            errors=(Problem,), statuses=_SEARCHING),
     _Route("post", "/v1/explain", "Take the distance of one document apart", "search", (ExplainBody,), ExplainAnswer,
            errors=(Problem,), statuses=_SEARCHING),
+    _Route("post", "/v1/matches", "Find a query's words, and words near to them, in texts", "search", (MatchesBody,),
+           MatchesAnswer, errors=(Problem,), statuses=(400, 413, 503)),
     _Route("post", "/v1/rerank", "Re-rank texts, as Cohere's v1 and Jina's API", "rerank", (RerankBody,), RerankAnswer,
            errors=(CohereError,), statuses=_RERANKING),
     _Route("post", "/v2/rerank", "Re-rank texts, as Cohere's v2 API", "rerank", (RerankBody,), RerankAnswer,

@@ -1,4 +1,8 @@
-"""`/-/ui`: a page to search with, served whole from here; it loads nothing from elsewhere and runs no inline script."""
+"""`/-/ui`: a page to search with, served whole from here; it loads nothing from elsewhere and runs no inline script.
+
+The service lists its own indices. The engine's others are listed and searched by the browser, through the proxy, with
+the rights of whoever looks at the page: the service lends nobody its own.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from reranker.base.errors import SinkrankError
 from reranker.search.searcher import FIRST_STAGES
 from reranker.service.examples import Example
 from reranker.service.service import Service, current_service
+from reranker.stores.addresses import EngineAddress, read_address
 from reranker.transport import METHODS
 
 _CONTENT_SECURITY_POLICY = "; ".join(
@@ -49,6 +54,7 @@ def page() -> Response:
         first_stage=service.settings.first_stage,
         depths=sorted({*_DEPTHS, service.settings.depth}),
         depth=service.settings.depth,
+        engine=_engine(service),
         store=service.store.address if service.store is not None else "",
         indices=indices,
         index=service.settings.index,
@@ -80,9 +86,24 @@ def _indices(service: Service) -> tuple[list[str], str]:
     except SinkrankError as error:
         _log.warning("the page cannot list the indices: %s", error)
         return [], f"The store does not answer. {error}"
-    if not indices:
+    if not indices and not _engine(service):
         return [], "There is no index yet. Make one with: sinkrank ingest FILE --index NAME"
     return indices, ""
+
+
+def _engine(service: Service) -> str:
+    """Whether the browser can ask the engine for its other indices: `open`, or `secured` where the engine is likely to
+    ask for a password first; empty where the store is a folder, or there are no embeddings."""
+    settings = service.settings
+    if (
+        service.store is None
+        or service.opened is None
+        or not isinstance(read_address(settings.store_address), EngineAddress)
+    ):
+        return ""
+    named = (settings.store_username, settings.store_password, settings.store_api_key, settings.store_client_cert)
+    is_secured = any(each is not None for each in named) or "@" in settings.store_address
+    return "secured" if is_secured else "open"
 
 
 def _examples(service: Service, indices: list[str]) -> list[tuple[str, tuple[Example, ...]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reranker.api.rerank_warnings import spelling_warnings
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.ranking.ranked import Reranking
 from reranker.ranking.scores import LOWEST_SCORE, SCORE_DECIMALS
@@ -74,7 +75,7 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
     parameters = service.parameters(options.epsilon, options.n_iterations, options.tau)
     n_words = sum(len(text.split()) for text in (options.query, *texts))
     try:
-        ranking = _rerank(service, options, texts, parameters, top_n)
+        ranking, warnings = _rerank(service, options, texts, parameters, top_n)
     except (EmptyQuery, UnknownWords) as error:
         falling = tuple(RankedText(place, _low_score(len(texts) - place)) for place in range(len(texts)))
         return RankedTexts(falling[:top_n], n_words, warnings=(f"the documents are in the order given: {error}",))
@@ -84,25 +85,29 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
         ranking.method,
         ranking.precision,
         ranking.n_solved,
+        warnings,
     )
 
 
 def _rerank(
     service: Service, options: RerankOptions, texts: Sequence[str], parameters: Parameters, top_n: int | None
-) -> Reranking:
+) -> tuple[Reranking, tuple[str, ...]]:
     method = options.method or service.settings.method
     reranker = service.reranker if options.index is None else service.searcher.reranker(options.index)
     query = reranker.query(options.query, options.language)
     candidates = _candidates(service, texts, options)
-    return reranker.rerank_bags(
+    ranking = reranker.rerank_bags(
         query,
         candidates,
         method,
         parameters,
         first_stage_scores=reranker.lexical_scores(query, candidates, method),
         feedback=service.settings.feedback,
+        first_stage_share=service.settings.first_stage_share,
         top_n=top_n,
     )
+    read_texts = texts if options.index is None else ()
+    return ranking, spelling_warnings(query, read_texts, candidates, service.embeddings)
 
 
 def _candidates(service: Service, texts: Sequence[str], options: RerankOptions) -> list[Bag]:

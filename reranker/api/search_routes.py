@@ -48,6 +48,8 @@ def _facts(wanted: SearchRequest) -> dict[str, Any]:
     facts["epsilon"] = parameters.epsilon
     if parameters.tau is not None:
         facts["tau"] = parameters.tau
+    if wanted.first_stage_share is not None:
+        facts["share"] = wanted.first_stage_share
     if len(languages) == 1:
         facts["target"] = languages[0]
     return facts
@@ -55,6 +57,7 @@ def _facts(wanted: SearchRequest) -> dict[str, Any]:
 
 def _search_request(service: Service, body: SearchBody | ExplainBody) -> SearchRequest:
     settings = service.settings
+    share = settings.first_stage_share if body.first_stage_share is None else body.first_stage_share
     return SearchRequest(
         text=body.query,
         index=service.searcher.choose_index(body.index or settings.index),
@@ -65,5 +68,6 @@ def _search_request(service: Service, body: SearchBody | ExplainBody) -> SearchR
         method=body.method or settings.method,
         parameters=service.parameters(body.epsilon, body.n_iterations, body.tau),
         feedback=settings.feedback if body.feedback is None else body.feedback,
+        first_stage_share=share,
         knn_weight=settings.knn_weight if body.knn_weight is None else body.knn_weight,
     )

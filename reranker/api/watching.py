@@ -26,7 +26,7 @@ _TRACEPARENT = regex.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{
 _REQUEST_ID = regex.compile(r"[\x21-\x7e]{1,128}")
 
 # What the page reads of its address (static/state.js).
-_PAGE_KEYS = ("query", "language", "target", "index", "method", "first_stage", "depth", "epsilon", "tau")
+_PAGE_KEYS = ("query", "language", "target", "index", "method", "first_stage", "depth", "epsilon", "tau", "share")
 
 _access = logging.getLogger("sinkrank.access")
 _slow = logging.getLogger("sinkrank.slow")

@@ -48,7 +48,7 @@ class SearchAnswer(TypedDict):
     index: str
     n_candidates: int
     language: str
-    first_stage: Literal["knn", "bm25", "hybrid"]
+    first_stage: Literal["knn", "bm25", "translated", "hybrid"]
     method: str
     precision: Precision
     n_converged: int
@@ -108,6 +108,20 @@ class ExplainedDocument(TypedDict):
     text: str
 
 
+class Translation(TypedDict):
+    """A word of the documents' language that stands for a query word, and what an occurrence of it counts."""
+
+    term: str
+    weight: float
+
+
+class TranslatedWord(TypedDict):
+    """A query word with its translations, the heaviest first; the word itself is one of them."""
+
+    word: str
+    translations: list[Translation]
+
+
 class ExplainAnswer(TypedDict):
     """A score taken apart. The parts of all `words` sum to the distance, and so do those of all `document_words`."""
 
@@ -125,6 +139,7 @@ class ExplainAnswer(TypedDict):
     hubness: float | None
     score: float
     score_parts: ScoreParts | None
+    translations: list[TranslatedWord]
     words: list[WordTransport]
     document: ExplainedDocument | None
     document_words: list[DocumentWord]

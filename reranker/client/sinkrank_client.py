@@ -97,6 +97,7 @@ class SinkrankClient:
         tau: float | None = None,
         n_iterations: int | None = None,
         feedback: bool | None = None,
+        first_stage_share: float | None = None,
         offset: int | None = None,
         size: int | None = None,
     ) -> SearchAnswer:
@@ -120,6 +121,7 @@ class SinkrankClient:
             "tau": tau,
             "n_iterations": n_iterations,
             "feedback": feedback,
+            "first_stage_share": first_stage_share,
             "from": offset,
             "size": size,
         }
@@ -142,6 +144,7 @@ class SinkrankClient:
         tau: float | None = None,
         n_iterations: int | None = None,
         feedback: bool | None = None,
+        first_stage_share: float | None = None,
     ) -> ExplainAnswer:
         """Takes the score of a document for a search apart; arguments as of `search`."""
         body = {
@@ -159,6 +162,7 @@ class SinkrankClient:
             "tau": tau,
             "n_iterations": n_iterations,
             "feedback": feedback,
+            "first_stage_share": first_stage_share,
         }
         return cast(ExplainAnswer, self._post("/v1/explain", body))
 

@@ -82,6 +82,17 @@ class SearchAnswer:
         """The hits in the engine's order."""
         return [] if self.hits is None else [element.parsed for element in self.hits.elements]
 
+    def is_empty(self, offset: int) -> bool:
+        """Whether the search found nothing, on any page.
+
+        Args:
+            offset: hits that were left out before these; without a total a later page cannot tell.
+        """
+        if self.hits is None or self.hits.elements:
+            return False
+        total = self.raw.get("hits").get("total")
+        return offset == 0 or (total.get("value") if isinstance(total, Mapping) else total) == 0
+
     def whole(self) -> str:
         return self.text[self.raw.start : self.raw.end]
 
@@ -93,6 +104,7 @@ class SearchAnswer:
         source_filter: SourceFilter,
         drop: Sequence[str],
         with_details: bool,
+        translations: Mapping[str, Any] | None = None,
     ) -> str:
         """The answer with these hits.
 
@@ -100,12 +112,15 @@ class SearchAnswer:
             max_score: of all pages, in JSON; None to leave the engine's.
             added_ms: what `took` is to count besides the engine's own time.
             drop: keys of a hit that the caller did not ask for.
+            translations: of the query's words, for the details.
         """
         if self.hits is None:
             raise ValueError("the answer holds no hits")
         outer: RawObject = self.raw.get("hits")
         shown = [(place, read_object(self.text, self.hits.elements[place.index].start)[0]) for place in places]
-        pieces = [self._hit(hit, place, source_filter, drop, with_details) for place, hit in shown]
+        more = {} if translations is None else {"translations": translations}
+        details = more if with_details else None
+        pieces = [self._hit(hit, place, source_filter, drop, details) for place, hit in shown]
         changed = {"hits": write_array(self.text, self.hits, pieces)}
         if max_score is not None and outer.get("max_score") is not None:
             changed["max_score"] = max_score
@@ -119,10 +134,15 @@ class SearchAnswer:
         return write_object(self.text, self.raw, replace=changes)
 
     def _hit(
-        self, hit: RawObject, place: Place, source_filter: SourceFilter, drop: Sequence[str], with_details: bool
+        self,
+        hit: RawObject,
+        place: Place,
+        source_filter: SourceFilter,
+        drop: Sequence[str],
+        details: Mapping[str, Any] | None,
     ) -> str:
         score = {} if place.score is None else {"_score": float_text(place.score)}
-        added = {DETAILS_KEY: self._details(hit, place)} if with_details else {}
+        added = {} if details is None else {DETAILS_KEY: self._details(hit, place, details)}
         return self._as_asked(hit, source_filter, drop, score, added)
 
     def _suggestions(self, suggest: Member, source_filter: SourceFilter, drop: Sequence[str]) -> str:
@@ -160,14 +180,14 @@ class SearchAnswer:
             changed["_source"] = write_object(self.text, raw, drop=source_filter.extra)
         return write_object(self.text, hit, dropped, changed, added)
 
-    def _details(self, hit: RawObject, place: Place) -> str:
+    def _details(self, hit: RawObject, place: Place, more: Mapping[str, Any]) -> str:
         score = hit.member("_score")
         written = "null" if score is None else self.text[score.value_start : score.end]
         parts = None if place.parts is None else asdict(place.parts)
-        how = {**asdict(place.ordering), "without_known_word": place.without_known_word, "score_parts": parts}
+        how = {**asdict(place.ordering), "without_known_word": place.without_known_word, "score_parts": parts, **more}
         return (
             f'{{"rank":{place.rank},"first_stage_rank":{place.first_stage_rank},"first_stage_score":{written},'
-            f"{json.dumps(how, separators=(',', ':'))[1:]}"
+            f"{json.dumps(how, ensure_ascii=False, separators=(',', ':'))[1:]}"
         )
 
 

@@ -14,7 +14,7 @@ from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.proxy.deadline import Deadline
 from reranker.proxy.fallback import Fallback, Refused
 from reranker.proxy.headers import Headers, response_headers, without_headers
-from reranker.proxy.upstream import Upstream
+from reranker.proxy.upstream import EngineTimeout, Upstream
 
 # What the caller's own request would meet as well; sent again it would only cost the engine more.
 _PASSED_ON = frozenset([401, 403, 404, 429, 502, 503, 504])
@@ -50,8 +50,11 @@ class EngineCalls:
         self._max_answer_bytes = max_answer_bytes
         self.deadline = deadline
 
-    def search(self, query_string: str, body: bytes) -> tuple[Headers, str]:
-        """Sends another body to the address of the caller's search; it may take as long as the search itself may.
+    def search(self, query_string: str, body: bytes, limit_s: float | None = None) -> tuple[Headers, str]:
+        """Sends another body to the address of the caller's search.
+
+        Args:
+            limit_s: how long it may take; None for as long as the search itself may.
 
         Returns:
             the answer's headers and its text.
@@ -62,10 +65,30 @@ class EngineCalls:
             EngineUnreachable, EngineTimeout: the engine does not answer.
         """
         target = f"{self._incoming.path}?{query_string}"
-        response = self._upstream.send(self._incoming.method, target, self._headers(), body, len(body), is_safe=True)
+        response = self._upstream.send(
+            self._incoming.method, target, self._headers(), body, len(body), limit_s, is_safe=True
+        )
         if response.status in _PASSED_ON:
             raise Refused(response)
         return response_headers(response), self._text(response)
+
+    def search_again(self, query_string: str, body: bytes) -> tuple[Headers, str]:
+        """A further search, within the time that is left.
+
+        Raises:
+            Fallback: it answers an error, too late, or not at all.
+        """
+        if not self.deadline.left_s:
+            raise out_of_time()
+        try:
+            return self.search(query_string, body, self.deadline.left_s)
+        except Refused as refused:
+            refused.response.close()
+            raise Fallback("engine_refused", f"{refused} to the translated search") from refused
+        except EngineTimeout as error:
+            raise out_of_time() from error
+        except StoreUnavailable as error:
+            raise Fallback("look_up_failed", str(error)) from error
 
     def ask(self, target: str, body: bytes, content_type: str = "application/json") -> Any:
         """What the engine answers to a POST, read as JSON, within the time that is left.

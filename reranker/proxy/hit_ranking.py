@@ -83,7 +83,7 @@ class HitRanker:
         if not any(len(bag) for bag, _ in bags):
             return None
         indices = {str(hit.get("_index")) for hit in hits}
-        reranker, languages = self._common_reranker(indices, search.read_fields)
+        reranker, languages = self.reranker_of(indices, search.read_fields)
         query = reranker.query(search.text, search.language, languages)
         ranking = reranker.rerank_bags(
             query,
@@ -91,8 +91,10 @@ class HitRanker:
             search.method,
             search.parameters,
             first_stage_scores=_scores(hits),
+            translated=None if search.translations is None else np.ones(len(hits), dtype=bool),
             exact=_exact(search.text, bags),
             feedback=search.feedback,
+            first_stage_share=search.first_stage_share,
         )
         return HitRanking(
             [
@@ -102,7 +104,7 @@ class HitRanker:
             Ordering(ranking.method, ranking.precision, ranking.has_feedback),
         )
 
-    def _common_reranker(
+    def reranker_of(
         self, indices: Collection[str], read_fields: Sequence[str]
     ) -> tuple[Reranker, Sequence[str] | None]:
         """With the idf of the hits' index, and the languages that a query is likely to be in; None for the re-ranker's

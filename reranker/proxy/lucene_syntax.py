@@ -37,6 +37,7 @@ _TOKEN = regex.compile(
 )
 _ESCAPE = regex.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", regex.DOTALL)
 _VALUES = frozenset(["term", "quoted", "range", "regexp", "bare"])
+_PLAIN = frozenset(["term", "colon", "boost", "bare"])
 _EXISTS = "_exists_"
 _COMPARISONS = ("<", ">")
 
@@ -53,6 +54,18 @@ def read_lucene_syntax(query: str) -> list[SyntaxTerm] | None:
         return joined(_Reader(query).group(None, 0))
     except _TooDeepError:
         return None
+
+
+def is_plain_lucene(query: str) -> bool:
+    """Whether a query is words alone, with fields and boosts: no operator, quotes, group or pattern.
+
+    >>> is_plain_lucene("title:black cat^2"), is_plain_lucene("black -cat"), is_plain_lucene("wo*")
+    (True, False, False)
+    """
+    if len(query) > MAX_SYNTAX_CHARS or any(match.lastgroup not in _PLAIN for match in _TOKEN.finditer(query)):
+        return False
+    terms = read_lucene_syntax(query)
+    return terms is not None and all(term.kind is SyntaxKind.WORDS for term in terms)
 
 
 class _TooDeepError(Exception):

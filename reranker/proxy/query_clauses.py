@@ -228,9 +228,13 @@ def _queries(content: Content, depth: int, boost: float) -> Node:
 
 
 def _function_score(content: Content, depth: int, boost: float) -> Node:
-    changes = any(content[name] not in (None, []) for name in content.keys() - _NO_FUNCTION)
     inner = read_clauses(content.get("query"), depth + 1)
-    return Group(must=inner, boost=boost, reason=CALLER_SCORING if changes else "")
+    return Group(must=inner, boost=boost, reason=CALLER_SCORING if has_functions(content) else "")
+
+
+def has_functions(content: Content) -> bool:
+    """Whether a `function_score` changes the score of its query."""
+    return any(content[name] not in (None, []) for name in content.keys() - _NO_FUNCTION)
 
 
 def _nested(content: Content, depth: int, boost: float) -> Node:

@@ -27,6 +27,7 @@ from reranker.proxy.index_figures import IndexFigures, SampledStore
 from reranker.proxy.passing import pass_on
 from reranker.proxy.searches import ProxyRanking, Searches
 from reranker.proxy.term_vectors import TermVectors
+from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream import Upstream
 from reranker.proxy.window_ranking import WindowRanker
 from reranker.service.errors import use_shape
@@ -129,7 +130,7 @@ def _ranking(service: Service) -> ProxyRanking | None:
     ranker = HitRanker(service, figures)
     reader = HitReader(opened.embeddings, ranker.is_ours, opened.texts)
     bags = HitBags(reader, service.bag_cache, TermVectors(opened.embeddings))
-    return ProxyRanking(figures, WindowRanker(ranker, bags))
+    return ProxyRanking(figures, WindowRanker(ranker, bags), SearchTranslator(service, figures, ranker))
 
 
 def _addresses(settings: Settings) -> list[EngineAddress]:

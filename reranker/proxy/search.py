@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,13 @@ from reranker.proxy.answer import SearchAnswer, read_answer
 from reranker.proxy.engine_call import EngineCalls, Incoming
 from reranker.proxy.fallback import Fallback
 from reranker.proxy.filter_path import FilterPath
-from reranker.proxy.guard import Guard
+from reranker.proxy.guard import Guard, Turn
 from reranker.proxy.headers import Headers
 from reranker.proxy.parameters import only_parameters, without_parameters
 from reranker.proxy.raw_json import write_document
 from reranker.proxy.search_request import ProxySearch
 from reranker.proxy.source_filter import URL_PARAMETERS
+from reranker.proxy.translation import SearchTranslator, searched_indices
 from reranker.proxy.window_ranking import Outcome, WindowRanker, window_of, written
 from reranker.service.json_text import json_bytes
 
@@ -48,8 +49,9 @@ class Answer:
 class SearchRunner:
     """Runs re-ranked searches; safe to share between threads."""
 
-    def __init__(self, ranker: WindowRanker, guard: Guard) -> None:
+    def __init__(self, ranker: WindowRanker, translator: SearchTranslator, guard: Guard) -> None:
         self._ranker = ranker
+        self._translator = translator
         self._guard = guard
 
     def run(self, incoming: Incoming, search: ProxySearch, calls: EngineCalls) -> Answer:
@@ -62,21 +64,66 @@ class SearchRunner:
         """
         with self._guard.turn() as turn:
             started = time.perf_counter()
-            headers, text = calls.search(without_parameters(incoming.query_string, _REPLACED), search.window_body)
-            answer = _read(text)
+            asked, failed = self._asked(incoming, search, calls, turn)
             fetched = time.perf_counter()
-
-            def look_up(bodies: Sequence[tuple[int, bytes]]) -> list[Any]:
-                kept = only_parameters(incoming.query_string, _LOOK_UP_PARAMETERS)
-                return [calls.ask(f"{incoming.path}?{kept}", body) for _, body in bodies]
-
-            (outcome,) = self._ranker.rank([window_of(search, answer)], incoming, calls, look_up, turn)
-            added_ms = (time.perf_counter() - fetched) * 1000
-            body = write_document(text, answer.raw, written(search, answer, outcome, added_ms))
+            outcome = failed or self._rank(incoming, asked, calls, turn)
+            added_ms = (time.perf_counter() - fetched) * 1000 + asked.before_ms
+            written_body = written(asked.search, asked.answer, outcome, added_ms)
+            body = write_document(asked.answer.text, asked.answer.raw, written_body)
             if search.filter_path is not None:
-                body = filter_path(search.filter_path, headers, search.is_pretty).apply(body)
+                body = filter_path(search.filter_path, asked.headers, search.is_pretty).apply(body)
             done = time.perf_counter()
-        return Answer(headers, json_bytes(body), [outcome], (fetched - started) * 1000, (done - fetched) * 1000)
+        return Answer(asked.headers, json_bytes(body), [outcome], (fetched - started) * 1000, (done - fetched) * 1000)
+
+    def _asked(
+        self, incoming: Incoming, search: ProxySearch, calls: EngineCalls, turn: Turn
+    ) -> tuple[_Asked, Outcome | None]:
+        """The search as it was asked at last, and how it went where it should have been asked again and was not."""
+        indices = searched_indices(incoming.path)
+        if search.is_translated_at_once:
+            search = turn.run(lambda: self._translator.at_once(search, indices), calls.deadline) or search
+        started = time.perf_counter()
+        first = _ask(incoming, search, calls.search, 0.0)
+        if not first.answer.is_empty(search.page.fetched_from):
+            return first, None
+        try:
+            again = turn.run(lambda: self._translator.when_nothing_is_found(search, indices), calls.deadline)
+            if again is None:
+                return first, None
+            return _ask(incoming, again, calls.search_again, (time.perf_counter() - started) * 1000), None
+        except Fallback as failed:
+            turn.succeeded = None  # re-ranking itself did not fail
+            return first, Outcome(None, failed.reason, str(failed))
+
+    def _rank(self, incoming: Incoming, asked: _Asked, calls: EngineCalls, turn: Turn) -> Outcome:
+        def look_up(bodies: Sequence[tuple[int, bytes]]) -> list[Any]:
+            kept = only_parameters(incoming.query_string, _LOOK_UP_PARAMETERS)
+            return [calls.ask(f"{incoming.path}?{kept}", body) for _, body in bodies]
+
+        (outcome,) = self._ranker.rank([window_of(asked.search, asked.answer)], incoming, calls, look_up, turn)
+        return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A search and the engine's answer to it.
+
+    Attributes:
+        before_ms: what went before this request, which `took` is to count.
+    """
+
+    search: ProxySearch
+    headers: Headers
+    answer: SearchAnswer
+    before_ms: float
+
+
+def _ask(
+    incoming: Incoming, search: ProxySearch, send: Callable[[str, bytes], tuple[Headers, str]], before_ms: float
+) -> _Asked:
+    parameters = without_parameters(incoming.query_string, (*_REPLACED, *search.replaced_parameters))
+    headers, text = send(parameters, search.window_body)
+    return _Asked(search, headers, _read(text), before_ms)
 
 
 def filter_path(value: str, headers: Headers, is_pretty: bool) -> FilterPath:

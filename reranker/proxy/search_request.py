@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,14 +14,15 @@ from reranker.proxy.parameters import is_true
 from reranker.proxy.query_nodes import CALLER_SCORING
 from reranker.proxy.query_nodes import Field as QueryField
 from reranker.proxy.query_text import ALL_FIELDS, FieldTypes, NoFieldTypes, QueryReading, read_query
-from reranker.proxy.raw_json import RawObject, read_document, read_object, write_object
 from reranker.proxy.rules import Skip, WithoutEmbeddings, is_asked_for, is_switched_off, skip_reason
+from reranker.proxy.search_body import SearchBody, WindowRequest, without_ours
 from reranker.proxy.source_filter import SourceFilter, read_source_filter
 from reranker.proxy.window import PagePlan, plan_page
-from reranker.service.json_text import json_bytes
+from reranker.ranking.evidence import check_first_stage_share
 from reranker.service.requests import Name, QueryText, parse
 from reranker.service.service import Service
 from reranker.text.languages import language_code
+from reranker.translation import WordGroup
 from reranker.transport import Parameters, check_method
 
 _DEFAULT_SIZE = 10  # of an engine's page
@@ -30,6 +30,10 @@ _MAX_PROXY_WINDOW = 1_000
 _MAX_TEXT_FIELDS = 20
 # A document's first 500 words are read: a title that is read more often would leave no room for the text.
 _MAX_FIELD_WEIGHT = 5
+# Of the URL's query; once it is translated it stands in the body.
+URL_QUERY = ("q", "df", "analyzer", "default_operator", "lenient", "analyze_wildcard")
+# Each has its own clauses of a translated query.
+_MAX_LANGUAGES = 10
 # Elasticsearch's fusions of several queries: their hits end at this, which may not be less than the page.
 _FUSION_WINDOWS = ("rank_window_size", "window_size")
 
@@ -51,20 +55,11 @@ class _RerankExt(BaseModel):
     tau: float | None = None
     n_iterations: int | None = None
     feedback: bool | None = None
+    first_stage_share: float | None = None
     text_fields: list[Name] | None = Field(default=None, max_length=_MAX_TEXT_FIELDS)
     details: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SearchBody:
-    """A search's body: its text, and what it says."""
-
-    text: str
-    raw: RawObject
-
-    @property
-    def values(self) -> dict[str, Any]:
-        return self.raw.parsed
+    languages: list[Name] | None = Field(default=None, min_length=1, max_length=_MAX_LANGUAGES)
+    translate: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +75,12 @@ class ProxySearch:
         added_keys: of a hit, which the caller did not ask for.
         with_details: whether each hit is to say how it came to its place.
         filter_path: as the caller gave it; the engine is not given it.
-        window_body: for the engine: the caller's body with the window in place of the page.
         body_without_ours: what to pass on where re-ranking fails; None for the body that came.
+        query: the caller's, that of the URL among it; None where there is none.
+        types: of the fields of the searched indices.
+        translate: when it is asked in translation: `no_hits`, `always`, `never`.
+        languages: of the documents, where the caller names them.
+        translations: the word groups of its query by language; None where it is as the caller wrote it.
     """
 
     text: str
@@ -89,6 +88,7 @@ class ProxySearch:
     method: str
     parameters: Parameters
     feedback: bool
+    first_stage_share: float | None
     page: PagePlan
     source_filter: SourceFilter
     text_fields: tuple[str, ...]
@@ -98,8 +98,36 @@ class ProxySearch:
     with_details: bool
     filter_path: str | None
     is_pretty: bool
-    window_body: bytes
+    window: WindowRequest
     body_without_ours: bytes | None
+    query: Any
+    types: FieldTypes
+    translate: str
+    languages: tuple[str, ...]
+    translations: Mapping[str, Sequence[WordGroup]] | None = None
+
+    @property
+    def window_body(self) -> bytes:
+        """For the engine: the caller's body with the window in place of the page."""
+        return self.window.written
+
+    @property
+    def is_translated_at_once(self) -> bool:
+        """Whether the engine may be asked in translation before it was asked as the caller wrote."""
+        return self.translate != "never" and (bool(self.languages) or self.translate == "always")
+
+    @property
+    def replaced_parameters(self) -> tuple[str, ...]:
+        """Parameters of the URL that stand in the body instead."""
+        return () if self.translations is None else URL_QUERY
+
+    def translated(self, query: Any, translations: Mapping[str, Sequence[WordGroup]]) -> ProxySearch:
+        """The same search with another query.
+
+        Args:
+            translations: the groups in the query, by language.
+        """
+        return replace(self, window=replace(self.window, query=query), translations=translations)
 
     @property
     def read_fields(self) -> tuple[str, ...]:
@@ -122,19 +150,6 @@ class ProxySearch:
         return tuple(field.name for field in boosted for _ in range(min(_MAX_FIELD_WEIGHT, round(field.boost / least))))
 
 
-def read_body(data: bytes) -> SearchBody:
-    """The body of a search; an empty one says nothing.
-
-    Raises:
-        Skip: it is no JSON object.
-    """
-    try:
-        text = data.decode() if data.strip() else "{}"
-        return SearchBody(text, read_document(text, read_object))
-    except (ValueError, RecursionError):
-        raise Skip("body_not_json") from None  # the engine says what is wrong with it, or reads YAML
-
-
 def read_search(
     service: Service, parameters: Mapping[str, str], body: SearchBody, types: FieldTypes | None = None
 ) -> ProxySearch:
@@ -150,7 +165,7 @@ def read_search(
     if is_switched_off(parameters):
         raise Skip("disabled")
     ext, others = _read_ext(body)
-    passed = None if ext is None else _without_ours(body, others)
+    passed = None if ext is None else without_ours(body, others)
     try:
         return _read(service, parameters, body, ext, others, passed, types or NoFieldTypes())
     except Skip as skip:
@@ -176,6 +191,8 @@ def _read(
     if method == "none":
         raise Skip("method_none")
     check_method(method)
+    share = service.settings.first_stage_share if ext.first_stage_share is None else ext.first_stage_share
+    check_first_stage_share(share)
     if service.opened is None:
         raise WithoutEmbeddings
     page = _page(service, values, parameters, ext.window_size)
@@ -190,6 +207,7 @@ def _read(
         method=method,
         parameters=service.parameters(ext.epsilon, ext.n_iterations, ext.tau),
         feedback=service.settings.feedback if ext.feedback is None else ext.feedback,
+        first_stage_share=share,
         page=page,
         source_filter=source_filter,
         text_fields=tuple(ext.text_fields or service.settings.proxy_text_fields),
@@ -199,8 +217,12 @@ def _read(
         with_details=ext.details,
         filter_path=parameters.get("filter_path") or None,
         is_pretty=is_true(parameters.get("pretty", "false")),
-        window_body=_window_body(body, page, source_filter, other_ext),
+        window=WindowRequest(body, page, source_filter, other_ext),
         body_without_ours=passed,
+        query=_url_query(parameters) if "q" in parameters else values.get("query"),
+        types=types,
+        translate=_translate(service, ext),
+        languages=_languages(service, ext),
     )
 
 
@@ -223,29 +245,6 @@ def _read_ext(body: SearchBody) -> tuple[_RerankExt | None, Mapping[str, Any] | 
     except BadInput as error:
         raise BadInput(f"ext.rerank: {error}") from None
     return read, {name: value for name, value in ext.items() if name != "rerank"} or None
-
-
-def _without_ours(body: SearchBody, other_ext: Mapping[str, Any] | None) -> bytes:
-    if other_ext is None:
-        return json_bytes(write_object(body.text, body.raw, drop=("ext",)))
-    return json_bytes(write_object(body.text, body.raw, replace={"ext": _written(other_ext)}))
-
-
-def _window_body(
-    body: SearchBody,
-    page: PagePlan,
-    source_filter: SourceFilter,
-    other_ext: Mapping[str, Any] | None,
-) -> bytes:
-    """The caller's body, with what has to be asked for instead at its end."""
-    # By its sequence number a document whose text is not in the answer is known again.
-    changed: dict[str, Any] = {"from": page.fetched_from, "size": page.n_fetch, "seq_no_primary_term": True}
-    if source_filter.widened is not None:
-        changed["_source"] = source_filter.widened
-    if other_ext is not None:
-        changed["ext"] = other_ext
-    added = {name: _written(value) for name, value in changed.items()}
-    return json_bytes(write_object(body.text, body.raw, drop=(*added, "ext"), add=added))
 
 
 def _query(
@@ -294,6 +293,32 @@ def _check_words(service: Service, text: str, language: str | None) -> None:
         raise Skip("unknown_words") from None
 
 
+def _translate(service: Service, ext: _RerankExt) -> str:
+    if ext.translate is None:
+        return service.settings.proxy_translate
+    return "always" if ext.translate else "never"
+
+
+def _languages(service: Service, ext: _RerankExt) -> tuple[str, ...]:
+    languages = tuple(language_code(name) for name in ext.languages or ())
+    held = service.embeddings.languages
+    for language in languages:
+        if language not in held:
+            raise BadInput(
+                f"ext.rerank.languages names {language!r}, and the embeddings hold {', '.join(held)}; name these alone"
+            )
+    return languages
+
+
+def _url_query(parameters: Mapping[str, str]) -> dict[str, Any]:
+    """`?q=` and what goes with it as a query of the body."""
+    names = {"q": "query", "df": "default_field", "analyzer": "analyzer", "default_operator": "default_operator"}
+    found: dict[str, Any] = {name: parameters[one] for one, name in names.items() if parameters.get(one)}
+    if "lenient" in parameters:
+        found["lenient"] = is_true(parameters["lenient"])
+    return {"query_string": found}
+
+
 def _flag(body: Mapping[str, Any], parameters: Mapping[str, str], name: str) -> bool:
     if name in parameters:
         return is_true(parameters[name])
@@ -309,7 +334,3 @@ def _number(body: Mapping[str, Any], parameters: Mapping[str, str], name: str, d
     if number < 0:
         raise Skip("odd_page")  # null, -1 or a word: the engine says what it makes of it
     return number
-
-
-def _written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -22,12 +22,15 @@ from reranker.proxy.field_types import CallerMappings, FieldTypeCache
 from reranker.proxy.guard import Guard, NotNow
 from reranker.proxy.headers import raw_target, request_headers, without_headers
 from reranker.proxy.index_figures import IndexFigures
-from reranker.proxy.multi_search import MultiSearchRunner, read_multi_search
+from reranker.proxy.multi_search import MultiSearchRunner
+from reranker.proxy.multi_search_lines import read_multi_search
 from reranker.proxy.parameters import read_parameters, without_parameters
 from reranker.proxy.passing import compressed, decoded, read_ahead, send_on, streamed
 from reranker.proxy.rules import Skip, speaks_json
 from reranker.proxy.search import Answer, SearchRunner
-from reranker.proxy.search_request import read_body, read_search
+from reranker.proxy.search_body import read_body
+from reranker.proxy.search_request import read_search
+from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream import Upstream
 from reranker.proxy.window_ranking import Outcome, WindowRanker
 from reranker.service.late import Late
@@ -49,10 +52,11 @@ Reading = tuple[Callable[[], Answer], bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class ProxyRanking:
-    """What orders hits: it needs embeddings."""
+    """What orders hits and translates queries: it needs embeddings."""
 
     figures: IndexFigures
     ranker: WindowRanker
+    translator: SearchTranslator
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ class Searches:
             calls = self._calls(incoming)
             types = self._mappings(incoming, calls).searched_by(incoming.path)
             search = read_search(self.service, parameters, read_body(body), types)
-            runner = SearchRunner(self.ranker, self.guard)
+            runner = SearchRunner(self.ranker, self.ranking.translator, self.guard)
             return lambda: runner.run(incoming, search, calls), search.body_without_ours
 
         return self._answer(raw_path, query_string, read)
@@ -105,7 +109,8 @@ class Searches:
         def read(incoming: Incoming, body: bytes) -> Reading:
             calls = self._calls(incoming)
             multi = read_multi_search(self.service, query_string, body, self._mappings(incoming, calls), raw_path)
-            runner = MultiSearchRunner(self.upstream, self.ranker, self.guard, self.service.settings)
+            ranking, settings = self.ranking, self.service.settings
+            runner = MultiSearchRunner(self.upstream, ranking.ranker, ranking.translator, self.guard, settings)
             return lambda: runner.run(incoming, multi, calls), multi.body_without_ours
 
         return self._answer(raw_path, query_string, read)

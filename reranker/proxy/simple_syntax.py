@@ -32,6 +32,7 @@ _BLANKS = " \t\n\r"
 _ENDS = (('"', "PHRASE"), ("|", "OR"), ("+", "AND"), ("()", "PRECEDENCE"), (_BLANKS, "WHITESPACE"))
 _SKIPPED = (("+", "AND"), ("|", "OR"), (_BLANKS, "WHITESPACE"), (")", "PRECEDENCE"))
 _NUMBERS = regex.compile(r"~\d*+")
+_OPERATOR = regex.compile(r'["|()*~\\+]|(?:^|\s)-')
 _FUZZY = regex.compile(r"~\d*+\Z")
 
 
@@ -51,6 +52,15 @@ def read_simple_syntax(query: str, flags: Any = "ALL") -> list[SyntaxTerm] | Non
     if reader.depth > MAX_SYNTAX_DEPTH:
         return None
     return joined(reader.group(0, len(query)))
+
+
+def is_plain_simple(query: str) -> bool:
+    """Whether a query is words alone, whatever its flags are.
+
+    >>> is_plain_simple("black e-mail"), is_plain_simple("black -cat"), is_plain_simple('"black cat"')
+    (True, False, False)
+    """
+    return _OPERATOR.search(query) is None
 
 
 def _bits(flags: Any) -> int:

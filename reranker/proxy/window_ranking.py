@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from reranker.proxy.answer import SearchAnswer
 from reranker.proxy.document_key import caller_key
@@ -15,6 +16,10 @@ from reranker.proxy.hit_ranking import HitRanker, HitRanking
 from reranker.proxy.search_request import ProxySearch
 from reranker.service.bag_cache import Bag
 from reranker.service.json_text import float_text
+from reranker.translation import WordGroup
+
+NO_HITS, TRANSLATED = "no_hits", "translated"
+_WEIGHT_DECIMALS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,7 @@ class Outcome:
 
     Attributes:
         ranking: None where the engine's order stays, for `reason`.
+        reason: also `translated`, of a re-ranked search.
         message: for the log.
     """
 
@@ -34,7 +40,7 @@ class Outcome:
     @property
     def status(self) -> str:
         """`applied`, `skipped` (it was not to be re-ranked) or `fallback` (it could not be)."""
-        return "skipped" if self.is_skipped else "fallback" if self.reason else "applied"
+        return "applied" if self.ranking is not None else "skipped" if self.is_skipped else "fallback"
 
 
 class WindowRanker:
@@ -74,11 +80,11 @@ class WindowRanker:
         if window.search.page.is_behind:
             return Outcome(None, "beyond_window", is_skipped=True)
         if not window.hits:
-            return Outcome(None)
+            return Outcome(None, NO_HITS, is_skipped=True)
         ranking = self.ranker.rank(window.search, window.hits, bags)
         if ranking is None:
             return Outcome(None, "no_text_in_hits", "no hit has a word with an embedding")
-        return Outcome(ranking)
+        return Outcome(ranking, "" if window.search.translations is None else TRANSLATED)
 
 
 def window_of(search: ProxySearch, answer: SearchAnswer) -> Window:
@@ -98,4 +104,25 @@ def written(search: ProxySearch, answer: SearchAnswer, outcome: Outcome, added_m
     else:
         places = search.page.cut(ranking.hits, n_hits, ranking.ordering)
         max_score = float_text(ranking.hits[0].score)
-    return answer.rearranged(places, max_score, added_ms, search.source_filter, search.added_keys, search.with_details)
+    return answer.rearranged(
+        places,
+        max_score,
+        added_ms,
+        search.source_filter,
+        search.added_keys,
+        search.with_details,
+        _shown(search.translations),
+    )
+
+
+def _shown(translations: Mapping[str, Sequence[WordGroup]] | None) -> dict[str, Any] | None:
+    """By language, query word and its translations their weights."""
+    if translations is None:
+        return None
+    return {
+        language: {
+            group.token: {each.term: round(each.weight, _WEIGHT_DECIMALS) for each in group.translations}
+            for group in groups
+        }
+        for language, groups in translations.items()
+    }

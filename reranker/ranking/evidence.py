@@ -12,6 +12,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.base.errors import WrongParameter
 from reranker.ranking.corrections import Correction, order_distance
 from reranker.ranking.scores import SCORE_DECIMALS, WINDOW_FLOOR
 
@@ -25,11 +26,51 @@ class Shares:
     feedback: float = 0.0
     neighbours: float = 0.0
 
+    def with_first_stage(self, share: float) -> Shares:
+        """The first stage counts `share` (0 to 1); the other evidence shares the rest in proportion.
+
+        >>> Shares(first_stage=0.6, transport=0.2, neighbours=0.2).with_first_stage(0.5)
+        Shares(first_stage=0.5, transport=0.25, feedback=0.0, neighbours=0.25)
+        """
+        scale = (1.0 - share) / (self.transport + self.feedback + self.neighbours)
+        return Shares(share, scale * self.transport, scale * self.feedback, scale * self.neighbours)
+
+    def without_neighbours(self) -> Shares:
+        """The other evidence takes the share of the neighbours in proportion."""
+        scale = 1.0 / (1.0 - self.neighbours)
+        return Shares(scale * self.first_stage, scale * self.transport, scale * self.feedback)
+
 
 # Chosen on six English collections together (docs/evaluation.md).
 PLAIN = Shares(first_stage=0.8, transport=0.2)
 WITH_NEIGHBOURS = Shares(first_stage=0.6, transport=0.2, neighbours=0.2)
 WITH_FEEDBACK = Shares(first_stage=0.3, transport=0.2, feedback=0.25, neighbours=0.25)
+
+# Of a document in another language than the query's, whose first stage is by translations of the query's words. Chosen
+# on the development half of the LibreOffice help and on German and Greek questions (docs/evaluation.md).
+# Translations tell more of a short query than of a long one, which goes on from a page rather than naming it.
+TRANSLATED_SHARE = 0.3
+_LONG_TRANSLATED_SHARE = 0.0
+_SHORT_QUERY_WORDS, _LONG_QUERY_WORDS = 12, 24
+
+
+def translated_share(n_query_words: int) -> float:
+    """The share of the first stage in the order of documents that it found by translations.
+
+    Args:
+        n_query_words: distinct, with an embedding.
+
+    >>> translated_share(3), translated_share(60)
+    (0.3, 0.0)
+    """
+    words = (_SHORT_QUERY_WORDS, _LONG_QUERY_WORDS)
+    return float(np.interp(n_query_words, words, (TRANSLATED_SHARE, _LONG_TRANSLATED_SHARE)))
+
+
+def check_first_stage_share(share: float | None) -> None:
+    """Raises WrongParameter where the share is not None and not 0 to 1."""
+    if share is not None and not 0 <= share <= 1:
+        raise WrongParameter(f"first_stage_share is {share}; give 0 to 1, or leave it out for the default shares")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +79,8 @@ class ScoreParts:
 
     Attributes:
         window: 0.02, which every re-ranked candidate has.
-        first_stage: from the first stage's own score, or from BM25 of texts that came without (`ranking.lexical`).
+        first_stage: from the first stage's own score (of a document in another language: from BM25 by translations of
+            the query's words), or from BM25 of texts that came without (`ranking.lexical`).
         words: from the transport between the query's words and the candidate's.
         lacking_words: 0 or less: taken off for words of the query without an embedding that the candidate lacks.
         hubness: 0 or less: taken off because the candidate is near to every query.
@@ -80,6 +122,10 @@ class Evidence:
             count.
         exact: (n,) whether a field of the candidate is the query word for word: transport moves nothing to that field,
             so the order distance counts as 0, however long the other fields are. None for nowhere.
+        first_stage_share: how much the first stage counts, 0 to 1 (`Shares.with_first_stage`); None for the default.
+        translated: (n,) whether the first stage's score is by translations of the query's words: it counts
+            `translated_share` by default, and is scaled over these candidates alone. None for nowhere.
+        translated_share: see the function of that name.
     """
 
     first_stage: NDArray[np.float64]
@@ -88,6 +134,9 @@ class Evidence:
     feedback: NDArray[np.float64] | None = None
     neighbours: NDArray[np.float64] | None = None
     exact: NDArray[np.bool_] | None = None
+    first_stage_share: float | None = None
+    translated: NDArray[np.bool_] | None = None
+    translated_share: float = TRANSLATED_SHARE
 
     def scores(self) -> NDArray[np.float64]:
         """The score of each candidate (n,), not rounded."""
@@ -101,7 +150,6 @@ class Evidence:
     def _columns(self) -> NDArray[np.float64]:
         """(7, n): the values of `ScoreParts` in the order of its attributes."""
         first, transport, feedback, neighbours = self._shares()
-        has_score = ~np.isnan(self.first_stage)
         offsets = np.array([correction.offset for correction in self.corrections])
         nearness, slope = self._nearness(self.distances, offsets)
         none = np.zeros(len(offsets))
@@ -111,7 +159,7 @@ class Evidence:
         hubness = 0.0 - transport * slope * np.array([each.added_by_hubness for each in self.corrections])
         columns = [
             np.full(len(self.distances), WINDOW_FLOOR),
-            first * scaled(np.where(has_score, self.first_stage, 0.0), has_score),
+            first * self._scaled_first_stage(),
             transport * nearness - lacking - hubness,
             lacking,
             hubness,
@@ -125,12 +173,25 @@ class Evidence:
         proportion."""
         without_feedback = PLAIN if self.neighbours is None else WITH_NEIGHBOURS
         shares = without_feedback if self.feedback is None else WITH_FEEDBACK
-        found = np.repeat(np.array(astuple(shares))[:, None], len(self.first_stage), axis=1)
-        found[0, np.isnan(self.first_stage)] = 0.0
         if self.neighbours is None:
-            found[3] = 0.0
-        weighed: NDArray[np.float64] = (1.0 - WINDOW_FLOOR) * found / found.sum(axis=0)
-        return weighed
+            shares = shares.without_neighbours()
+        wanted, across = shares, shares.with_first_stage(self.translated_share)
+        if self.first_stage_share is not None:
+            wanted = across = shares.with_first_stage(self.first_stage_share)
+        without = shares.with_first_stage(0.0)
+        choices = np.array([astuple(each) for each in (wanted, across, without)]).T
+        kinds = np.where(np.isnan(self.first_stage), 2, 0 if self.translated is None else self.translated)
+        found: NDArray[np.float64] = choices[:, kinds.astype(np.intp)]
+        return (1.0 - WINDOW_FLOOR) * found
+
+    def _scaled_first_stage(self) -> NDArray[np.float64]:
+        """(n,) from 0 to 1; scores by translations are scaled apart, since they are lower."""
+        has_score = ~np.isnan(self.first_stage)
+        scores = np.where(has_score, self.first_stage, 0.0)
+        if self.translated is None:
+            return scaled(scores, has_score)
+        translated = has_score & self.translated
+        return scaled(scores, has_score & ~self.translated) + scaled(scores, translated)
 
     def _nearness(
         self, distances: NDArray[np.float64], offsets: NDArray[np.float64]

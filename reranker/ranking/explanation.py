@@ -14,6 +14,7 @@ from reranker.ranking.scores import score
 from reranker.text.bags import WeightedBag
 from reranker.text.documents import Document
 from reranker.text.normalization import as_written
+from reranker.translation.groups import WordGroup
 from reranker.transport import Parameters, transport
 
 # How many document words are named for each query word; the rest is summed up, so that nothing is lost.
@@ -26,8 +27,7 @@ class WordPair:
 
     Attributes:
         mass: of the query's total of 1.
-        cost: of moving one unit of mass between the two: 0 to 2; by `auto` and `nbow` it can be less
-            than 0 for near words, and more than 2 for far ones.
+        cost: of moving one unit of mass between the two, 0 or more.
         share: of the whole distance, mass · cost / distance.
         saving: mass · (mean cost of the query word over the document's words − cost): how much nearer this pair brings
             the document than a match by chance would.
@@ -91,6 +91,8 @@ class Explanation:
         parts: what its score among the candidates of the search is the sum of; None where the score is of the distance
             alone.
         document: what was explained, where it was one of an index.
+        translations: of the query's words, by which the first stage searched documents in this language; empty where it
+            searched by the words themselves.
     """
 
     method: str
@@ -102,6 +104,7 @@ class Explanation:
     correction: Correction = NO_CORRECTION
     parts: ScoreParts | None = None
     document: Document | None = None
+    translations: tuple[WordGroup, ...] = ()
 
     @property
     def score(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.ranking.corrections import Correction, order_distance
-from reranker.ranking.evidence import Evidence
+from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.neighbours import neighbour_scores
 from reranker.ranking.ranked import RankedDocument, Reranking
@@ -68,6 +68,8 @@ class Ordering:
         with_feedback: bool,
         with_neighbours: bool,
         exact: NDArray[np.bool_] | None = None,
+        first_stage_share: float | None = None,
+        translated: NDArray[np.bool_] | None = None,
     ) -> Reranking:
         """All candidates, the highest score first, by all evidence together.
 
@@ -75,11 +77,19 @@ class Ordering:
             first_stage: (n,) scores of the candidates; NaN where there is none.
             with_feedback: whether to solve again for the moved query (`feedback`).
             with_neighbours: whether candidates speak for each other (`neighbours`).
-            exact: as of `Evidence`.
+            exact, first_stage_share, translated: as of `Evidence`.
         """
         found = self._solve(self._query, len(self._bags))
         solves = [found]
-        evidence = Evidence(first_stage, _in_place(found), self._corrections, exact=exact)
+        evidence = Evidence(
+            first_stage,
+            _in_place(found),
+            self._corrections,
+            exact=exact,
+            first_stage_share=first_stage_share,
+            translated=translated,
+            translated_share=translated_share(len(self._query)),
+        )
         if with_feedback:
             moved = moved_query(self._query, self._bags, evidence.scores())
             solves.append(self._solve(moved, len(self._bags)))

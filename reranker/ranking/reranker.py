@@ -17,6 +17,7 @@ from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.ranking.batching import check_several, read_candidates, read_queries
 from reranker.ranking.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
+from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.feedback import is_worth_it
 from reranker.ranking.lexical import lexical_scores
 from reranker.ranking.ordering import Ordering
@@ -117,7 +118,8 @@ class Reranker:
             where = f"language {query.language!r}" if language is not None else f"any language here ({held})"
             raise UnknownWords(
                 f"none of the query's words ({', '.join(query.unknown_words[:5])}) has an embedding in {where}; use "
-                f"other words, name the language they are in (of {held}), or load embeddings that know them"
+                f"other words, name the language they are in (of {held}), or make embeddings that hold their language: "
+                "`sinkrank embeddings prepare` with documents in it, or `sinkrank embeddings fetch`"
             )
         return query
 
@@ -156,8 +158,10 @@ class Reranker:
         first_stage_ranks: NDArray[np.int64] | None = None,
         *,
         first_stage_scores: NDArray[np.float64] | None = None,
+        translated: NDArray[np.bool_] | None = None,
         exact: NDArray[np.bool_] | None = None,
         feedback: bool = True,
+        first_stage_share: float | None = None,
         top_n: int | None = None,
     ) -> Reranking:
         """Re-ranks bags of words, each with its language; ties keep the first-stage order, which is the given one
@@ -167,12 +171,17 @@ class Reranker:
             first_stage_scores: (n_candidates,), higher is better, NaN where the first stage says nothing of a
                 candidate. `auto` adds them to what transport says (`ranking.evidence`); other methods ignore them.
                 None: `auto` goes by transport alone. Where no first stage gave any, give `lexical_scores`.
+            translated: (n_candidates,) whether the score of a candidate is by translations of the query's words
+                (`reranker.translation`): it counts less by default. None for none of them.
             exact: (n_candidates,) whether a field of the candidate, such as its title, is the query word for word;
                 by `auto` with first-stage scores it is then at distance 0.
             feedback: solve again with the query moved towards its best candidates (`ranking.feedback`), where `auto`
-                has first-stage scores and the query is long enough.
+                has first-stage scores that are not by translations, and the query is long enough.
+            first_stage_share: how much the first-stage scores count, 0 (not at all) to 1 (nothing else does); None
+                for the default shares (`ranking.evidence`).
             top_n: as `rerank`; `auto` with first-stage scores solves for all candidates all the same.
         """
+        check_first_stage_share(first_stage_share)
         if top_n is not None and top_n < 1:
             raise WrongParameter(f"top_n is {top_n}; give 1 or more, or leave it out for all")
         started = time.perf_counter()
@@ -194,13 +203,15 @@ class Reranker:
             self.cost_cache,
         )
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
-            learns = is_worth_it(query.n_words, len(candidates))
-            in_given_order = None if exact is None else exact[first_stage_order]
+            n_translated = 0 if translated is None else int(np.count_nonzero(translated))
+            learns = is_worth_it(query.n_words, len(candidates) - n_translated)
             reranking = ordering.by_evidence(
                 first_stage_scores[first_stage_order],
                 with_feedback=learns and feedback,
                 with_neighbours=learns,
-                exact=in_given_order,
+                exact=None if exact is None else exact[first_stage_order],
+                first_stage_share=first_stage_share,
+                translated=None if translated is None else translated[first_stage_order],
             )
         else:
             reranking = ordering.by_distance(max(len(candidates), 1) if top_n is None else top_n)

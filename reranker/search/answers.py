@@ -8,6 +8,7 @@ from typing import Any
 from reranker.ranking.evidence import ScoreParts
 from reranker.ranking.explanation import DocumentWord, Explanation
 from reranker.search.searcher import SearchAnswer, SearchHit
+from reranker.translation.groups import WordGroup
 from reranker.transport.shares import LONG_QUERY, SHORT_QUERY
 
 
@@ -55,19 +56,15 @@ def _parts(parts: ScoreParts | None) -> dict[str, float] | None:
 
 
 def cost_meaning(method: str) -> str:
-    """What the costs of an explanation's pairs are; those of some methods are not what people take a cost for."""
+    """What the costs of an explanation's pairs are."""
+    of_means = "scaled so that all pairs sum to 1 - cosine of the whole texts"
     if method == "auto":
         return (
-            "what a unit of the pair's mass pays, all parts of auto together: by its transport parts 1 - cosine of the "
-            f"two words (0 to 2); by its nbow part ({LONG_QUERY.nbow:.0%} to {SHORT_QUERY.nbow:.0%} of all mass, less "
-            "the longer the query is) what the pair adds to "
-            "1 - cosine of the whole texts, which can be below 0 for near words and above 2 for far ones"
+            "1 - cosine of the two words, 0 (the same) to 2 (opposite); for the part of nbow "
+            f"({LONG_QUERY.nbow:.0%} to {SHORT_QUERY.nbow:.0%} of all mass) {of_means}"
         )
     if method == "nbow":
-        return (
-            "what a unit of the pair's mass adds to 1 - cosine of the whole texts, which can be below 0 for near words "
-            "and above 2 for far ones"
-        )
+        return f"1 - cosine of the two words, {of_means}"
     return "the Euclidean distance of the two words' embeddings, 0 (the same) to 2 (opposite)"
 
 
@@ -97,9 +94,17 @@ def explanation(index: str, doc_id: str, explained: Explanation) -> dict[str, An
         "hubness": correction.hubness,
         "score": explained.score,
         "score_parts": _parts(explained.parts),
+        "translations": [_translations(group) for group in explained.translations],
         "words": [asdict(word) for word in explained.words],
         "document": _explained_document(explained),
         "document_words": [_document_word(word) for word in explained.document_words],
+    }
+
+
+def _translations(group: WordGroup) -> dict[str, Any]:
+    return {
+        "word": group.token,
+        "translations": [{"term": each.term, "weight": each.weight} for each in group.translations],
     }
 
 

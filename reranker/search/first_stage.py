@@ -1,9 +1,10 @@
-"""The first stage of a search: chooses how to fetch candidates, fetches them, and joins what kNN and BM25 find."""
+"""The first stage of a search: fetches candidates by kNN, by BM25 and by translations of the query's words, and joins
+what they find."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,22 +15,30 @@ from reranker.ranking.reranker import Query
 from reranker.search.fusion import reciprocal_rank_fusion
 from reranker.stores.protocol import Filters, Store
 from reranker.text.documents import Candidate, EncodedDocument
+from reranker.text.exact_text import exact_key
+from reranker.translation import Translator, WordGroup
 
-FirstStage = Literal["auto", "knn", "bm25", "hybrid"]
+FirstStage = Literal["auto", "knn", "bm25", "translated", "hybrid"]
 FIRST_STAGES: tuple[str, ...] = get_args(FirstStage)
+
+DEFAULT_FIRST_STAGE = "hybrid"
+"""What `auto` takes: in one language and across languages it finds most (docs/evaluation.md)."""
 
 # The paper's lists have 1,000 candidates at most.
 MAX_DEPTH = 1_000
 
 
-def choose_first_stage(query: Query, languages: Collection[str]) -> str:
-    """What `auto` takes: `hybrid` where documents may be in the query's language, else `knn`.
+@dataclass(frozen=True, slots=True, eq=False)
+class LexicalScores:
+    """What the words of a query say of n candidates.
 
-    Args:
-        languages: of the documents.
+    Attributes:
+        values: (n,) BM25; NaN for a candidate that it says nothing of.
+        translated: (n,) whether it is BM25 by translations.
     """
-    # A query of unknown words alone has no direction to search in.
-    return "hybrid" if query.language in languages or not len(query.weighted) else "knn"
+
+    values: NDArray[np.float64]
+    translated: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,39 +46,51 @@ class Window:
     """The candidates of a first stage.
 
     Attributes:
-        bm25: scores by document id, of the documents that BM25 found.
+        bm25: scores by document id, of the documents that BM25 found by the query's words as they are written.
         depth: hits that BM25 was asked for.
+        translated: scores by document id, of the documents that BM25 found by translations of the query's words.
+        groups: these translations, by the documents' language.
     """
 
     candidates: list[Candidate]
     bm25: Mapping[str, float]
     depth: int
+    translated: Mapping[str, float] = field(default_factory=dict)
+    groups: Mapping[str, Sequence[WordGroup]] = field(default_factory=dict)
 
-    def lexical_scores(self, language: str) -> NDArray[np.float64] | None:
-        """BM25 of each candidate (n,). One that BM25 did not find has the lowest score of those that it did, or 0 where
-        it found all that share a word with the query. One in another language than the query's has NaN: BM25 says
-        nothing of it. None where it says nothing of any.
+    def lexical_scores(self, language: str) -> LexicalScores | None:
+        """BM25 of each candidate. One that it did not find has the lowest score of those that it did, or 0 where it
+        found all that share a word with the query or its translations. BM25 by the query's own words says nothing of
+        documents in other languages. None where nothing is said of any candidate.
 
         The cosine of kNN is no evidence of its own: it is the `nbow` part of `auto`.
         """
-        if not self.bm25:
-            return None
-        lowest = min(self.bm25.values()) if len(self.bm25) >= self.depth else 0.0
-        scores = np.array(
-            [
-                self.bm25.get(candidate.doc_id, lowest) if candidate.language == language else np.nan
-                for candidate in self.candidates
-            ]
-        )
-        return None if np.isnan(scores).all() else scores
+        translated = np.array([candidate.language in self.groups for candidate in self.candidates], dtype=bool)
+        values = np.full(len(self.candidates), np.nan)
+        for scores, is_meant in (
+            (self.bm25, ~translated & [candidate.language == language for candidate in self.candidates]),
+            (self.translated, translated),
+        ):
+            if scores:
+                lowest = min(scores.values()) if len(scores) >= self.depth else 0.0
+                for place in np.flatnonzero(is_meant).tolist():
+                    values[place] = scores.get(self.candidates[place].doc_id, lowest)
+        return None if np.isnan(values).all() else LexicalScores(values, translated & ~np.isnan(values))
+
+    def exact_titles(self, text: str) -> NDArray[np.bool_]:
+        """Of which candidates the title is the query, word for word (n,)."""
+        key = exact_key(text)
+        return np.array([key is not None and exact_key(each.title) == key for each in self.candidates], dtype=bool)
 
     def with_document(self, encoded: EncodedDocument) -> Window:
         """The same with one more candidate, the last, where it is not among them."""
         document = encoded.document
         if any(candidate.doc_id == document.doc_id for candidate in self.candidates):
             return self
-        added = Candidate(document.doc_id, document.language, encoded.bag, 0.0, len(self.candidates) + 1)
-        return Window([*self.candidates, added], self.bm25, self.depth)
+        added = Candidate(
+            document.doc_id, document.language, encoded.bag, 0.0, len(self.candidates) + 1, document.title
+        )
+        return replace(self, candidates=[*self.candidates, added])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +98,10 @@ class CandidateSearch:
     """A query to an index: fetches candidates for it.
 
     Attributes:
-        first_stage: `knn`, `bm25` or `hybrid`.
+        first_stage: `knn`, `bm25`, `translated` or `hybrid`.
         knn_weight: of kNN in the fusion of `hybrid`, 0 to 1; BM25 has the rest.
+        translator: finds the translations of `translated` and `hybrid`.
+        languages: of the documents that the filters leave.
     """
 
     store: Store
@@ -88,23 +111,50 @@ class CandidateSearch:
     first_stage: str
     filters: Filters
     knn_weight: float
+    translator: Translator
+    languages: Collection[str]
 
     def window(self, depth: int) -> Window:
         """The first `depth` candidates."""
-        runs = []
-        vector = self.embeddings.nbow(self.query.weighted) if self.first_stage != "bm25" else None
+        runs: list[list[Candidate]] = []
+        weights: list[float] = []
+        vector = self.embeddings.nbow(self.query.weighted) if self.first_stage in ("knn", "hybrid") else None
         if vector is not None:
             runs.append(self.store.knn(self.index, vector, depth, self.filters))
+            weights.append(2 * self.knn_weight)  # both count 1 by default
         bm25: dict[str, float] = {}
+        translated: dict[str, float] = {}
+        groups: dict[str, tuple[WordGroup, ...]] = {}
         # A query whose embeddings cancel out has no direction to search in; its words can still be found.
         if self.first_stage != "knn" or vector is None:
-            runs.append(self.store.bm25(self.index, self.query.text, depth, self.filters))
-            bm25 = {candidate.doc_id: candidate.first_stage_score for candidate in runs[-1]}
-        if self.first_stage == "hybrid":
-            # Where the query has no vector, BM25 is all there is. Both count 1 by default.
-            weights = [2 * self.knn_weight, 2 * (1 - self.knn_weight)] if len(runs) == 2 else None
-            return Window(reciprocal_rank_fusion(runs, depth, weights), bm25, depth)
-        return Window(runs[0], bm25, depth)
+            groups = self._groups()
+            if (as_written := self._searched_as_written(groups)) is not None:
+                runs.append(self.store.bm25(self.index, self.query.text, depth, as_written))
+                bm25 = _scores(runs[-1])
+            if groups:
+                runs.append(self.store.translated(self.index, groups, depth, self.filters))
+                translated = _scores(runs[-1])
+            weights += [2 * (1 - self.knn_weight)] * (len(runs) - len(weights))
+        # What is all there is counts, whatever its weight.
+        found = (
+            runs[0] if len(runs) == 1 else reciprocal_rank_fusion(runs, depth, weights if vector is not None else None)
+        )
+        return Window(found, bm25, depth, translated, groups)
+
+    def _groups(self) -> dict[str, tuple[WordGroup, ...]]:
+        """The translations of the query's words into the languages of documents that the embeddings hold."""
+        if self.first_stage == "bm25":
+            return {}
+        others = set(self.languages) & set(self.embeddings.languages) - {self.query.language}
+        return {language: self.translator.groups(self.query, language) for language in sorted(others)}
+
+    def _searched_as_written(self, translated: Collection[str]) -> Filters | None:
+        """The documents that BM25 searches by the query's own words: those in its language, and in languages that it
+        cannot be translated to. None where there are none."""
+        if not translated:
+            return self.filters
+        languages = tuple(sorted(set(self.languages) - set(translated)))
+        return replace(self.filters, languages=languages) if languages else None
 
     def behind(self, window: Window, depth: int, n_wanted: int) -> list[Candidate]:
         """The candidates after the window, ranked on from it, for a page that ends behind it; none for other pages.
@@ -118,8 +168,12 @@ class CandidateSearch:
             return []
         # A fusion changes with the depth of its runs, and what an engine's graph of vectors finds with the depth of the
         # walk: where it is the same for all pages, they agree.
-        n_steps = 1 if self.first_stage == "hybrid" else -(-n_wanted // MAX_DEPTH)
+        n_steps = 1 if self.first_stage in ("translated", "hybrid") else -(-n_wanted // MAX_DEPTH)
         seen = {candidate.doc_id for candidate in window.candidates}
         found = self.window(n_steps * MAX_DEPTH).candidates
         behind = [candidate for candidate in found if candidate.doc_id not in seen]
         return [replace(candidate, first_stage_rank=rank) for rank, candidate in enumerate(behind, start=n_before + 1)]
+
+
+def _scores(run: Sequence[Candidate]) -> dict[str, float]:
+    return {candidate.doc_id: candidate.first_stage_score for candidate in run}

@@ -13,16 +13,17 @@ from reranker.base.errors import BadInput, NotFound, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import preferred_languages
 from reranker.ranking.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
-from reranker.ranking.evidence import ScoreParts
+from reranker.ranking.evidence import ScoreParts, check_first_stage_share
 from reranker.ranking.explanation import PAIRS_PER_WORD, Explanation, explain
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.reranker import Observer, Query, Reranker
 from reranker.ranking.scores import scores_behind, scores_by_rank
 from reranker.ranking.word_places import with_places
-from reranker.search.first_stage import FIRST_STAGES, MAX_DEPTH, CandidateSearch, Window, choose_first_stage
+from reranker.search.first_stage import DEFAULT_FIRST_STAGE, FIRST_STAGES, MAX_DEPTH, CandidateSearch, Window
 from reranker.stores.protocol import Filters, Store, check_index_name, check_versions
 from reranker.text.documents import Candidate, Document
 from reranker.text.idf import IdfTable
+from reranker.translation import Translator
 from reranker.transport import METHODS, Parameters, check_method
 from reranker.transport.cost_cache import CostCache
 
@@ -40,13 +41,14 @@ class SearchRequest:
     Attributes:
         language: of the query; guessed where it is None.
         filters: of the documents, their languages among them.
-        first_stage: `auto` takes `hybrid` where the documents may be in the query's language, else `knn`.
+        first_stage: `knn`; `bm25`, by the query's words as they are written; `translated`, BM25 by their translations
+            in documents of other languages; `hybrid`, kNN and `translated`, which `auto` takes.
         depth: candidates that the first stage fetches and the second re-orders.
         method: of `transport.METHODS`; or `none` for the first stage's order.
         offset: hits to leave out at the top; with `size` it pages through the re-ranked window and on through the
             first stage's order, no hit twice.
         knn_weight: of kNN in the fusion of `hybrid`, 0 to 1; BM25 has the rest.
-        feedback: as `Reranker.rerank_bags`.
+        feedback, first_stage_share: as `Reranker.rerank_bags`.
     """
 
     text: str
@@ -61,6 +63,7 @@ class SearchRequest:
     size: int = 10
     knn_weight: float = 0.5
     feedback: bool = True
+    first_stage_share: float | None = None
 
     def __post_init__(self) -> None:
         check_index_name(self.index)
@@ -68,6 +71,7 @@ class SearchRequest:
             raise WrongParameter(f"first stage {self.first_stage!r} is not known; use one of {', '.join(FIRST_STAGES)}")
         if self.method != "none":
             check_method(self.method)
+        check_first_stage_share(self.first_stage_share)
         for name, value, lowest, highest in (
             ("depth", self.depth, 1, MAX_DEPTH),
             ("from", self.offset, 0, MAX_WINDOW),
@@ -114,7 +118,7 @@ class SearchAnswer:
     Attributes:
         hits: fewer than asked for also where documents were deleted while the search ran.
         n_candidates: how many the first stage brought.
-        first_stage: what fetched them: `knn`, `bm25` or `hybrid`.
+        first_stage: what fetched them: `knn`, `bm25`, `translated` or `hybrid`.
         method: the method used; `none` where the first stage's order was
             asked for or is all there is.
         unknown_words: of the query.
@@ -140,6 +144,8 @@ class _OpenedIndex:
     read_at: float
     reranker: Reranker
     languages: frozenset[str]
+    translator: Translator
+    idf_version: str
 
 
 class Searcher:
@@ -206,6 +212,16 @@ class Searcher:
             },
         )
 
+    def warm_up(self, request: SearchRequest) -> None:
+        """Runs a search once, so that the next one finds embeddings, the index's figures and compiled code loaded. The
+        costs that it computed are forgotten: the next search computes them too.
+
+        Raises:
+            as `search`.
+        """
+        self.search(request)
+        self.cost_cache.clear()
+
     def explain(self, request: SearchRequest, doc_id: str, pairs_per_word: int = PAIRS_PER_WORD) -> Explanation:
         """Takes the score of one document for a search apart: its evidence, and the transport word by word.
 
@@ -230,7 +246,8 @@ class Searcher:
         assert reranking is not None  # noqa: S101 - it is by auto, and the query has a known word
         place = next(i for i, each in enumerate(window.candidates) if each.doc_id == doc_id)
         ranked = next(each for each in reranking.documents if each.index == place)
-        return replace(explained, correction=ranked.correction, parts=ranked.parts)
+        translations = tuple(window.groups.get(document.language, ()))
+        return replace(explained, correction=ranked.correction, parts=ranked.parts, translations=translations)
 
     def choose_index(self, index: str | None) -> str:
         """The index that was named, or the store's only one.
@@ -246,7 +263,7 @@ class Searcher:
             return names[0]
         if not names:
             raise NotFound(
-                f"{self.store.address} holds no index yet; make one with "
+                f"{self.store.address} holds no index that Sinkrank made; make one with "
                 f"`sinkrank ingest FILE --index NAME --store {self.store.address}`"
             )
         raise BadInput(
@@ -259,6 +276,10 @@ class Searcher:
         idf of the embeddings' training texts. It is read again after a while."""
         return self._open(index).reranker
 
+    def languages(self, index: str) -> frozenset[str]:
+        """Those that the index has documents in."""
+        return self._open(index).languages
+
     def _open(self, index: str) -> _OpenedIndex:
         check_index_name(index)
         now = self._clock()
@@ -266,14 +287,20 @@ class Searcher:
             opened = self._opened.get(index)
         if opened is None or now - opened.read_at > INDEX_CACHE_SECONDS:
             check_versions(index, self.store.describe(index), self.embeddings, self.store.address)
-            idf = IdfTable({**self.embeddings.idf.languages, **self.store.idf(index).languages})
+            own_idf = self.store.idf(index)
+            idf = IdfTable({**self.embeddings.idf.languages, **own_idf.languages})
             hubness = self.store.hubness_sample(index)
             languages = self.store.languages(index)
             preferred = preferred_languages(self.embeddings, self._query_language, languages)
             reranker = Reranker(
                 self.embeddings, idf, self.n_threads, hubness, self.cost_cache, self._observer, preferred
             )
-            opened = _OpenedIndex(now, reranker, frozenset(languages))
+            version = own_idf.version
+            if opened is not None and opened.idf_version == version:
+                translator = opened.translator  # with the words that it has translated
+            else:
+                translator = Translator(self.embeddings, own_idf)
+            opened = _OpenedIndex(now, reranker, frozenset(languages), translator, version)
             with self._lock:
                 self._opened[index] = opened
         return opened
@@ -285,11 +312,12 @@ class Searcher:
         # BM25 finds words that have no embedding too (names, identifiers); there is nothing to re-rank by, then.
         query = reranker.query_with_unknown_words(request.text, request.language)
         if request.first_stage == "auto":
-            searched = request.filters.languages or self._open(request.index).languages
-            request = replace(request, first_stage=choose_first_stage(query, searched))
+            request = replace(request, first_stage=DEFAULT_FIRST_STAGE)
         return request, query
 
     def _first_stage(self, query: Query, request: SearchRequest) -> CandidateSearch:
+        opened = self._open(request.index)
+        wanted = request.filters.languages
         return CandidateSearch(
             self.store,
             self.embeddings,
@@ -298,6 +326,8 @@ class Searcher:
             request.first_stage,
             request.filters,
             request.knn_weight,
+            opened.translator,
+            opened.languages.intersection(wanted) if wanted else opened.languages,
         )
 
     def _page(
@@ -323,14 +353,18 @@ class Searcher:
     def _rerank(self, reranker: Reranker, query: Query, window: Window, request: SearchRequest) -> Reranking | None:
         if request.method == "none" or not len(query.weighted):
             return None
+        lexical = window.lexical_scores(query.language)
         return reranker.rerank_bags(
             query,
             [(candidate.bag, candidate.language) for candidate in window.candidates],
             request.method,
             request.parameters,
             np.array([candidate.first_stage_rank for candidate in window.candidates], dtype=np.int64),
-            first_stage_scores=window.lexical_scores(query.language),
+            first_stage_scores=None if lexical is None else lexical.values,
+            translated=None if lexical is None else lexical.translated,
+            exact=window.exact_titles(query.text),
             feedback=request.feedback,
+            first_stage_share=request.first_stage_share,
         )
 
 

@@ -55,6 +55,7 @@ class _Search(_Strict):
     knn_weight: float | None = None
     depth: int | None = None
     feedback: bool | None = None
+    first_stage_share: float | None = None
 
 
 class SearchBody(_Search):
@@ -68,6 +69,17 @@ class ExplainBody(_Search):
     """`POST /v1/explain`: a search, and the `id` of the document to explain."""
 
     doc_id: str = Field(alias="id")
+
+
+class MatchesBody(BaseModel):
+    """`POST /v1/matches`; languages that are left out are guessed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    query: QueryText
+    texts: list[str]
+    language: Name | None = None
+    languages: list[Name] | None = None
 
 
 class RerankOptions(BaseModel):

@@ -80,7 +80,7 @@ class Settings(BaseModel):
     log_queries: bool = Field(False, description="log the text of queries also above the level debug")
     slow_query_ms: int = Field(1_000, ge=0, description="a search that takes longer is logged; 0 logs none")
     traces: bool = Field(False, description="trace with OpenTelemetry; it needs the extra `otel`")
-    first_stage: Literal["auto", "knn", "bm25", "hybrid"] = Field(
+    first_stage: Literal["auto", "knn", "bm25", "translated", "hybrid"] = Field(
         "auto", description="what fetches the candidates: see [choosing](choosing.md)"
     )
     knn_weight: float = Field(0.5, ge=0, le=1, description="of kNN in the fusion of `hybrid`; BM25 has the rest")
@@ -91,6 +91,9 @@ class Settings(BaseModel):
     size: int = Field(10, ge=0, le=1000, description="hits of a page")
     method: str = Field("auto", description="distance that orders the candidates")
     feedback: bool = Field(True, description="score again with the query moved towards its best candidates")
+    first_stage_share: float | None = Field(
+        None, ge=0, le=1, description="share of the first stage's score in the order; the documented shares if not set"
+    )
     unknown_words: Literal["skip", "nearest", "same", "both", "paper"] = Field(
         "both", description="what a word without an embedding takes: see the methods"
     )
@@ -110,6 +113,9 @@ class Settings(BaseModel):
     proxy_learn_weights: bool = Field(
         True,
         description="learn how rare words are in each index that is not ours, from a sample of it",
+    )
+    proxy_translate: Literal["no_hits", "always", "never"] = Field(
+        "no_hits", description="when the proxy asks in the documents' languages for a query in another language"
     )
     proxy_nodes: tuple[str, ...] = Field(
         (), description="the engine's nodes that the proxy asks, the next where one is down; the store where not set"

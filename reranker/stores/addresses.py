@@ -16,6 +16,8 @@ Distribution = Literal["opensearch", "elasticsearch"]
 # A scheme has two letters at least: `C:\...` is a folder.
 _SCHEME = regex.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://")
 
+_HOST_AND_PORT = regex.compile(r"[\w.\-]+:[0-9]{1,5}")
+
 _FORMS = (
     "opensearch://HOST:PORT, elasticsearch://HOST:PORT, opensearch+https://HOST:PORT, elasticsearch+https://HOST:PORT, "
     "http://HOST:PORT, https://HOST:PORT or a folder"
@@ -67,12 +69,17 @@ def read_address(address: str) -> EngineAddress | Path:
     """The engine's address, or the folder.
 
     Raises:
-        WrongParameter: it is empty, of an unknown scheme, or no URL.
+        WrongParameter: it is empty, of an unknown scheme, no URL, or a host and port without a scheme.
     """
     scheme = _SCHEME.match(address)
     if scheme is None:
         if not address.strip() or "\0" in address:
             raise WrongParameter(f"the store's address is {address!r}; give {_FORMS}")
+        if _HOST_AND_PORT.fullmatch(address):
+            raise WrongParameter(
+                f"the store's address {address!r} does not say what it is; give opensearch://{address}, "
+                f"elasticsearch://{address}, or ./{address} for a folder"
+            )
         return Path(address)
     known = _SCHEMES.get(scheme.group(1).lower())
     if known is None:

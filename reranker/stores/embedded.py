@@ -57,11 +57,13 @@ from reranker.stores.sqlite_rows import (
     replace_vector,
     write_row,
 )
+from reranker.stores.sqlite_translated import PartitionCache, translated_rows
 from reranker.stores.vectors import VectorBlock
 from reranker.stores.writing import NewVector, PreparedDocument, Preparer, StoredBag, Writable, WriteResult
 from reranker.text.bags import unpack
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import DocumentFrequencies, IdfTable
+from reranker.translation.groups import WordGroup
 
 # A transaction ends with a wait for the disk, which this many documents share.
 _BATCH_DOCUMENTS = 500
@@ -90,6 +92,7 @@ class EmbeddedStore:
         self._file = SqliteFile(folder, timeout_s)
         self._blocks: dict[str, VectorBlock] = {}
         self._blocks_lock = threading.Lock()
+        self._partitions = PartitionCache()
 
     @property
     def address(self) -> str:
@@ -228,6 +231,15 @@ class EmbeddedStore:
             rows = bm25_rows(connection, self._index(connection, index).index_id, text, depth, filters)
             return candidates_of_rows(connection, [row_id for row_id, _ in rows], [score for _, score in rows])
 
+    def translated(
+        self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
+    ) -> list[Candidate]:
+        check_depth(depth)
+        with self._file.reading() as connection:
+            made = self._index(connection, index)
+            rows = translated_rows(connection, made.index_id, made.changes, groups, depth, filters, self._partitions)
+            return candidates_of_rows(connection, [row_id for row_id, _ in rows], [score for _, score in rows])
+
     def idf(self, index: str) -> IdfTable:
         with self._file.reading() as connection:
             rows = connection.execute(
@@ -275,7 +287,7 @@ class EmbeddedStore:
         row = find_index(connection, index)
         if row is None:
             raise NotFound(
-                f"{self.address} has no index {index!r}; make it with "
+                f"{self.address} has no index {index!r}; check its name, or make it with "
                 f"`sinkrank ingest FILE --index {index} --store {self.address}`"
             )
         return _Index(row[0], row[1], row[2], IndexDescription.from_meta(read_json(row[3]), index))

@@ -33,6 +33,7 @@ from reranker.stores.engine_queries import (
     read_candidates,
     read_document,
     read_encoded,
+    translated_body,
 )
 from reranker.stores.engine_sample import sample_documents
 from reranker.stores.engine_scan import PointInTime, read_bags
@@ -44,6 +45,7 @@ from reranker.stores.protocol import Filters, IndexDescription
 from reranker.stores.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import IdfTable
+from reranker.translation.groups import WordGroup
 
 _log = logging.getLogger(__name__)
 
@@ -63,13 +65,13 @@ class _Known:
 
     Attributes:
         name: its own, also where it was asked for by an alias.
-        languages: of its documents, so that BM25 asks in these alone; None before a BM25 search needed them.
+        languages: how many documents it has of each, so that BM25 asks in these alone; None before a search needed it.
     """
 
     name: str
     description: IndexDescription
     asked_at: float
-    languages: tuple[str, ...] | None = None
+    languages: Mapping[str, int] | None = None
 
 
 class EngineStore:
@@ -259,6 +261,18 @@ class EngineStore:
             body = bm25_body(self._distribution(), text, languages, depth, filters)
             return read_candidates(self._client.search(index=known.name, body=body), scores_are_cosines=False)
 
+    def translated(
+        self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
+    ) -> list[Candidate]:
+        check_depth(depth, MAX_DEPTH)
+        known = self._trusted(index)
+        with engine_errors(self._address, index):
+            n_documents = self._languages(index, known)
+            body = translated_body(self._distribution(), groups, n_documents, depth, filters)
+            if body is None:
+                return []
+            return read_candidates(self._client.search(index=known.name, body=body), scores_are_cosines=False)
+
     def idf(self, index: str) -> IdfTable:
         known = self._ask(index)
         with engine_errors(self._address, index):
@@ -393,9 +407,9 @@ class EngineStore:
             self._known[index] = known
         return known
 
-    def _languages(self, index: str, known: _Known) -> tuple[str, ...]:
+    def _languages(self, index: str, known: _Known) -> Mapping[str, int]:
         if known.languages is None:
-            languages = tuple(self._count_languages(known))
+            languages = self._count_languages(known)
             if languages:  # an empty index is about to be filled
                 with self._lock:
                     self._known[index] = replace(known, languages=languages)

@@ -187,7 +187,8 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
         return StoreUnavailable(f"{address} answers as no search engine does (404); check host, port and path")
     if status == 404:
         return NotFound(
-            f"{address} has no index {index!r}; make it with `sinkrank ingest FILE --index {index} --store {address}`"
+            f"{address} has no index {index!r}; check its name, or make it with `sinkrank ingest FILE --index {index} "
+            f"--store {address}`"
         )
     if status == 429:
         return StoreUnavailable(f"{address} is overloaded (429: {reason}); try again later, or add nodes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from reranker.stores.addresses import Distribution
 from reranker.stores.protocol import Filters, Range
 from reranker.text.bags import BagOfWords, pack, unpack
 from reranker.text.documents import Candidate, Document, EncodedDocument
+from reranker.translation.engine_query import CountedRarity, group_clauses
+from reranker.translation.groups import WordGroup
 
 # The engines' `index.max_result_window`, and the most that `k` and `num_candidates` may be.
 MAX_DEPTH = 10_000
@@ -24,6 +27,9 @@ _LEAST_CANDIDATES = 200
 
 # Lucene refuses a query of more than 1,024 clauses, and each term is one in each field.
 _MAX_CLAUSES = 1_000
+
+# Some words are several terms, such as those of scripts without spaces.
+_MAX_TRANSLATED_CLAUSES = 800
 
 # A hit in both title and text is worth more than in the better of the two alone, by this part of the other's score.
 _TIE_BREAKER = 0.3
@@ -35,7 +41,7 @@ _TERM = regex.compile(
 )
 
 # What re-ranking needs of a document, and what a page of hits shows of it.
-_CANDIDATE_FIELDS = ["bag", "lang"]
+_CANDIDATE_FIELDS = ["bag", "lang", "title"]
 _SHOWN_FIELDS = ["lang", "title", "text", "url", "metadata"]
 
 
@@ -75,6 +81,40 @@ def bm25_body(
         "track_total_hits": False,
         "query": {"bool": {"must": [query], "filter": filter_clauses(filters)}},
     }
+
+
+def translated_body(
+    distribution: Distribution,
+    groups: Mapping[str, Sequence[WordGroup]],
+    n_documents: Mapping[str, int],
+    depth: int,
+    filters: Filters,
+) -> dict[str, Any] | None:
+    """A search for word groups, each language's in its fields and its documents alone; of more words than Lucene takes,
+    those of the rarest groups. None where no language has groups and documents.
+
+    Args:
+        n_documents: of the index, by language.
+    """
+    wanted = {language: found for language, found in groups.items() if found and n_documents.get(language)}
+    if not wanted:
+        return None
+    max_words = _MAX_TRANSLATED_CLAUSES // (len(TEXT_FIELDS) * len(wanted))
+    by_language = []
+    for language, found in wanted.items():
+        fields = [f"{field}.{language_field(distribution, language)}" for field in TEXT_FIELDS]
+        clauses = group_clauses(found, partial(_word, fields), CountedRarity(n_documents[language]), max_words)
+        by_language.append(
+            {"bool": {"filter": [{"term": {"lang": language}}], "must": [{"bool": {"should": clauses}}]}}
+        )
+    query = {"bool": {"should": by_language, "minimum_should_match": 1, "filter": filter_clauses(filters)}}
+    return {"size": depth, "_source": _CANDIDATE_FIELDS, "track_total_hits": False, "query": query}
+
+
+def _word(fields: Sequence[str], word: str, boost: float) -> dict[str, Any]:
+    """One word in any of the fields."""
+    match = {"query": word, "fields": list(fields), "type": "best_fields", "tie_breaker": _TIE_BREAKER}
+    return {"multi_match": match | {"operator": "and", "boost": boost}}
 
 
 def documents_body(doc_ids: Sequence[str]) -> dict[str, Any]:
@@ -137,6 +177,7 @@ def read_candidates(answer: Mapping[str, Any], scores_are_cosines: bool) -> list
             bag=read_bag(hit),
             first_stage_score=2 * hit["_score"] - 1 if scores_are_cosines else hit["_score"],
             first_stage_rank=rank,
+            title=_only(hit["_source"].get("title")),
         )
         for rank, hit in enumerate(answer["hits"]["hits"], start=1)
     ]

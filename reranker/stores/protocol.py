@@ -19,6 +19,7 @@ from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.text.tokens import TOKENIZER_VERSION
+from reranker.translation.groups import WordGroup
 
 __all__ = [
     "Filters",
@@ -284,6 +285,19 @@ class Store(Protocol):
     def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
         """The documents of the highest BM25, each language's text analysed as that language; without texts, as `knn`
         gives them."""
+        ...
+
+    def translated(
+        self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
+    ) -> list[Candidate]:
+        """The documents of the highest BM25 by word groups (`reranker.translation`), in the languages that have groups:
+        a group counts as one term whose occurrences are the weighted sum of those of its translations. Words that
+        share a stem by the store's analysis count once. The embedded store computes this sum; an engine comes as near
+        to it as its queries can. Without texts, as `knn` gives them.
+
+        Args:
+            groups: by the documents' language.
+        """
         ...
 
     def idf(self, index: str) -> IdfTable:

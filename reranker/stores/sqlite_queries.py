@@ -59,7 +59,7 @@ def bm25_rows(
 ) -> list[tuple[int, float]]:
     """Row ids and BM25 scores of the best rows of all wanted languages, best first, ties in order of insertion."""
     rows: list[tuple[int, float]] = []
-    for partition_id, language in _partitions(connection, index_id, filters.languages):
+    for partition_id, language in partitions(connection, index_id, filters.languages):
         terms = _rarest(connection, partition_id, bm25_terms(text, language, MAX_TOKENS))
         if not terms:
             continue
@@ -83,13 +83,13 @@ def candidates_of_rows(
     """The documents of rows, in the given order, each with its score."""
     # The columns come before the text, so that of a long document SQLite reads the first page alone.
     rows = connection.execute(
-        "SELECT row_id, doc_id, language, bag FROM documents JOIN partitions USING (partition_id) "
+        "SELECT row_id, doc_id, language, bag, title FROM documents JOIN partitions USING (partition_id) "
         "WHERE row_id IN (SELECT value FROM json_each(?))",
         (json.dumps(row_ids),),
     )
-    found = {row_id: (doc_id, language, unpack(bag)) for row_id, doc_id, language, bag in rows}
+    found = {row_id: (doc_id, language, unpack(bag), title) for row_id, doc_id, language, bag, title in rows}
     return [
-        Candidate(*found[row_id], score, rank)
+        Candidate(*found[row_id][:3], score, rank, found[row_id][3])
         for rank, (row_id, score) in enumerate(zip(row_ids, scores, strict=True), start=1)
     ]
 
@@ -115,7 +115,8 @@ def _rarest(connection: sqlite3.Connection, partition_id: int, terms: list[str])
     return [term for term in terms if term in kept]
 
 
-def _partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[str, ...]) -> list[tuple[int, str]]:
+def partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[str, ...]) -> list[tuple[int, str]]:
+    """The partitions of an index and their languages; those of some languages alone where any are named."""
     found = connection.execute(
         "SELECT partition_id, language FROM partitions WHERE index_id = ? ORDER BY partition_id", (index_id,)
     )

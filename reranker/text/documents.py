@@ -56,6 +56,7 @@ class Candidate:
     """A document that a first stage found, with what re-ranking needs of it: its text stays in the store.
 
     Attributes:
+        title: as given; a title that is the query word for word counts as exact (`exact_text`).
         first_stage_score: the cosine for kNN, the engine's BM25, or the fused reciprocal ranks.
         first_stage_rank: from 1.
     """
@@ -65,3 +66,4 @@ class Candidate:
     bag: BagOfWords
     first_stage_score: float
     first_stage_rank: int
+    title: str = ""

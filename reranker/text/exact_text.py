@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 import regex
 
 # Longer than any title: what is longer is not looked at.
 _MAX_CHARS = 200
 _MAX_TEXTS = 20
+# Titles come again from search to search; some 2 MB.
+_MAX_KEPT = 10_000
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 
 
 def exact_key(text: str) -> int | None:
     """The same number for texts of the same words in the same order, within this process; None for a text without a
     word, or of more than 200 characters."""
-    if len(text) > _MAX_CHARS:
-        return None
+    return _key(text) if len(text) <= _MAX_CHARS else None
+
+
+@lru_cache(maxsize=_MAX_KEPT)
+def _key(text: str) -> int | None:
     words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
     return hash(tuple(words)) if words else None
 

@@ -67,6 +67,12 @@ class CostCache:
             self._tables[key] = cost, embeddings, n_bytes
             self._n_bytes += n_bytes
 
+    def clear(self) -> None:
+        """Forgets all costs."""
+        with self._lock:
+            self._tables.clear()
+            self._n_bytes = 0
+
     def _forget(self, key: Hashable) -> None:
         if key in self._tables:
             self._n_bytes -= self._tables.pop(key)[2]

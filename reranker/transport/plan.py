@@ -27,9 +27,9 @@ def transport(
     """The plan of one pair; its distance is that of `distances` up to rounding (double precision here).
 
     `rwmd` gives the dearer of the two one-sided plans. `nbow` has no plan of its own: its plan is a b' and its cost is
-    1 - <x_i, y_j> / (‖x̄‖ ‖ȳ‖), which sum to 1 - cosine. The plan of `auto` is the weighted sum of its parts' plans, and
-    a pair's cost what all parts pay for it, divided by its mass. Words of weight 0 keep their rows and columns, without
-    mass.
+    k (1 - <x_i, y_j>), with the k for which they sum to 1 - cosine of the means. The plan of `auto` is the weighted sum
+    of its parts' plans, and a pair's cost what all parts pay for it, divided by its mass. Words of weight 0 keep their
+    rows and columns, without mass.
 
     Raises:
         BadInput: as `distances`.

@@ -79,17 +79,20 @@ def plan_and_cost(
 
 
 def nbow_cost(query: WeightedBag, document: WeightedBag, embeddings: NDArray[np.float32]) -> Matrix:
-    """The cost under which the plan a b' pays 1 - cosine of the weighted means (Balikas et al. 2018; WCD in Kusner
+    """A cost under which the plan a b' pays 1 - cosine of the weighted means (Balikas et al. 2018; WCD in Kusner
     et al. 2015).
 
-    cost[i, j] = 1 - <x_i, y_j> / (‖x̄‖ ‖ȳ‖) with x̄ = sum a_i x_i, ȳ = sum b_j y_j; 1 where a mean is 0 and has no
-    angle.
+    cost[i, j] = k (1 - <x_i, y_j>), with the k for which the plan's costs sum to that distance. So near pairs cost
+    less than far ones, and no cost is below 0. A mean of 0 has no angle: the distance is then 1.
     """
     x, y = gathered(query.term_ids, embeddings), gathered(document.term_ids, embeddings)
-    norms = np.linalg.norm(query.weights @ x), np.linalg.norm(document.weights @ y)
-    if min(norms) <= VANISHING_NORM:
-        return np.ones((len(query), len(document)))
-    return np.asarray(1 - (x @ y.T) / (norms[0] * norms[1]))
+    means = query.weights @ x, document.weights @ y
+    norms = np.linalg.norm(means[0]) * np.linalg.norm(means[1])
+    is_known = min(np.linalg.norm(mean) for mean in means) > VANISHING_NORM
+    distance = max(0.0, 1 - float(means[0] @ means[1] / norms)) if is_known else 1.0
+    gaps = np.maximum(1 - x @ y.T, 0.0)
+    mean_gap = float(query.weights @ gaps @ document.weights)
+    return np.asarray(gaps * (distance / mean_gap) if mean_gap > 0 else gaps)
 
 
 def rwmd_plan(a: Vector, b: Vector, cost: Matrix) -> Matrix:

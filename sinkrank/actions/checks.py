@@ -85,7 +85,8 @@ def _store(settings: Settings, embeddings: Embeddings | None) -> Iterator[Check]
     try:
         with resources.opened_store(settings) as store:
             names = store.indices()
-            yield Check("store", True, f"{store.address}: {len(names)} {'index' if len(names) == 1 else 'indices'}")
+            indices = "1 index" if len(names) == 1 else f"{len(names)} indices"
+            yield Check("store", True, f"{store.address}: {indices} that Sinkrank made")
             for name in names:
                 yield _index(store, name, embeddings)
             if settings.index is not None and settings.index not in names:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SHOWN_MOVES = 5
 _SHOWN_HITS = 5
 _MEASURE = "nDCG@10"
+_SIGNIFICANT = 0.05
 # Columns that the table takes at most.
 _WIDE = 125
 
@@ -41,6 +42,7 @@ def way_of(settings: Settings, method: str, name: str = "") -> Way:
         resources.parameters_of(settings),
         settings.knn_weight,
         settings.feedback,
+        settings.first_stage_share,
     )
 
 
@@ -106,7 +108,7 @@ def present(
 
 
 def tune(settings: Settings, queries: Path, qrels: Path, as_json: bool) -> None:
-    """Chooses parameters, and prints them as lines of sinkrank.toml."""
+    """Chooses parameters, and prints them as lines of sinkrank.toml where they are better than what is set."""
     from evaluation.judged.comparison import run_way
     from evaluation.judged.judgments import read_judged_queries
     from evaluation.judged.tuning import tune as choose
@@ -132,7 +134,8 @@ def present_tuning(tuning: Tuning, as_json: bool) -> None:
     console = output.results()
     console.print(_table(summed, console.width))
     console.print(_verdict(tuning, difference), markup=False)
-    console.print("\n".join(_toml_lines(tuning.chosen)), markup=False)
+    if _is_better(tuning, difference):
+        console.print("\n".join(["for sinkrank.toml:", *_toml_lines(tuning.chosen)]), markup=False)
 
 
 def _table(summed: Sequence[Summary], width: int) -> Group:
@@ -241,9 +244,15 @@ def _verdict(tuning: Tuning, found: Difference) -> str:
     )
     if _is_same(tuning.before.way, tuning.after.way):
         return told + " Nothing was better than what is set."
-    if found.mean <= 0 or found.p_value > 0.05:
+    if not _is_better(tuning, found):
         return told + " That is no more than chance: keep what is set, or judge more queries."
     return told
+
+
+def _is_better(tuning: Tuning, found: Difference) -> bool:
+    """Whether what was chosen is better than what is set by more than chance."""
+    is_more_than_chance = found.mean > 0 and found.p_value <= _SIGNIFICANT
+    return is_more_than_chance and not _is_same(tuning.before.way, tuning.after.way)
 
 
 def _is_same(before: Way, after: Way) -> bool:
@@ -282,6 +291,7 @@ def _tuning_json(tuning: Tuning, difference: Difference) -> dict[str, Any]:
         "before": tuning.before.mean(tuning.measure),
         "after": tuning.after.mean(tuning.measure),
         "p_value": difference.p_value,
+        "is_better": _is_better(tuning, difference),
         "n_choosing": tuning.n_choosing,
         "n_reporting": len(tuning.after.ranking),
         "tried": [{**settings(way), tuning.measure: value} for way, value in tuning.tried],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shlex
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.base.errors import BadInput, WrongParameter
 from sinkrank.console.document_sources import layout_of_copy, opened_records
+from sinkrank.console.resources import without_credentials
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -247,6 +249,19 @@ def show_report(report: Report) -> None:
         markup=False,
         soft_wrap=True,
     )
+
+
+def next_step(files: Sequence[str], languages: Collection[str], settings: Settings) -> str:
+    """The command to give now that there are embeddings.
+
+    Args:
+        languages: of the documents.
+    """
+    home = "" if settings.home == type(settings).model_fields["home"].default else f" --home {settings.home}"
+    if not files:
+        return f"next: sinkrank serve{home} --store {without_credentials(settings.store_address)}"
+    lang = next(iter(languages)) if len(languages) == 1 else "auto"
+    return f"next: sinkrank ingest {shlex.join(files)}{home} --lang {lang} --index NAME"
 
 
 def _time(seconds: float) -> str:

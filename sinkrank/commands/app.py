@@ -5,6 +5,7 @@ The modules of the commands import nothing heavy (NumPy, Numba, pydantic) before
 
 from __future__ import annotations
 
+import inspect
 import logging
 import sys
 from typing import Annotated, Any
@@ -95,3 +96,16 @@ app.add_typer(pipeline_app, name="pipeline")
 app.command()(evaluate)
 app.command()(tune)
 app.command()(doctor)
+
+
+def _reflow_help(group: typer.Typer) -> None:
+    """Joins the lines of each paragraph of the commands' help, so that it wraps to the terminal's width."""
+    for command in group.registered_commands:
+        paragraphs = inspect.getdoc(command.callback) or ""
+        command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs.split("\n\n"))
+    for inner in group.registered_groups:
+        if inner.typer_instance is not None:
+            _reflow_help(inner.typer_instance)
+
+
+_reflow_help(app)

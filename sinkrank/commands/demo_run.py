@@ -208,6 +208,8 @@ def _search(showcase: Showcase, searcher: Searcher, console: Console) -> None:
             Filters(languages=(search.document_language,)),
             size=N_HITS,
         )
+        if search is showcase.searches[0]:
+            searcher.warm_up(request)  # loads embeddings and code: the times shown are of searching
         answer = searcher.search(request)
         console.print()
         console.print(_hits(search, request, answer, searcher, titles))

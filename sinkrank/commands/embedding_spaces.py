@@ -28,7 +28,7 @@ def extend(
     store: _First,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE...", help="JSONL of texts aligned with a language of the store, as for train."),
+        typer.Argument(metavar="FILE", help="JSONL of texts aligned with a language of the store, as for train."),
     ] = None,
     dictionary: Dictionaries = None,
     output: Output = None,
@@ -94,7 +94,7 @@ def align(
 
 
 def join(
-    stores: Annotated[list[Path], typer.Argument(metavar="STORE...", help="Two or more embedding stores.")],
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE", help="Two or more embedding stores.")],
     dim: Annotated[
         int | None, typer.Option("--dim", min=1, help="Dimensions to keep (default: those of the largest store).")
     ] = None,

@@ -47,7 +47,7 @@ app.command()(prepare)
 def import_(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Plain, gzipped or zipped; fr=FILE gives its language to one file."),
+        typer.Argument(metavar="FILE", help="Plain, gzipped or zipped; fr=FILE gives its language to one file."),
     ],
     lang: Annotated[
         str | None,
@@ -114,7 +114,7 @@ app.command("fetch")(fetch.fetch)
 def train(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE...", help="Documents, as ingest reads them, or URL/INDEX.", show_default=False),
+        typer.Argument(metavar="FILE", help="Documents, as ingest reads them, or URL/INDEX.", show_default=False),
     ] = None,
     group_field: GroupField = None,
     lang: Annotated[
@@ -222,7 +222,7 @@ def info(
 
 @app.command()
 def nearest(
-    word: Annotated[str, typer.Argument(help="A word; case does not matter.")],
+    word: Annotated[str, typer.Argument(metavar="WORD", help="A word; case does not matter.")],
     lang: Annotated[str, typer.Option("--lang", metavar="CODE", help="The word's language.")],
     to: Annotated[
         str | None, typer.Option("--to", metavar="CODE", help="Language of the neighbours (default: any).")

@@ -21,7 +21,7 @@ def prepare(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FILE...", help="Documents, as ingest reads them; or none, and --index.", show_default=False
+            metavar="FILE", help="Documents, as ingest reads them; or none, and --index.", show_default=False
         ),
     ] = None,
     store: options.StoreAddress = None,
@@ -29,6 +29,14 @@ def prepare(
     lang: Annotated[
         str | None,
         typer.Option("--lang", metavar="CODE", help="Language of documents that name none (default: detected)."),
+    ] = None,
+    queries_in: Annotated[
+        str | None,
+        typer.Option(
+            "--queries-in",
+            metavar="CODE,…",
+            help="Languages of queries that the documents are not in: fi,de (default: the documents' own).",
+        ),
     ] = None,
     text_field: Annotated[
         str | None,
@@ -62,6 +70,8 @@ def prepare(
 
     Example: [bold]sinkrank embeddings prepare articles.jsonl[/bold]
 
+    Finnish queries too: [bold]sinkrank embeddings prepare articles.jsonl --queries-in fi[/bold]
+
     An index: [bold]sinkrank embeddings prepare --store opensearch://localhost:9200 --index articles[/bold]
     """
     from dataclasses import asdict
@@ -70,11 +80,13 @@ def prepare(
     from ingest.embeddings.preparing.plan import check_names, make_plan
     from ingest.embeddings.preparing.run import prepare as run
     from reranker.embeddings import check_output, check_precision
+    from reranker.text.languages import language_code
     from sinkrank.actions import preparing
     from sinkrank.console import output as shown
 
     settings = options.load(config, home=home, embeddings=output, store=store, index=index).settings
     left_out = check_names((without or "").split(","))
+    query_languages = [language_code(code.strip()) for code in (queries_in or "").split(",") if code.strip()]
     kept = check_precision(precision)
     layout = Layout(
         language_field=language_field,
@@ -88,13 +100,13 @@ def prepare(
     with preparing.work_folder(files or [], index, layout, group_field, settings) as work:
         with shown.progress_bars() as progress:
             texts = work.texts(progress)
-        plan = make_plan(texts, settings.home, left_out, threads)
+        plan = make_plan(texts, settings.home, left_out, threads, query_languages)
         described = preparing.described(texts, plan)
         if dry_run:
             shown.print_json(described) if json_ else preparing.show_plan(described, shown.results())
             return
         preparing.show_plan(described, shown.talk())
-        with shown.progress_bars() as progress:
+        with shown.progress_steps() as progress:
             report = run(
                 texts,
                 plan,
@@ -109,3 +121,5 @@ def prepare(
         shown.print_json(preparing.as_json(asdict(report)))
     else:
         preparing.show_report(report)
+        if output is None:
+            shown.talk().print(preparing.next_step(files or [], described["languages"], settings), markup=False)

@@ -40,7 +40,10 @@ def evaluate(
     methods: Annotated[
         str,
         typer.Option(
-            metavar="NAME,…", help="nbow, rwmd, emd, sinkhorn, relaxed, auto, or all. emd is slow: give few directions."
+            metavar="NAME,…",
+            show_default=False,
+            help="nbow, rwmd, emd, sinkhorn, relaxed, auto, or all (default: all but emd, which is slow: give few "
+            "directions).",
         ),
     ] = "nbow,rwmd,sinkhorn,relaxed,auto",
     systems: Annotated[
@@ -116,13 +119,15 @@ def evaluate(
     ] = None,
     first_stage: Annotated[
         str | None,
-        typer.Option("--first-stage", help="With --qrels or --collection: auto, knn, bm25 or hybrid (default: auto)."),
+        typer.Option(
+            "--first-stage", help="With --qrels or --collection: auto, knn, bm25, translated or hybrid (default: auto)."
+        ),
     ] = None,
     store: options.StoreAddress = None,
     index: options.IndexName = None,
     output_folder: Annotated[
         Path | None,
-        typer.Option("--output", metavar="DIR", help="Where reports go (HOME/evaluation/CORPUS, or the suite's name)."),
+        typer.Option("--output", metavar="DIR", help="Where reports go (HOME/evaluation, or the suite's name)."),
     ] = None,
     json_: options.Json = False,
     home: options.Home = None,

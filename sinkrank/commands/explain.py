@@ -17,7 +17,7 @@ _PLOTTED_PAIRS = 15
 
 
 def explain(
-    text: Annotated[str, typer.Argument(help="The query.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The query.")],
     doc_id: Annotated[str, typer.Argument(metavar="DOC_ID", help="The document's id, as a search shows it.")],
     lang: options.QueryLanguage = None,
     to: options.DocumentLanguages = None,
@@ -39,10 +39,9 @@ def explain(
 ) -> None:
     """Take the score of a document for a query apart, word by word.
 
-    For each query word: the document words that its mass went to, the cost of a unit of that mass, and the share of the
-    distance. Mass times cost sums to the distance. By auto and nbow a cost can be below 0 or above 2, and its share
-    below 0: a line says why. By auto the last line has the parts of the score. Give the options of the search: the
-    parts are scaled over its candidates.
+    For each query word: the document words that its mass went to, the cost of a unit of that mass, and its share of the
+    distance. Mass times cost sums to the distance, and the shares to 100 %. By auto the last line has the parts of the
+    score. Give the options of the search: the parts are scaled over its candidates.
 
     Example: [bold]sinkrank explain "asiakirjan tulostaminen" el/text/swriter/guide/print_preview --lang fi[/bold]
     """
@@ -79,8 +78,10 @@ def explain(
             parameters=resources.parameters_of(settings),
             knn_weight=settings.knn_weight,
             feedback=settings.feedback,
+            first_stage_share=settings.first_stage_share,
         )
-        explanation = searcher.explain(request, doc_id)
+        with output.talk().status(output.LOADING):
+            explanation = searcher.explain(request, doc_id)
         if plot is not None:
             _draw(plot, searcher.explain(request, doc_id, _PLOTTED_PAIRS), f"{text} → {doc_id}")
     if json_:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import json
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -43,9 +45,9 @@ def ingest_files(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FILE...",
-            help="JSONL, CSV, TSV, Parquet, TREC, HTML or text; plain, .gz, .zst or .bz2; a folder of pages, a "
-            "pattern, or - for standard input.",
+            metavar="FILE",
+            help="JSONL, CSV, TSV, Parquet, TREC, HTML, Markdown or text; plain, .gz, .zst or .bz2; a folder of pages, "
+            "a pattern, or - for standard input.",
             show_default=False,
         ),
     ] = None,
@@ -100,7 +102,9 @@ def ingest_files(
     ] = None,
     file_format: Annotated[
         str | None,
-        typer.Option("--format", help="jsonl, csv, tsv, parquet, trec, html or text, where the name does not say it."),
+        typer.Option(
+            "--format", help="jsonl, csv, tsv, parquet, trec, html, markdown or text, where the name does not say it."
+        ),
     ] = None,
     columns: Annotated[
         str | None,
@@ -108,7 +112,11 @@ def ingest_files(
     ] = None,
     types: Annotated[
         str | None,
-        typer.Option("--types", metavar="TYPES", help="Types of CSV metadata: year=int,price=float,x=bool,tags=list."),
+        typer.Option(
+            "--types",
+            metavar="TYPES",
+            help="Types of CSV metadata: int, float, bool or list, as in year=int,tags=list.",
+        ),
     ] = None,
     id_field: Annotated[
         str | None, typer.Option(rich_help_panel=_FIELDS, help="Field of the id (default: id, doc_id, _id, docno).")
@@ -156,6 +164,7 @@ def ingest_files(
     from ingest.pipeline import ingest as run
     from reranker.stores import EngineAccess
     from sinkrank.console import output, resources
+    from sinkrank.console.document_sources import say_left_out
 
     if bool(files) == bool(from_index):
         raise typer.BadParameter("name at least one file (- for standard input), or --from-index", param_hint="FILE...")
@@ -171,6 +180,8 @@ def ingest_files(
         min_confidence,
         _pairs(types.split(",") if types else (), "--types", "FIELD=TYPE, parted by commas"),
     )
+    for name in files or ():
+        _check_is_there(name)
     loaded = resources.open_embeddings(settings, files or ())
     checkpoints = settings.home / "ingest"
     options_ = Options(
@@ -190,6 +201,7 @@ def ingest_files(
             sources = opened.enter_context(
                 open_sources(files or (), file_format, columns.split(",") if columns else None)
             )
+            say_left_out(sources)
         else:
             wanted = read_index_source(from_index, layout, query)
             copy = opened.enter_context(
@@ -210,7 +222,8 @@ def ingest_files(
         if from_index is not None and summary.failure is None:
             forget(copy)
     if json_:
-        output.print_json(summary.as_dict())
+        left_out = {source.name: dict(source.left_out) for source in sources if source.left_out}
+        output.print_json(summary.as_dict() | ({"left_out": left_out} if left_out else {}))
     else:
         output.results().print(_report(summary), markup=False)
     _explain_failure(summary)
@@ -366,9 +379,7 @@ def template(
 
 @app.command()
 def delete(
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Ids of documents.", show_default=False)
-    ] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids of documents.", show_default=False)] = None,
     ids_from: Annotated[
         Path | None, typer.Option("--ids", metavar="FILE", help="A file with an id in each line.")
     ] = None,
@@ -441,6 +452,19 @@ def _lines(path: Path) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
+def _check_is_there(name: str) -> None:
+    """A file that was mistyped is told of before embeddings are asked for.
+
+    Raises:
+        NotFound: there is no such file.
+    """
+    from ingest.files import STDIN
+    from reranker.base.errors import NotFound
+
+    if name != STDIN and not Path(name).exists() and not glob.has_magic(name):
+        raise NotFound(f"there is no file {name!r}; check the path")
+
+
 def _engine(given: str, ray_address: str | None) -> Engine:
     if given == "ray":
         return "ray"
@@ -470,14 +494,25 @@ def _report(summary: Summary) -> str:
         lines.append(f"{summary.languages['und']:,} are of no language that could be told: only BM25 finds them")
     if summary.without_known_words:
         lines.append(f"{summary.without_known_words:,} of them have no word with an embedding: only BM25 finds them")
+    if not summary.read:
+        lines.append("no document came: is the input empty?")
     if summary.rejected:
         lines.append(f"{summary.rejected:,} rejected, with their reasons in {summary.rejects}")
+        lines.append(f"the first of them: {_first_reason(summary)}")
     if summary.previous_version:
         lines.append(
             f"{summary.version} is in place of {summary.previous_version}, which "
             f"`sinkrank ingest rollback --index {summary.index}` puts back"
         )
     return "\n".join(lines)
+
+
+def _first_reason(summary: Summary) -> str:
+    """File, line and reason of the first row of the reject file."""
+    assert summary.rejects is not None  # noqa: S101 - there are rejects
+    with summary.rejects.open(encoding="utf-8") as file:
+        first = json.loads(file.readline())
+    return f"{first['file']}, line {first['line']}: {first['reason']}"
 
 
 def _explain_failure(summary: Summary) -> None:

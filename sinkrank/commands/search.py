@@ -10,7 +10,7 @@ from sinkrank.console import options
 
 
 def search(
-    text: Annotated[str, typer.Argument(help="What to search for.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to search for.")],
     lang: options.QueryLanguage = None,
     to: options.DocumentLanguages = None,
     first_stage: options.FirstStage = None,
@@ -44,9 +44,14 @@ def search(
 
     Example: [bold]sinkrank search "asiakirjan tulostaminen" --lang fi --to el[/bold]
     """
+    import time
+
     from sinkrank.console.filters import parse_filters
 
+    started = time.perf_counter()
     conditions = parse_filters(filters or ())
+
+    from dataclasses import replace
 
     from reranker.search import answers
     from reranker.search.searcher import SearchRequest
@@ -81,9 +86,15 @@ def search(
             offset=offset,
             size=settings.size,
             feedback=settings.feedback,
+            first_stage_share=settings.first_stage_share,
             knn_weight=settings.knn_weight,
         )
+        # A first run loads embeddings and code, which a service does once: its time is no search's.
+        with output.talk().status(output.LOADING):
+            searcher.warm_up(request)
+        loading_ms = (time.perf_counter() - started) * 1000
         answer = searcher.search(request)
+    answer = replace(answer, took_ms={**answer.took_ms, "loading": round(loading_ms, 3)})
     if json_:
         output.print_json(answers.search_answer(request.index, answer))
         return

@@ -104,7 +104,9 @@ def _run(settings: Settings, store: Store | None) -> None:
     from reranker.api.app import create_app, drain, warm_up
     from reranker.service.logs import set_up_logs
     from reranker.service.tracing import start_tracing
+    from reranker.stores.addresses import is_engine
     from sinkrank.console import output
+    from sinkrank.console.resources import without_credentials
     from sinkrank.serving.processes import serve_with_processes
     from sinkrank.serving.server import address_of, bind, serve_until_stopped
 
@@ -121,6 +123,9 @@ def _run(settings: Settings, store: Store | None) -> None:
         def ready() -> None:
             console.print(f"sinkrank serves {address}", markup=False)
             console.print(f"the page: {address}/-/ui   the API: POST {address}/v1/search", markup=False)
+            if is_engine(settings.store_address):
+                behind = without_credentials(settings.store_address)
+                console.print(f"the proxy: {address}/INDEX/_search, re-ranked hits of {behind}", markup=False)
             console.print("Ctrl-C stops it", style="dim")
 
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes

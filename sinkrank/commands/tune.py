@@ -39,7 +39,8 @@ def tune(
 ) -> None:
     """Choose epsilon, tau, depth and the weight of kNN on one half of the judged queries, and report on the other.
 
-    Prints lines for sinkrank.toml, and whether they are better by more than chance. 20 judged queries are the least.
+    Prints lines for sinkrank.toml where they are better than what is set by more than chance. 20 judged queries are the
+    least.
     An index that Sinkrank did not make is searched through the proxy: method, epsilon and window are chosen.
 
     Example: [bold]sinkrank tune --queries queries.jsonl --qrels qrels.txt --method relaxed --first-stage hybrid[/bold]

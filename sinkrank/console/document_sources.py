@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ingest.documents import Layout, Record
     from ingest.embeddings.document_units import Unusable
+    from ingest.files import Source
     from ingest.progress import Progress
     from reranker.service.settings import Settings
     from reranker.text.documents import Document
@@ -37,6 +38,7 @@ def opened_records(
     access = EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs)
     with ExitStack() as opened:
         sources = opened.enter_context(open_sources(files)) if files else []
+        say_left_out(sources)
         copies = [
             opened.enter_context(
                 opened_index(
@@ -53,6 +55,20 @@ def opened_records(
         yield chain(read_records(sources, layout), read_records(copies, layout_of_copy(layout)))
         for copy in copies:
             forget(copy)
+
+
+def say_left_out(sources: Iterable[Source]) -> None:
+    """Names what is not read of folders, by kind."""
+    from sinkrank.console import output
+
+    for source in sources:
+        if source.left_out:
+            kinds = ", ".join(f"{n:,} {kind}" for kind, n in source.left_out)
+            output.talk().print(
+                f"left out of the folder {source.name}: {kinds} (read are HTML, Markdown and text; name files of other "
+                "formats themselves)",
+                markup=False,
+            )
 
 
 def layout_of_copy(layout: Layout) -> Layout:

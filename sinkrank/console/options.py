@@ -63,7 +63,9 @@ KnnWeight = Annotated[
 ]
 FirstStage = Annotated[
     str | None,
-    typer.Option("--first-stage", help="What fetches the candidates: auto, knn, bm25 or hybrid (default: auto)."),
+    typer.Option(
+        "--first-stage", help="What fetches the candidates: auto, knn, bm25, translated or hybrid (default: auto)."
+    ),
 ]
 Depth = Annotated[int | None, typer.Option("--depth", help="Candidates to re-rank (default: 100).")]
 DocumentLanguages = Annotated[

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Tables in a pipe are for tools that read lines: wide enough that few cells are cut.
 _PIPE_WIDTH = 200
+# Shown on a terminal while a command waits for its first search.
+LOADING = "loading embeddings and compiled code (a minute at the first time) …"
 # A step that took less is taken off the screen when the next one begins.
 _KEPT_SECONDS = 1.0
 
@@ -56,6 +58,26 @@ def progress_bars(console: Console | None = None) -> Iterator[Progress]:
         return
     with _bars(console) as bars:
         yield _Reporter(bars)
+
+
+@contextmanager
+def progress_steps() -> Iterator[Progress]:
+    """As `progress_bars`; where standard error is no terminal a line names each step as it begins."""
+    console = talk()
+    last = ""
+
+    def report(done: int, total: int | None, description: str) -> None:
+        nonlocal last
+        step = description.partition(",")[0]
+        if step != last:
+            console.print(f"{step} …", markup=False)
+        last = step
+
+    if not console.is_terminal:
+        yield report
+        return
+    with progress_bars(console) as progress:
+        yield progress
 
 
 class _Reporter:

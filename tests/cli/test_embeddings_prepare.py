@@ -132,6 +132,14 @@ def test_the_plan_is_shown_and_nothing_made(empty_home: Path, run: Run, english:
     assert plan["seconds"] > 0
 
 
+def test_a_pipe_has_a_line_for_each_step_and_the_next_command(empty_home: Path, run: Run, english: str) -> None:
+    result = run(*PREPARE, english, "--without", "published,encoder")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stderr.splitlines()
+    assert "factorising …" in lines
+    assert lines[-1] == f"next: sinkrank ingest {english} --lang en --index NAME"
+
+
 def test_one_part_alone_will_do(empty_home: Path, run: Run, english: str) -> None:
     result = run(*PREPARE, english, "--without", "encoder,published")
     assert result.exit_code == 0, result.stderr
@@ -261,7 +269,7 @@ def test_two_runs_over_the_same_documents_do_not_meet(empty_home: Path, run: Run
         (["--store", "folder", "--index", "articles"], 2, "an index of OpenSearch or Elasticsearch"),
         (["--store", "http://localhost:1"], 2, "--index articles"),
         (["missing.jsonl"], 1, "there is no file 'missing.jsonl'"),
-        (["empty.jsonl"], 1, "0 documents came"),
+        (["empty.jsonl"], 1, "no document came: the input is empty; check the file"),
         (["broken.jsonl"], 1, "broken.jsonl, line 1"),
         (["english.jsonl", "--group-field", "nothing", "--without", "encoder,published"], 1, "has a field 'nothing'"),
         (["english.jsonl", "--precision", "int4"], 2, "int4"),

@@ -115,12 +115,24 @@ def test_a_person_reads_how_many_searches_were_reranked_and_why_others_were_not(
     assert result.stdout.endswith("searches by rwmd: 24 applied, 1 skipped unknown_words\n")
 
 
+def test_an_engine_with_indices_of_others_alone_is_said_to_hold_none_that_sinkrank_made(
+    run: Run, make: MakeIndex, engine: Engine
+) -> None:
+    name = make()
+    _, found = checks(run, "--quick", "--store", engine.url)
+    assert found["store"]["message"].endswith(" that Sinkrank made")
+    assert f"index {name}" not in found
+    result = run("search", "cat", "--store", engine.url, "--index", f"{name}s")
+    assert result.exit_code == 1
+    assert f"has no index '{name}s'; check its name, or make it with `sinkrank ingest FILE" in result.stderr
+
+
 def test_tune_chooses_what_the_proxy_can_be_set_to(run: Run, make: MakeIndex, arguments: list[str]) -> None:
-    result = run("tune", *arguments, "--index", make(), "--method", "relaxed")
+    result = run("tune", *arguments, "--index", make(), "--method", "relaxed", "--json")
     assert result.exit_code == 0, result.stderr
-    shown = {line.split(" = ")[0] for line in result.stdout.splitlines() if " = " in line}
-    assert {"method", "epsilon", "proxy_window_size"} <= shown
-    assert "depth" not in shown
+    chosen = json.loads(result.stdout)["chosen"]
+    assert {"method", "epsilon", "proxy_window_size"} <= set(chosen)
+    assert "depth" not in chosen
 
 
 @pytest.mark.parametrize(

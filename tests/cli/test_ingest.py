@@ -364,3 +364,35 @@ def test_a_template_is_shown_installed_and_taken_away(home: Path, run: Run, engi
 def test_what_is_no_engine_of_ours_is_wrong_use(home: Path, run: Run, arguments: list[str]) -> None:
     write_rows(home / "in.jsonl", DOCUMENTS)
     assert run("ingest", "in.jsonl", *arguments).exit_code == 2
+
+
+def test_what_is_left_out_of_a_folder_is_told(run: Run, home: Path) -> None:
+    (home / "docs").mkdir()
+    (home / "docs" / "cat.md").write_text("# A cat\n\nThe cat.", encoding="utf-8")
+    (home / "docs" / "cat.png").write_bytes(b"PNG")
+    (home / "docs" / "cats.jsonl").write_text("{}", encoding="utf-8")
+    result = run("ingest", "docs", "--lang", "en")
+    assert result.exit_code == 0, result.stderr
+    assert "left out of the folder docs: 1 .png, 1 .jsonl" in " ".join(result.stderr.split())
+    counted = json.loads(run("ingest", "docs", "--lang", "en", "--json").stdout)
+    assert counted["left_out"] == {"docs": {".png": 1, ".jsonl": 1}}
+    shown = json.loads(run("search", "cat", "--json").stdout)["hits"]
+    assert [(hit["id"], hit["title"], hit["text"]) for hit in shown] == [("cat.md", "A cat", "The cat.")]
+
+
+def test_a_mistyped_file_is_told_of_before_embeddings_are_asked_for(run: Run, empty_home: Path) -> None:
+    result = run("ingest", "nowhere.jsonl")
+    assert result.exit_code == 1
+    assert result.stderr == "sinkrank: there is no file 'nowhere.jsonl'; check the path\n"
+
+
+def test_the_reason_of_the_first_reject_is_shown(run: Run, home: Path) -> None:
+    write_rows(home / "rows.jsonl", [{"id": "1", "text": "cat"}, {"id": "2"}])
+    shown = run("ingest", "rows.jsonl").stdout
+    assert "2 rejected, with their reasons in rows.jsonl.rejects.jsonl" in shown
+    assert "the first of them: rows.jsonl, line 1: no field 'language'; add it, or give" in shown
+
+
+def test_an_input_without_a_document_is_told_of(run: Run, home: Path) -> None:
+    (home / "empty.jsonl").write_text("", encoding="utf-8")
+    assert "no document came: is the input empty?" in run("ingest", "empty.jsonl", "--lang", "en").stdout

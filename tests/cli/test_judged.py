@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.cli.conftest import Run
+from evaluation.judged.comparison import MEASURES, Run, Way
+from evaluation.judged.tuning import Tuning
+from reranker.transport import Parameters
+from sinkrank.actions.judged import present_tuning
+from tests.cli.conftest import Run as RunCommand
 
 pytestmark = pytest.mark.usefixtures("indexed")
 
@@ -25,7 +29,7 @@ def files(tmp_path: Path) -> list[str]:
     return ["--queries", str(tmp_path / "queries.jsonl"), "--qrels", str(tmp_path / "qrels.txt")]
 
 
-def test_methods_are_compared_with_the_first_stage(run: Run, files: list[str], tmp_path: Path) -> None:
+def test_methods_are_compared_with_the_first_stage(run: RunCommand, files: list[str], tmp_path: Path) -> None:
     result = run("evaluate", *files, "--methods", "relaxed,emd", "--output", str(tmp_path / "out"), "--json")
     assert result.exit_code == 0, result.stderr
     report = json.loads(result.stdout)
@@ -42,14 +46,14 @@ def test_methods_are_compared_with_the_first_stage(run: Run, files: list[str], t
     )
 
 
-def test_a_person_sees_a_table_and_the_queries_that_moved(run: Run, files: list[str]) -> None:
+def test_a_person_sees_a_table_and_the_queries_that_moved(run: RunCommand, files: list[str]) -> None:
     result = run("evaluate", *files, "--methods", "auto")
     assert result.exit_code == 0, result.stderr
     assert "25 queries; p: paired randomisation test of nDCG@10 against none" in result.stdout
     assert "auto" in result.stdout
 
 
-def test_a_narrow_terminal_cuts_no_measure(run: Run, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrow_terminal_cuts_no_measure(run: RunCommand, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sinkrank.console.output.results", lambda: Console(highlight=False, width=80))
     shown = run("evaluate", *files, "--methods", "auto").stdout
     assert "…" not in shown
@@ -59,31 +63,69 @@ def test_a_narrow_terminal_cuts_no_measure(run: Run, files: list[str], monkeypat
     ]
 
 
-def test_qrels_without_queries_say_what_is_missing(run: Run, files: list[str]) -> None:
+def test_qrels_without_queries_say_what_is_missing(run: RunCommand, files: list[str]) -> None:
     result = run("evaluate", *files[2:])
     assert result.exit_code == 2
     assert "--queries" in result.stderr
 
 
-def test_an_unknown_method_is_named_before_anything_is_read(run: Run) -> None:
+def test_an_unknown_method_is_named_before_anything_is_read(run: RunCommand) -> None:
     result = run("evaluate", "--queries", "gone", "--qrels", "gone", "--methods", "relxed")
     assert result.exit_code == 2
     assert "relaxed" in result.stderr
 
 
-def test_tune_prints_settings_and_whether_they_are_more_than_chance(run: Run, files: list[str]) -> None:
+def test_tune_says_to_keep_what_is_set_and_prints_no_settings(run: RunCommand, files: list[str]) -> None:
+    """Two documents are all that a query can find: no way is better than another."""
     result = run("tune", *files, "--method", "relaxed", "--first-stage", "hybrid")
     assert result.exit_code == 0, result.stderr
-    assert 'method = "relaxed"' in result.stdout
     assert "on the other" in result.stdout
+    assert "Nothing was better than what is set." in result.stdout
+    assert "epsilon" not in result.stdout
     as_json = json.loads(run("tune", *files, "--method", "emd", "--json").stdout)
     assert as_json["n_choosing"] + as_json["n_reporting"] == 25
     assert as_json["chosen"]["method"] == "emd"
+    assert as_json["is_better"] is False
 
 
-def test_too_few_judgments_are_refused(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "is_shown"),
+    [
+        ([0.2] * 20, [0.8] * 20, True),
+        ([0.8] * 20, [0.2] * 20, False),
+        # Ten gain what ten lose: a difference of 0.
+        ([0.2, 0.8] * 10, [0.8, 0.2] * 10, False),
+    ],
+)
+def test_tune_prints_lines_of_settings_only_where_they_are_better_by_more_than_chance(
+    before: list[float], after: list[float], is_shown: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ways = Way("before", "auto"), Way("after", "auto", parameters=Parameters(epsilon=0.2))
+    runs = [
+        Run(
+            way,
+            {f"q{i}": [] for i in range(20)},
+            {name: {f"q{i}": v for i, v in enumerate(values)} for name in MEASURES},
+        )
+        for way, values in zip(ways, (before, after), strict=True)
+    ]
+    present_tuning(Tuning("nDCG@10", ((ways[1], 0.8),), ways[1], *runs, n_choosing=20), as_json=False)
+    shown = capsys.readouterr().out
+    assert ("epsilon = 0.2" in shown.splitlines()) == is_shown
+    assert ("keep what is set" in shown) == (not is_shown)
+
+
+def test_too_few_judgments_are_refused(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "queries").write_text("q\tcat\n", encoding="utf-8")
     (tmp_path / "qrels").write_text("q 0 fr/animaux 1\n", encoding="utf-8")
     result = run("tune", "--queries", str(tmp_path / "queries"), "--qrels", str(tmp_path / "qrels"))
     assert result.exit_code == 1
     assert "judge more" in result.stderr
+
+
+@pytest.mark.parametrize(("name", "what"), [("queries.jsonl", "query"), ("qrels.txt", "judgment")])
+def test_an_empty_file_is_named(run: RunCommand, files: list[str], tmp_path: Path, name: str, what: str) -> None:
+    (tmp_path / name).write_text("", encoding="utf-8")
+    result = run("evaluate", *files, "--methods", "auto")
+    assert result.exit_code == 1
+    assert result.stderr == f"sinkrank: {tmp_path / name} is empty; give a file with a line for each {what}\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from reranker.search.searcher import SearchRequest
+from reranker.search.searcher import SearchAnswer, Searcher, SearchRequest
 from reranker.service.settings import Settings
 from sinkrank.console.resources import opened_searcher
 from sinkrank.console.tables import search_table
@@ -205,7 +205,7 @@ def test_explain_says_which_parts_make_the_order_and_what_a_cost_is(run: Run) ->
     assert "The order goes by 0.5200 = 0.0200 (known words: 0.5000 · the distance) + 0.5000 (words without" in shown
     assert "that the document lacks: zzz)" in shown
     assert "words without an embedding, which the distance leaves out: zzz" in shown
-    assert "can be below 0 for near words and above 2 for far ones" in shown
+    assert "cost: 1 - cosine of the two words, 0 (the same) to 2 (opposite); for the part of nbow" in shown
     by_emd = " ".join(run("explain", "cat", "fr/chat", "--method", "emd").stdout.split())
     assert "cost: the Euclidean distance of the two words' embeddings, 0 (the same) to 2 (opposite)" in by_emd
     assert "The order goes by" not in by_emd
@@ -305,3 +305,25 @@ def test_without_embeddings_it_names_the_command_that_makes_them(run: Run) -> No
     command = "sinkrank embeddings prepare --store opensearch://localhost:1 --index pages --output none"
     assert f"`{command}`" in result.stderr
     assert result.stdout == ""
+
+
+def test_the_time_of_loading_is_no_time_of_the_search(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first search loads: it takes 9 s here, and the next one 2 ms."""
+    searches: list[float] = []
+    search = Searcher.search
+
+    def timed(searcher: Searcher, request: SearchRequest) -> SearchAnswer:
+        searches.append(9000.0 if not searches else 2.0)
+        return replace(
+            search(searcher, request), took_ms=dict.fromkeys(("first_stage", "rerank", "total"), searches[-1])
+        )
+
+    monkeypatch.setattr(Searcher, "search", timed)
+    shown = run("search", "cat").stdout
+    assert "in 2.0 ms, re-ranked by auto" in shown
+    assert "loading the embeddings, the index and the compiled code took" in shown
+    assert "9000" not in shown
+    searches.clear()
+    took = json.loads(run("search", "cat", "--json").stdout)["took_ms"]
+    assert took.pop("loading") > 0
+    assert took == {"first_stage": 2.0, "rerank": 2.0, "total": 2.0}

@@ -99,6 +99,17 @@ def test_dictionaries_go_from_and_to_the_main_language(tmp_path: Path) -> None:
     assert set(plan.left_out) | {part.name for part in plan.parts} | {"dictionaries"} == set(NAMES)
 
 
+def test_languages_of_queries_bring_their_dictionaries_and_a_multilingual_encoder(tmp_path: Path) -> None:
+    texts = read(tmp_path, [{"id": str(n), "text": "cat dog", "language": "en"} for n in range(3)])
+    alone = {part.name: part.description for part in make_plan(texts, tmp_path).parts}
+    assert alone["encoder"] == "encode the words of the documents with all-MiniLM-L6-v2"
+    plan = make_plan(texts, tmp_path, query_languages=["fi"])
+    parts = {part.name: part.description for part in plan.parts}
+    assert parts["encoder"].endswith("multilingual-e5-small, with the dictionaries en-fi, fi-en")
+    assert parts["training"] == "train on your documents, language en"
+    assert "dictionaries" not in plan.left_out
+
+
 def test_large_published_vectors_are_taken_when_they_are_there(tmp_path: Path) -> None:
     parts, reason = published_parts(["en", "fr"], tmp_path)
     assert parts == []

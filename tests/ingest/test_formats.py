@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pytest
 import zstandard
 
 from ingest.documents import Layout, Record, read_records
-from ingest.files import open_sources
+from ingest.files import open_sources, read_rows
 from reranker.base.errors import BadInput, NotFound, WrongParameter
 from reranker.text.documents import Document
 
@@ -113,6 +114,98 @@ def test_a_page_without_main_text_keeps_all_of_its_text(tmp_path: Path) -> None:
     (tmp_path / "in.html").write_text("<p>Cat</p><style>p {}</style>")
     (one,) = documents(read(tmp_path / "in.html"))
     assert one.text == "Cat"
+
+
+SPHINX = """<html lang="en"><head><title>Manual</title></head><body><main>
+<h1>Printing pages<a class="headerlink" href="#printing" title="Link to this heading">¶</a></h1>
+<p>To print a page, choose Print and press OK. The printer then starts to work on the page.</p>
+<h2><a class="anchor" href="print.html#size">#</a> Paper size</h2>
+<p>Set the paper size in the printer's properties, or it is cut. Issue <a href="#i12">#12</a> tells more of C#.</p>
+</main></body></html>"""
+
+
+def test_marks_that_link_a_heading_to_itself_are_in_no_title_and_no_text(tmp_path: Path) -> None:
+    (tmp_path / "in.html").write_text(SPHINX, encoding="utf-8")
+    (page,) = documents(read(tmp_path / "in.html"))
+    assert page.title == "Printing pages"
+    assert "¶" not in page.text
+    assert "\nPaper size\n" in page.text
+    assert "Issue #12 tells more of C#." in page.text
+
+
+def test_a_page_that_is_no_html_is_a_reject_and_no_line_of_a_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "in.html").write_bytes(b"")
+    (record,) = read(tmp_path / "in.html")
+    assert record.reason == "not HTML that can be read (Document is empty)"
+    (tmp_path / "in.html").write_bytes(b"\xff\xfe\x00b")
+    list(read(tmp_path / "in.html"))
+    assert caplog.records == []
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    for name in ("docs/index.md", "docs/guide/print.md", "docs/guide/note.txt", "docs/guide/page.html"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PAGE if name.endswith("html") else "# T\n\nThe printer prints.", encoding="utf-8")
+    return tmp_path / "docs"
+
+
+@pytest.mark.parametrize("folder", ["", "docs", "docs/guide"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        [""],
+        ["**/*.*"],
+        ["index.md", "guide/note.txt", "guide/page.html", "guide/print.md"],
+    ],
+    ids=["folder", "pattern", "files"],
+)
+def test_ids_of_pages_begin_at_the_folder_wherever_one_stands(
+    docs: Path, monkeypatch: pytest.MonkeyPatch, folder: str, names: list[str]
+) -> None:
+    monkeypatch.chdir(docs.parent / folder)
+    with open_sources([os.path.relpath(docs / name) for name in names]) as sources:
+        found = [record.doc_id for record in read_records(sources, Layout(default_language="en"))]
+    assert sorted(map(str, found)) == ["guide/note.txt", "guide/page.html", "guide/print.md", "index.md"]
+
+
+def test_a_page_alone_has_its_name_as_id_and_other_files_beside_it_change_nothing(docs: Path) -> None:
+    rows = docs.parent / "rows.jsonl"
+    rows.write_text('{"id": "1", "text": "cat"}', encoding="utf-8")
+    with open_sources([str(docs / "guide" / "print.md"), str(rows)]) as sources:
+        found = [record.doc_id for record in read_records(sources, Layout(default_language="en"))]
+    assert found == ["print.md", "1"]
+
+
+def test_what_is_not_read_of_a_folder_is_counted_by_kind(docs: Path) -> None:
+    for name in ("a.png", "b.png", "rows.jsonl", "LICENSE", ".hidden.md", "old.tar.gz"):
+        (docs / "guide" / name).write_text("x", encoding="utf-8")
+    (docs / ".git").mkdir()
+    (docs / ".git" / "page.html").write_text(PAGE, encoding="utf-8")
+    (docs / "link").symlink_to(docs / "guide")
+    with open_sources([str(docs)]) as (source,):
+        assert dict(source.left_out) == {
+            ".png": 2,
+            ".jsonl": 1,
+            "file without a suffix": 1,
+            "hidden file": 1,
+            ".tar.gz": 1,
+            "hidden folder": 1,
+            "link to a folder": 1,
+        }
+        assert len(list(read_rows(source))) == 4
+
+
+def test_a_folder_without_pages_names_the_formats_that_it_may_hold(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("{}", encoding="utf-8")
+    with (
+        pytest.raises(BadInput, match="without HTML, Markdown or text files; name the files in it"),
+        open_sources([str(tmp_path)]),
+    ):
+        pass
 
 
 TREC = """<DOC>

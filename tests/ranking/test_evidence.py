@@ -16,12 +16,13 @@ NAN, INF = math.nan, math.inf
 ABOVE_FLOOR = 1 - WINDOW_FLOOR
 
 
-def evidence(first_stage, distances, corrections=None, feedback=None, neighbours=None, exact=None):
+def evidence(first_stage, distances, corrections=None, feedback=None, neighbours=None, exact=None, share=None):
     corrections = corrections or [Correction()] * len(distances)
     moved = None if feedback is None else np.array(feedback, float)
     like = None if neighbours is None else np.array(neighbours, float)
     is_exact = None if exact is None else np.array(exact, bool)
-    return Evidence(np.array(first_stage, float), np.array(distances, float), corrections, moved, like, is_exact)
+    scores = np.array(first_stage, float)
+    return Evidence(scores, np.array(distances, float), corrections, moved, like, is_exact, share)
 
 
 @pytest.mark.parametrize("shares", [PLAIN, WITH_NEIGHBOURS, WITH_FEEDBACK])
@@ -67,6 +68,34 @@ def test_where_the_first_stage_says_nothing_of_a_candidate_the_others_take_its_s
     assert found[0].words == pytest.approx(ABOVE_FLOOR)  # all of it
     assert found[1].first_stage == pytest.approx(ABOVE_FLOOR * 0.8)
     assert found[1].words == pytest.approx(ABOVE_FLOOR * 0.2 * 0.5)
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(1.0, (1, 0, 0, 0)), (0.5, (1 / 2, 1 / 7, 5 / 28, 5 / 28)), (0.0, (0, 2 / 7, 5 / 14, 5 / 14))],
+)
+def test_the_share_of_the_first_stage_may_be_chosen_and_the_others_keep_their_proportions(share, expected):
+    """20 : 25 : 25 of what is left."""
+    rows = {"first_stage": [10, 4, 4, 4], "distances": [0.9, 0.1, 0.9, 0.9]}
+    like = {"feedback": [0.9, 0.9, 0.2, 0.9], "neighbours": [0.3, 0.3, 0.3, 0.8]}
+    found = evidence(**rows, **like, share=share).scores()
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * part for part in expected])
+
+
+def test_a_chosen_share_leaves_the_rest_to_transport_where_nothing_else_counts():
+    found = evidence(first_stage=[10, 4], distances=[0.9, 0.1], share=0.3).scores()
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * 0.3, 0.02 + 0.98 * 0.7])
+
+
+def test_a_chosen_share_is_kept_without_neighbours():
+    found = evidence([10, 4, 4], [0.9, 0.1, 0.9], feedback=[0.9, 0.9, 0.2], share=0.1).scores()
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * part for part in (0.1, 0.4, 0.5)])
+
+
+def test_a_candidate_that_the_first_stage_says_nothing_of_is_scored_by_the_rest_whatever_its_share():
+    found = evidence(first_stage=[NAN, 4, 2], distances=[0.1, 0.5, 0.9], share=1.0).parts()
+    assert found[0].words == pytest.approx(ABOVE_FLOOR)
+    assert [part.words for part in found[1:]] == [0.0, 0.0]
 
 
 def test_a_candidate_without_a_known_word_keeps_what_the_first_stage_gave_it():

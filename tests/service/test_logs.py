@@ -100,13 +100,21 @@ def test_a_slow_search_is_logged_with_a_link_to_the_page(logged: Logged, monkeyp
     app, lines = logged(slow_query_ms=1, log_level="warning")
     clock = iter(range(0, 10_000, 2))  # two seconds pass at each look
     monkeypatch.setattr("reranker.api.watching.time.perf_counter", lambda: float(next(clock)))
-    body = {"query": "cat", "language": "en", "method": "relaxed", "languages": ["fr"], "depth": 50, "tau": 0.3}
+    body = {
+        "query": "cat",
+        "language": "en",
+        "method": "relaxed",
+        "languages": ["fr"],
+        "depth": 50,
+        "tau": 0.3,
+        "first_stage_share": 0.5,
+    }
     app.test_client().post("/v1/search", json=body)
     app.test_client().get("/-/live")
     (line,) = of(lines(), "sinkrank.slow")
     assert line["took_ms"] >= 2000
     assert line["explain"] == (
-        "/-/ui?language=en&target=fr&index=pages&method=relaxed&first_stage=auto&depth=50&epsilon=0.1&tau=0.3"
+        "/-/ui?language=en&target=fr&index=pages&method=relaxed&first_stage=auto&depth=50&epsilon=0.1&tau=0.3&share=0.5"
     )
     assert "cat" not in json.dumps(line)
 
@@ -114,7 +122,7 @@ def test_a_slow_search_is_logged_with_a_link_to_the_page(logged: Logged, monkeyp
 def test_the_link_has_the_keys_that_the_page_reads() -> None:
     script = (Path(watching.__file__).parent / "static" / "state.js").read_text(encoding="utf-8")
     (choices,) = regex.findall(r"^const CHOICES = (\[.*\]);$", script, regex.M)
-    assert set(watching._PAGE_KEYS) == {"query", "epsilon", "tau", *json.loads(choices)}
+    assert set(watching._PAGE_KEYS) == {"query", "epsilon", "tau", "share", *json.loads(choices)}
 
 
 def test_a_search_of_several_languages_has_no_target(logged: Logged) -> None:

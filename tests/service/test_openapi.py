@@ -53,6 +53,7 @@ GOOD = [
     ("/v1/search", {"query": "cat", "size": 5, "method": "none"}),
     ("/v1/explain", {"query": "cat dog", "id": "cat-fr", "method": "relaxed"}),
     ("/v1/explain", {"query": "cat zzz", "id": "cat-fr"}),
+    ("/v1/matches", {"query": "cat zzz", "texts": ["The cat", "zzz chat"], "languages": ["en", "fr"]}),
     ("/v1/rerank", {"query": "cat", "documents": ["dog", {"text": "chat"}], "return_documents": True, "top_n": 1}),
     ("/v2/rerank", {"query": "zzz", "documents": ["dog"]}),
     ("/rerank", {"query": "cat", "texts": ["dog", "chat"], "return_text": True}),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 import urllib3
@@ -20,14 +19,16 @@ from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.text.documents import Document
+from tests.browser.pages import OpenPage, ids, judge, open_expert_settings, opened_pages, searched
 from tests.service.conftest import fill, serving
 
 MARKUP = "<b>cat</b> <img src=x onerror=alert(1)>"
-# 24 documents: three pages. The first stage likes pure texts, the transport those that hold the query's words.
+# 25 documents: three pages. The first stage likes pure texts, the transport those that hold the query's words.
 DOCUMENTS = [
     Document("markup", MARKUP, "en", title="Markup <i>title</i>"),
     *(Document(f"d{i:02}", f"{'cat ' * (i % 4)}{'dog ' * (i % 3)}bread {'water ' * (i % 5)}", "en") for i in range(22)),
     Document("unknown", "zzz qqq", "en", title="Nothing known"),
+    Document("titled", "Water: here a cat sleeps", "en", title="Water"),
 ]
 
 
@@ -40,42 +41,10 @@ def address(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) ->
             yield url
 
 
-OpenPage = Callable[..., Page]
-
-
 @pytest.fixture
 def open_page(browser: Browser, address: str) -> Iterator[OpenPage]:
-    """Opens the page with an address of its own; a message in the console or a request to elsewhere fails the test."""
-    contexts, complaints = [], []
-
-    def opened(query: str = "", **options: Any) -> Page:
-        context = browser.new_context(viewport=options.pop("viewport", {"width": 1280, "height": 900}), **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(15_000)
-        # A failed request to the API is the page's to show.
-        page.on("console", lambda told: "/v1/" in told.location["url"] or complaints.append(told.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: request.url.startswith((address, "data:")) or complaints.append(request.url))
-        page.goto(f"{address}/-/ui{query}")
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def searched(page: Page, text: str) -> None:
-    page.get_by_label("Query", exact=True).fill(text)
-    page.keyboard.press("Enter")
-    # The address is written when the hits stand there: those of a search before are gone then.
-    expect(page).to_have_url(re.compile(re.escape(urlencode({"query": text}))))
-    expect(page.locator("#after li").first).to_be_visible()
-
-
-def ids(page: Page, column: str) -> list[str]:
-    return page.locator(f"#{column} li").evaluate_all("items => items.map((item) => item.dataset.id)")
+    with opened_pages(browser, address) as opened:
+        yield opened
 
 
 def asked(address: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -100,12 +69,12 @@ def test_an_example_searches_when_it_is_clicked(open_page: OpenPage) -> None:
     page = open_page()
     page.get_by_role("button", name="Nothing known").click()
     expect(page.get_by_label("Query", exact=True)).to_have_value("Nothing known")
-    expect(page.locator("#status")).to_contain_text("unknown: nothing, known")
+    expect(page.locator("#status")).to_contain_text("unknown words: nothing, known")
 
 
 def test_lines_end_where_the_hits_stand(open_page: OpenPage) -> None:
     page = open_page("?query=cat+water")
-    expect(page.locator("#after li").first).to_be_visible()
+    expect(page.locator("#after mark").first).to_be_visible()  # they are put in last
     both = next(hit for hit in ids(page, "after") if hit in ids(page, "before"))
     line = page.locator(f"#moves path[data-id='{both}']").get_attribute("d")
     assert line is not None
@@ -164,6 +133,7 @@ def test_markup_in_a_document_is_text(open_page: OpenPage) -> None:
 def test_a_slider_ranks_anew_at_once(open_page: OpenPage) -> None:
     page = open_page("?query=cat+water&method=relaxed")
     expect(page.locator("#after li").first).to_be_visible()
+    open_expert_settings(page)
     for name, value, sent in (
         ("Blur", "-0.8", {"epsilon": 0.16}),
         ("other words", "0.65", {"epsilon": 0.16, "tau": 0.3}),
@@ -180,12 +150,15 @@ def test_a_slider_ranks_anew_at_once(open_page: OpenPage) -> None:
 
 def test_a_slider_that_the_method_does_not_have_is_off(open_page: OpenPage) -> None:
     page = open_page("?query=cat&method=emd")
-    assert page.get_by_label(re.compile("Blur")).is_disabled()
-    assert "not in emd" in page.locator(".slider").first.inner_text()
+    open_expert_settings(page)
+    expect(page.get_by_label(re.compile("Blur"))).to_be_disabled()
+    expect(page.locator("#expert .slider").first).to_contain_text("not in emd")
+    expect(page.get_by_label(re.compile("own score counts"))).to_be_disabled()
 
 
 def test_a_link_keeps_the_whole_state(open_page: OpenPage) -> None:
     page = open_page()
+    open_expert_settings(page)
     chosen = {"method": "relaxed", "first_stage": "bm25", "depth": "20", "language": "en", "target": "en"}
     for name, value in chosen.items():
         page.locator(f"select[name={name}]").select_option(value)
@@ -208,13 +181,13 @@ def test_a_link_keeps_the_whole_state(open_page: OpenPage) -> None:
 def test_the_link_of_the_slow_query_log_searches(open_page: OpenPage) -> None:
     page = open_page("?query=cat&language=en&index=pages&method=sinkhorn&first_stage=knn")
     expect(page.locator("#after li").first).to_be_visible()
-    expect(page.locator("#status")).to_contain_text("candidates by knn · re-ranked by sinkhorn")
+    expect(page.locator("#status")).to_contain_text("found by meaning (knn), re-ranked (sinkhorn)")
 
 
 def test_an_address_with_nonsense_is_read_over(open_page: OpenPage) -> None:
     page = open_page("?query=cat&method=%3Cb%3E&depth=abc&epsilon=-1&page=0&hit=none&first_stage=x")
     expect(page.locator("#after li").first).to_be_visible()
-    assert page.locator("select[name=method]").input_value() == "auto"
+    expect(page.locator("select[name=method]")).to_have_value("auto")
 
 
 def test_pages_turn_within_the_window(open_page: OpenPage) -> None:
@@ -233,6 +206,7 @@ def test_pages_turn_within_the_window(open_page: OpenPage) -> None:
 def test_a_slider_moves_by_the_keyboard(open_page: OpenPage) -> None:
     page = open_page("?query=cat&method=relaxed")
     expect(page.locator("#after li").first).to_be_visible()
+    open_expert_settings(page)
     with page.expect_request("**/v1/search") as request:
         page.get_by_label(re.compile("Blur")).press("ArrowRight")
     assert json.loads(request.value.post_data or "")["epsilon"] == 0.11
@@ -240,11 +214,11 @@ def test_a_slider_moves_by_the_keyboard(open_page: OpenPage) -> None:
 
 def test_the_keyboard_is_enough(open_page: OpenPage) -> None:
     page = open_page()
-    assert page.evaluate("document.activeElement.name") == "query"
+    expect(page.get_by_label("Query", exact=True)).to_be_focused()
     page.keyboard.type("cat water")
     page.keyboard.press("Enter")
     expect(page.locator("#after li").first).to_be_visible()
-    for _ in range(40):
+    for _ in range(60):
         page.keyboard.press("Tab")
         if "Why" in page.evaluate("document.activeElement.textContent"):
             break
@@ -296,19 +270,20 @@ def test_judgments_are_saved_as_qrels_with_their_queries(open_page: OpenPage, tm
     expect(page.locator("#judgments")).to_be_hidden()
 
 
-def judge(page: Page, hit: str, text: str) -> None:
-    page.locator(f"#after li[data-id='{hit}']").get_by_role("button", name=f": {text}").click()
-
-
 def test_nothing_found_says_what_to_do(open_page: OpenPage) -> None:
     page = open_page("?query=cat&target=fr")
-    expect(page.locator("#status")).to_contain_text("No document found. Try other words")
+    expect(page.locator("#status")).to_have_text("No document found.")
+    expect(page.locator("#advice")).to_contain_text("Try fewer or other words")
+    expect(page.locator("#advice")).to_contain_text("documents of all languages")
     expect(page.locator("#results")).to_be_hidden()
+    page.get_by_label("Documents in").select_option("")
+    expect(page.locator("#after li").first).to_be_visible()
+    expect(page.locator("#advice")).to_be_hidden()
 
 
 def test_unknown_words_are_named(open_page: OpenPage) -> None:
     page = open_page("?query=cat+qqq&language=en")
-    expect(page.locator("#status")).to_contain_text("unknown: qqq")
+    expect(page.locator("#status")).to_contain_text("unknown words: qqq")
 
 
 def test_a_hit_without_a_known_word_says_so(open_page: OpenPage) -> None:
@@ -329,13 +304,72 @@ def test_errors_say_what_to_do(open_page: OpenPage) -> None:
     expect(page.locator("#status")).to_have_class("wrong")
 
 
+def test_the_share_of_the_first_stages_score_is_one_slider_and_stays_in_the_link(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water&first_stage=bm25")
+    expect(page.locator("#after li").first).to_be_visible()
+    slider = page.get_by_label(re.compile("own score counts"))
+    expect(page.locator("output[name=share_shown]")).to_have_text("as recommended")
+    with page.expect_request("**/v1/search") as request:
+        slider.fill("1")
+    assert json.loads(request.value.post_data or "")["first_stage_share"] == 1
+    expect(page).to_have_url(re.compile("share=1"))
+    expect(page.locator("output[name=share_shown]")).to_have_text("100 %")
+    assert ids(page, "after") == ids(page, "before")
+    page.reload()
+    expect(page.locator("#after li").first).to_be_visible()
+    expect(page.locator("output[name=share_shown]")).to_have_text("100 %")
+    with page.expect_request("**/v1/search") as request:
+        page.get_by_role("button", name="Defaults").click()
+    assert "first_stage_share" not in json.loads(request.value.post_data or "")
+
+
+def test_the_querys_words_and_their_nearest_are_marked_and_the_title_is_not_repeated(open_page: OpenPage) -> None:
+    """The text begins with its title; dog is at a cosine of 0.8 from cat, less than 0.85 of 1."""
+    page = open_page("?query=chat+eau&language=fr&first_stage=knn")
+    hit = page.locator("#after li[data-id='titled']")
+    expect(hit.locator(".snippet mark")).to_have_text(["cat"])
+    expect(hit.locator(".snippet mark")).to_have_class("near")
+    expect(hit.locator(".snippet")).to_have_text("here a cat sleeps")
+    page = open_page("?query=cat+sleeps&language=en&first_stage=bm25")
+    hit = page.locator("#after li[data-id='titled']")
+    expect(hit.locator(".snippet mark.same")).to_have_text(["cat", "sleeps"])
+
+
+def test_languages_are_named(open_page: OpenPage) -> None:
+    page = open_page()
+    expect(page.get_by_label("Query language").locator("option")).to_have_text(
+        ["found out by itself", "English (en)", "French (fr)"]
+    )
+
+
+def broken_rules(page: Page) -> list[tuple[str, str]]:
+    """(rule, element) of what axe finds."""
+    found = Axe().run(page).response["violations"]
+    return [(rule["id"], node["html"]) for rule in found for node in rule["nodes"]]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_rule_of_accessibility_is_broken(open_page: OpenPage, scheme: str) -> None:
-    page = open_page(color_scheme=scheme)
-    assert Axe().run(page).response["violations"] == []
+@pytest.mark.parametrize("width", [1280, 400])
+def test_no_rule_of_accessibility_is_broken(open_page: OpenPage, scheme: str, width: int) -> None:
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 900})
+    expect(page.get_by_role("button", name="Nothing known")).to_be_visible()
+    assert broken_rules(page) == []
+    open_expert_settings(page)
     searched(page, "cat water")
+    expect(page.locator("#after mark").first).to_be_visible()
     page.locator("#after li").first.get_by_role("button", name=": relevant").click()
-    assert Axe().run(page).response["violations"] == []
+    page.get_by_text("Add queries", exact=True).click()
+    page.get_by_label("One query a line").fill("cat\ndog")
+    page.get_by_role("button", name="Add these").click()
+    expect(page.locator(".measures")).to_be_visible()
+    assert broken_rules(page) == []
     page.get_by_role("button", name="Why").first.click()
     expect(page.locator(".transport")).to_be_visible()
-    assert Axe().run(page).response["violations"] == []
+    assert broken_rules(page) == []
+
+
+def test_on_a_narrow_screen_the_results_come_right_after_the_search_box(open_page: OpenPage) -> None:
+    page = open_page("?query=cat+water", viewport={"width": 400, "height": 800})
+    expect(page.locator("#after li").first).to_be_in_viewport()
+    tops = [page.locator(name).bounding_box()["y"] for name in ("#search", "#after", "#before", "#options", "#list")]  # type: ignore[index]
+    assert tops == sorted(tops)

@@ -165,6 +165,26 @@ def test_a_query_without_a_known_word_keeps_the_order_given_and_warns(client: Fl
     assert [result["index"] for result in rerank(client, "/rerank", query=query, texts=TEXTS)] == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    ("query", "documents", "warned"),
+    [
+        ("cat", TEXTS, []),
+        # Of no language that is held: caat and chaat have the nearest spellings cat and chat.
+        ("caat", TEXTS, ["no word of the query has an embedding of its own in language"]),
+        ("cat", ["voituree", "chieen chaat", "paain"], ["hardly a word of the documents has an embedding of its own"]),
+    ],
+)
+def test_an_order_by_spelling_alone_is_warned_of(
+    client: FlaskClient, query: str, documents: list[str], warned: list[str]
+) -> None:
+    body = {"language": "en", "document_languages": "fr"}
+    warnings = rerank(client, query=query, documents=documents, **body)["meta"].get("warnings", [])
+    assert len(warnings) == len(warned)
+    for warning, words in zip(warnings, warned, strict=True):
+        assert words in warning
+        assert "name its language if it is one of en, fr, or load embeddings of it" in warning
+
+
 @pytest.mark.parametrize("path", ["/v1/rerank", "/rerank"])
 def test_a_text_cut_within_an_emoji_is_ranked_and_given_back(client: FlaskClient, path: str) -> None:
     key = "texts" if path == "/rerank" else "documents"

@@ -53,6 +53,15 @@ def test_a_hit_without_a_known_word_is_marked_and_has_the_share_of_bm25_alone(cl
     assert not any(hit["without_known_word"] for hit in hits.values())
 
 
+def test_a_search_and_its_explanation_may_say_how_much_the_first_stage_counts(client: FlaskClient) -> None:
+    """BM25 finds `cat` in one English document alone: its share is all that this document has of the first stage."""
+    body = {"query": "cat", "language": "en", "languages": ["en"], "first_stage": "hybrid", "first_stage_share": 0.25}
+    hits = {hit["id"]: hit for hit in search(client, **body)["hits"]}
+    assert hits["cat-en"]["score_parts"]["first_stage"] == pytest.approx(0.98 * 0.25, abs=1e-6)
+    explained = client.post("/v1/explain", json={**body, "id": "cat-en"}).get_json()
+    assert explained["score_parts"] == hits["cat-en"]["score_parts"]
+
+
 def test_by_transport_alone_a_hit_without_a_known_word_is_last(client: FlaskClient) -> None:
     hits = search(client, query="cat zzz", language="en", first_stage="hybrid", method="sinkhorn")["hits"]
     assert hits[-1]["id"] == "unknown"
@@ -123,18 +132,19 @@ def test_each_part_of_an_explanation_sums_to_what_it_says(client: FlaskClient, m
     assert explained["unknown_words"] == ["zzz"]
     # By auto the unknown third of the query counts, by the others the distance alone.
     assert explained["unknown_share"] == pytest.approx(1 / 3 if method == "auto" else 0)
-    beyond = "below 0" in explained["cost_meaning"]
-    assert beyond == (method in ("auto", "nbow"))
-    assert beyond or all(0 <= pair["cost"] <= 2 for pair in pairs)
+    assert all(0 <= pair["cost"] <= 2 for pair in pairs)
+    assert ("the whole texts" in explained["cost_meaning"]) == (method in ("auto", "nbow"))
     assert explained["precision"] == "float64"
 
 
-def test_an_explanation_by_nbow_has_a_cost_below_0_which_its_words_announce(client: FlaskClient) -> None:
-    """The means of cat and car, and of "cat", "cat" and "dog": near each other, and shorter than the words."""
+def test_an_explanation_by_nbow_has_no_cost_below_0_and_no_share_over_1(client: FlaskClient) -> None:
+    """The mean of the query is near to that of "cat", "cat" and "dog", and both are shorter than a word's vector: a
+    pair's part of their cosine is more than its own cosine."""
     body = {"query": "cat water dog", "language": "en", "id": "cat-en", "method": "nbow"}
     explained = client.post("/v1/explain", json=body).get_json()
-    assert min(pair["cost"] for word in explained["words"] for pair in word["pairs"]) < 0
-    assert "below 0" in explained["cost_meaning"]
+    pairs = [pair for word in explained["words"] for pair in word["pairs"]]
+    assert min(pair["cost"] for pair in pairs) >= 0
+    assert max(pair["share"] for pair in pairs) <= 1
 
 
 @pytest.mark.parametrize(
@@ -155,6 +165,7 @@ def test_an_explanation_by_nbow_has_a_cost_below_0_which_its_words_announce(clie
         ({"query": "cat", "epsilon": -1}, 400, "bad_input", "epsilon"),
         ({"query": "cat", "first_stage": "magic"}, 400, "bad_input", "hybrid"),
         ({"query": "cat", "depth": 0}, 400, "bad_input", "depth"),
+        ({"query": "cat", "first_stage_share": 1.5}, 400, "bad_input", "give 0 to 1"),
         ({"query": "cat", "from": -1}, 400, "bad_input", "from"),
         ({"query": "cat", "filters": {"year": {"above": 3}}}, 400, "bad_input", "gte"),
         ({"query": "cat", "filters": {"tag": "\ud83d"}}, 400, "bad_body", "Unicode"),

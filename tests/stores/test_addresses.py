@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reranker.base.errors import BadInput
+from reranker.base.errors import BadInput, WrongParameter
 from reranker.stores import EngineAccess, open_store
 from reranker.stores.addresses import EngineAddress, read_address
 from reranker.stores.embedded import EmbeddedStore
@@ -19,6 +19,15 @@ from reranker.stores.engine import EngineStore
 def test_whatever_has_no_scheme_is_a_folder(path: str) -> None:
     assert read_address(path) == Path(path)
     assert isinstance(open_store(path), EmbeddedStore)
+
+
+@pytest.mark.parametrize("address", ["localhost:9200", "127.0.0.1:9200", "search.example:443"])
+def test_a_host_and_port_without_a_scheme_is_no_folder_that_would_be_made(address: str) -> None:
+    with pytest.raises(
+        WrongParameter, match=rf"give opensearch://{address}, elasticsearch://{address}, or ./{address}"
+    ):
+        read_address(address)
+    assert read_address(f"./{address}") == Path(address)
 
 
 @pytest.mark.parametrize(

@@ -178,10 +178,11 @@ def test_what_was_written_is_what_is_fetched(store: Store, index: str) -> None:
     np.testing.assert_allclose(fetched.nbow, written.nbow, atol=1e-6)
 
 
-def test_a_candidate_has_the_language_and_the_bag_of_its_document(store: Store, index: str) -> None:
+def test_a_candidate_has_the_language_the_bag_and_the_title_of_its_document(store: Store, index: str) -> None:
     fill(store, index, make_document("1", "un chat", "fr", title="Chats"))
     for found in (store.knn(index, query(1, 0, 0, 0), 1, ALL), store.bm25(index, "chat", 1, ALL)):
         (candidate,) = found
+        assert candidate.title == "Chats"
         assert (candidate.doc_id, candidate.language, candidate.first_stage_rank) == ("1", "fr", 1)
         assert candidate.bag.term_ids.tolist() == [1, 7]
         assert candidate.bag.counts.tolist() == [1, 2]

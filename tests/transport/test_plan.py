@@ -31,13 +31,34 @@ def test_the_parts_of_auto_pay_what_its_plan_pays(table, random_bag, n_words, sh
     nearest = a[:, None] * (kernel * b) / (kernel @ b)[:, None]
     balanced = ot.sinkhorn(a, b, cosine, 0.1, numItermax=50, stopThr=0, warn=False)
     x, y = table[query.term_ids].astype(np.float64), table[document.term_ids].astype(np.float64)
-    nbow_cost = 1 - x @ y.T / np.linalg.norm(a @ x) / np.linalg.norm(b @ y)
+    whole_texts = 1 - (a @ x) @ (b @ y) / np.linalg.norm(a @ x) / np.linalg.norm(b @ y)
+    nbow_cost = cosine * whole_texts / (a @ cosine @ b)
     plan = of_nearest * nearest + of_balanced * balanced + of_nbow * np.outer(a, b)
     paid = (of_nearest * nearest + of_balanced * balanced) * cosine + of_nbow * np.outer(a, b) * nbow_cost
     found = transport(query, document, table, "auto")
     np.testing.assert_allclose(found.plan, plan, atol=1e-8)
     np.testing.assert_allclose(found.plan * found.cost, paid, atol=1e-8)
     assert found.distance == pytest.approx(paid.sum(), abs=1e-7)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", range(20))
+def test_no_cost_is_below_zero_and_no_pair_pays_more_than_the_distance(method, seed):
+    """Words around one direction, as those of texts on one subject are: their means are nearer than most pairs."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(loc=[1.0, 0, 0, 0], size=(12, 4))
+    table = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    query, document = bag([0, 1, 2], [0.5, 0.3, 0.2]), bag(range(3, 12), [1 / 9] * 9)
+    found = transport(query, document, table, method)
+    assert found.cost.min() >= 0
+    assert (found.plan * found.cost).max() <= found.distance
+
+
+def test_by_nbow_a_nearer_word_costs_less(circle):
+    """Query 0°, document 60° and 90° by halves: 1 - cosine is 0.5 and 1, the means are 75° apart."""
+    found = transport(bag([0], [1.0]), bag([1, 2], [0.5, 0.5]), circle, "nbow")
+    scale = (1 - np.cos(np.radians(75))) / 0.75
+    np.testing.assert_allclose(found.cost, [[0.5 * scale, scale]], atol=1e-6)
 
 
 @pytest.mark.parametrize("method", [method for method in METHODS if method not in ("nbow", "auto")])

@@ -75,15 +75,22 @@ def check_names(names: Iterable[str]) -> frozenset[str]:
     return left_out
 
 
-def make_plan(texts: Texts, home: Path, without: Container[str] = (), n_threads: int = 1) -> Plan:
+def make_plan(
+    texts: Texts,
+    home: Path,
+    without: Container[str] = (),
+    n_threads: int = 1,
+    query_languages: Iterable[str] = (),
+) -> Plan:
     """The parts for the languages of the texts.
 
     Args:
         home: where fetched files and encoded words are kept.
         without: names of parts to leave out.
+        query_languages: of queries, which no text need be in.
     """
     left_out = {name: "as asked" for name in NAMES if name in without}
-    languages = list(texts.languages)
+    languages = list(dict.fromkeys([*texts.languages, *query_languages]))
     dictionaries = _dictionaries(languages, left_out)
     parts: list[Part] = []
     training = _training(texts, left_out, dictionaries if ENCODER in left_out else (), home)
@@ -106,7 +113,7 @@ def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, 
     if DICTIONARIES in left_out:
         return ()
     if len(languages) < 2:
-        left_out[DICTIONARIES] = "the documents are in one language"
+        left_out[DICTIONARIES] = "documents and queries are in one language"
         return ()
     every = [(one, other) for one, other in permutations(languages, 2) if f"{one}-{other}" in freedict.LICENCES]
     # Those of the main language; between two others that it is linked with they cost the encoder time for little.

@@ -181,6 +181,8 @@ class _Counter:
         """
         known = {key: n for key, n in self._n.items() if key[0] != UNKNOWN_LANGUAGE}
         if not known or not self._n_pairs:
+            if not self._n.total() and not unusable.n:
+                raise BadInput("no document came: the input is empty; check the file or the index that you named")
             reason = f". {unusable}" if unusable.n else ""
             raise BadInput(
                 f"{self._n.total():,} documents came, and none has words in a known language; name the field of the "

@@ -1,9 +1,14 @@
-// Ties the page together: the form, the search, the two columns, the explanation, the judgments.
+// Ties the page together: the form, the search, the two columns, the explanation, one's own queries.
 import { element } from "./elements.js";
 import { explanationView } from "./explanation.js";
-import { Judgments, save } from "./judgments.js";
+import { IndexChoice } from "./index_choice.js";
+import { ListPage } from "./list_page.js";
+import { addMatches } from "./matches.js";
 import { drawMoves } from "./moves.js";
-import { afterItem, beforeItem, pageOf } from "./results.js";
+import { QueryList } from "./query_list.js";
+import { afterItem, beforeItem, pageOf, showText } from "./results.js";
+import { scoreView } from "./score_view.js";
+import { languageName, searchIndex } from "./search.js";
 import { post } from "./service.js";
 import * as address from "./state.js";
 
@@ -13,11 +18,22 @@ const SLIDER_PAUSE_MS = 150;
 const at = (id) => document.getElementById(id);
 const form = at("search");
 const dialog = at("why");
-const judgments = new Judgments();
+const choice = new IndexChoice(form, tryExample);
+const list = new QueryList();
+const listPage = new ListPage(list, {
+  state: () => readState(),
+  run: async (state, signal) => (await searchIndex(state, choice.isOurs, signal)).hits,
+  open: openEntry,
+  redraw: () => listPage.show(shown?.state ?? null),
+});
 
 let shown = null; // { state, answer, page }: what is on the page
 let running = null; // aborts the search under way
 let explaining = null; // and the explanation
+
+function readState() {
+  return address.readForm(form, choice.chosen());
+}
 
 function say(text, isWrong = false) {
   at("status").textContent = text;
@@ -25,7 +41,7 @@ function say(text, isWrong = false) {
 }
 
 async function search({ page = 1, hit = null } = {}) {
-  const state = address.readForm(form);
+  const state = readState();
   if (!state.query) {
     say("Type at least one word.", true);
     return;
@@ -36,9 +52,11 @@ async function search({ page = 1, hit = null } = {}) {
   say("Searching …");
   at("results").setAttribute("aria-busy", "true");
   try {
-    const answer = await post("/v1/search", address.searchBody(state), mine.signal);
+    const answer = await searchIndex(state, choice.isOurs, mine.signal);
     const lastPage = Math.max(1, Math.ceil(answer.hits.length / PAGE_SIZE));
-    shown = { state, answer, page: Math.min(page, lastPage) };
+    shown = { state, answer, page: Math.min(page, lastPage), signal: mine.signal };
+    const entry = list.of(state);
+    if (entry) listPage.record(entry, state, answer.hits);
     show();
     const opened = hit === null ? undefined : answer.hits.find((found) => found.id === hit);
     if (opened) explain(opened);
@@ -54,36 +72,50 @@ async function search({ page = 1, hit = null } = {}) {
 function show() {
   const { state, answer, page } = shown;
   const { before, after } = pageOf(answer.hits, page, PAGE_SIZE);
-  const judged = judgments.of(state);
-  at("before").replaceChildren(...before.map(beforeItem));
+  const judged = list.of(state)?.documents ?? {};
+  const shared = (hit) => ({ judgment: judged[hit.id], onJudge: (found, relevance) => judge(state, found, relevance) });
+  at("before").replaceChildren(...before.map((hit) => beforeItem(hit, shared(hit))));
   at("after").replaceChildren(
-    ...after.map((hit) =>
-      afterItem(hit, { judgment: judged[hit.id], onWhy: explain, onJudge: (found, relevance) => judge(state, found, relevance) }),
-    ),
+    ...after.map((hit) => afterItem(hit, { ...shared(hit), onWhy: explain, isReranked: answer.isReranked })),
   );
+  const isEmpty = answer.hits.length === 0;
+  at("before-name").textContent = choice.isOurs ? "Before re-ranking" : "The engine’s order";
+  at("share-note").hidden = !answer.isReranked || form.elements.share.disabled || isEmpty || answer.hits.some((hit) => hit.score_parts);
   at("before").start = at("after").start = (page - 1) * PAGE_SIZE + 1;
-  at("results").hidden = answer.hits.length === 0;
+  at("results").hidden = isEmpty;
+  advise(isEmpty ? state : null);
   at("pages").hidden = answer.hits.length <= PAGE_SIZE;
   at("previous").disabled = page === 1;
   at("next").disabled = page * PAGE_SIZE >= answer.hits.length;
   address.writeAddress(state, page, null);
-  say(summary(answer, page));
+  say(isEmpty ? "No document found." : [...answer.says, ...(page > 1 ? [`page ${page}`] : [])].join(" · "));
+  listPage.show(state);
+  drawMoves(at("moves"), at("before"), at("after"));
+  markMatches(after);
+}
+
+// The hits stand there before their marks do.
+async function markMatches(hits) {
+  const { state, answer, signal } = shown;
+  await addMatches(state.query, answer.language, hits, signal).catch(() => {});
+  for (const made of at("after").children) {
+    const hit = hits.find(({ id }) => id === made.dataset.id);
+    if (hit?.matches) showText(made, hit);
+  }
   drawMoves(at("moves"), at("before"), at("after"));
 }
 
-function summary(answer, page) {
-  if (answer.hits.length === 0) {
-    return "No document found. Try other words, another first stage, or all languages.";
-  }
-  const parts = [
-    `${answer.n_candidates} candidates by ${answer.first_stage}`,
-    answer.method === "none" ? "not re-ranked" : `re-ranked by ${answer.method}`,
-    `query read as ${answer.language}`,
-    `${Math.round(answer.took_ms.total)} ms`,
-  ];
-  if (page > 1) parts.push(`page ${page}`);
-  if (answer.unknown_words.length > 0) parts.push(`unknown: ${answer.unknown_words.join(", ")}`);
-  return parts.join(" · ");
+// What to try where nothing is found.
+function advise(state) {
+  at("advice").hidden = state === null;
+  if (state === null) return;
+  const advice = ["Try fewer or other words, and check their spelling."];
+  if (state.target) advice.push("Look in documents of all languages (Options: Documents in).");
+  if (choice.hasMoreFields) advice.push("Tick more fields (Options: Fields to search).");
+  if (!choice.isOurs) {
+    advice.push("Are the documents in another language than your query? Choose that language (Options: Documents in).");
+  } else if (state.first_stage === "bm25") advice.push("Find documents by meaning too (Options: Expert settings, First stage: hybrid).");
+  at("advice").replaceChildren(...advice.map((text) => element("li", text)));
 }
 
 async function explain(hit) {
@@ -92,27 +124,41 @@ async function explain(hit) {
   explaining = mine;
   at("why-name").textContent = `${hit.rank}. ${hit.title || hit.id}`;
   at("why-name").lang = hit.language;
-  at("why-body").replaceChildren(element("p", "Taking the distance apart …"));
+  at("why-body").replaceChildren(element("p", "Taking the score apart …"));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
   address.writeAddress(shown.state, shown.page, hit.id);
   try {
-    const answer = await post("/v1/explain", address.explainBody(shown.state, hit.id), mine.signal);
-    at("why-body").replaceChildren(explanationView(answer, at("why-body").clientWidth));
+    at("why-body").replaceChildren(await explanationOf(hit, mine.signal));
   } catch (error) {
     if (error.name !== "AbortError") at("why-body").replaceChildren(element("p", error.message, "wrong"));
   }
 }
 
-function judge(state, hit, relevance) {
-  judgments.judge(state, hit.id, relevance);
-  showJudgments();
+async function explanationOf(hit, signal) {
+  const { state, answer } = shown;
+  if (choice.isOurs) {
+    return explanationView(await post("/v1/explain", address.explainBody(state, hit.id), signal), at("why-body").clientWidth);
+  }
+  await addMatches(state.query, answer.language, [hit], signal);
+  return scoreView(hit);
 }
 
-function showJudgments() {
-  const summed = judgments.summary();
-  at("judgments").hidden = summed === "";
-  at("judged").textContent = summed;
+function judge(state, hit, relevance) {
+  list.judge(state, hit.id, relevance);
+  const entry = list.of(state);
+  if (entry && shown.state === state) listPage.record(entry, state, shown.answer.hits);
+  listPage.show(state);
+}
+
+async function openEntry(entry) {
+  form.elements.query.value = entry.query;
+  form.elements.language.value = entry.language;
+  form.elements.target.value = entry.target;
+  const isInTable = at("query-rows").contains(document.activeElement);
+  await search();
+  form.scrollIntoView({ block: "start" });
+  if (isInTable) at("after-name").focus({ preventScroll: true }); // the table is made anew
 }
 
 function turn(pages) {
@@ -128,19 +174,26 @@ function searchSoon() {
   address.showSliders(form);
   window.clearTimeout(pause);
   if (shown) pause = window.setTimeout(() => search({ page: shown.page }), SLIDER_PAUSE_MS);
+  else listPage.show(null);
 }
 
-function showExamples() {
-  for (const offered of document.querySelectorAll(".examples")) {
-    const index = form.elements.index?.value ?? offered.dataset.index;
-    offered.hidden = offered.dataset.index !== index;
-  }
+async function changeIndex() {
+  listPage.stop();
+  await choice.changed();
+  if (form.elements.query.value.trim() && shown) search();
+  else listPage.show(null);
 }
 
 function tryExample(button) {
   form.elements.query.value = button.textContent;
-  address.choose(form, { language: button.dataset.language, target: button.dataset.target });
+  address.choose(form, { language: button.dataset.language ?? "", target: button.dataset.target ?? "" });
   search();
+}
+
+function nameLanguages() {
+  for (const option of document.querySelectorAll("select[name=language] option, select[name=target] option")) {
+    if (option.value) option.textContent = `${languageName(option.value)} (${option.value})`;
+  }
 }
 
 for (const button of document.querySelectorAll(".examples button")) {
@@ -151,9 +204,12 @@ form.addEventListener("submit", (event) => {
   window.clearTimeout(pause);
   search();
 });
-form.addEventListener("input", (event) => {
-  if (event.target.name !== "query") searchSoon();
-  if (event.target.name === "index") showExamples();
+document.addEventListener("input", ({ target }) => {
+  if (target.name === "index") changeIndex();
+  else if (target.closest("#options") && !target.matches("[type=number]:invalid")) {
+    if (target.name === "share") target.classList.remove("unset");
+    searchSoon();
+  }
 });
 form.elements.reset.addEventListener("click", () => {
   address.resetSliders(form);
@@ -169,15 +225,8 @@ dialog.addEventListener("close", () => {
   explaining?.abort();
   if (shown) address.writeAddress(shown.state, shown.page, null);
 });
-at("save-qrels").addEventListener("click", () => save(judgments.qrels(), "qrels.txt", "text/plain"));
-at("save-queries").addEventListener("click", () => save(judgments.queryLines(), "queries.jsonl", "application/jsonl"));
-at("forget").addEventListener("click", () => {
-  judgments.forget();
-  showJudgments();
-  if (shown) show();
-});
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target instanceof HTMLElement && event.target.matches("input[type=search], select");
+  const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
   if (event.key === "/" && !isTyping && !dialog.open) {
     event.preventDefault();
     form.elements.query.focus();
@@ -187,8 +236,15 @@ new ResizeObserver(() => {
   if (shown) drawMoves(at("moves"), at("before"), at("after"));
 }).observe(at("columns"));
 
-const linked = address.readAddress();
-address.fillForm(form, linked.state);
-showExamples();
-showJudgments();
-if (linked.state.query) search(linked);
+async function start() {
+  const linked = address.readAddress();
+  nameLanguages();
+  address.fillForm(form, linked.state);
+  await choice.start(linked.state.index);
+  address.choose(form, linked.state);
+  await choice.changed((linked.state.fields ?? "").split(",").filter(Boolean));
+  listPage.show(null);
+  if (linked.state.query) search(linked);
+}
+
+start();

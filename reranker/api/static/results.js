@@ -1,38 +1,55 @@
-// The two columns: the first stage's order, and the new one.
+// The two columns: the order before re-ranking, and the new one.
 import { button, element, linkOrText } from "./elements.js";
+import { markedTitle, snippet } from "./snippet.js";
 
-const SNIPPET_CHARS = 280;
+const JUDGMENTS = [[1, "Relevant", "✓"], [0, "Not relevant", "✗"]];
 
 // Of one page: the same ranks of both orders, out of all hits that were re-ranked.
 export function pageOf(hits, page, size) {
   const first = (page - 1) * size;
   const before = [...hits].sort((left, right) => left.first_stage_rank - right.first_stage_rank);
-  return { before: before.slice(first, first + size), after: hits.slice(first, first + size) };
+  const after = [...hits].sort((left, right) => left.rank - right.rank);
+  return { before: before.slice(first, first + size), after: after.slice(first, first + size) };
 }
 
-export function beforeItem(hit) {
+export function beforeItem(hit, { judgment, onJudge }) {
   const made = item(hit);
   const now = hit.rank === hit.first_stage_rank ? "stays" : `now ${hit.rank}`;
-  made.append(
-    element("b", String(hit.first_stage_rank)),
-    element("span", hit.title || hit.id, "name"),
-    element("small", `${hit.language} · ${hit.first_stage_score.toFixed(4)} · ${now}`),
-  );
-  made.querySelector(".name").lang = hit.language;
+  const name = element("span", hit.title || hit.id, "name");
+  name.title = `score ${hit.first_stage_score.toFixed(4)}`;
+  setLanguage([name], hit);
+  made.append(element("b", String(hit.first_stage_rank)), name, element("small", now), judgeButtons(hit, judgment, onJudge, true));
   return made;
 }
 
-export function afterItem(hit, { judgment, onWhy, onJudge }) {
+export function afterItem(hit, { judgment, onWhy, onJudge, isReranked }) {
   const made = item(hit);
   const rank = element("div", undefined, "rank");
-  rank.append(element("b", String(hit.rank)), mark(hit), element("small", hit.score.toFixed(4)));
+  const score = element("small", hit.score.toFixed(3));
+  score.title = "score";
+  rank.append(element("b", String(hit.rank)), mark(hit), score);
   const content = element("div", undefined, "content");
-  const title = linkOrText(hit.title || hit.id, hit.url, "title");
-  const snippet = element("p", shortened(hit.text), "snippet");
-  title.lang = snippet.lang = hit.language;
-  content.append(title, element("span", hit.language, "code"), snippet, buttons(hit, judgment, onWhy, onJudge));
+  const title = linkOrText("", hit.url, "title");
+  const text = element("p", undefined, "snippet");
+  content.append(title, element("span", hit.language, "code"), text, buttons(hit, judgment, onWhy, onJudge, isReranked));
   made.append(rank, content);
+  showText(made, hit);
   return made;
+}
+
+// Fills title and snippet, with marks where the matches are known.
+export function showText(made, hit) {
+  const [title, text, code] = ["title", "snippet", "code"].map((name) => made.querySelector(`.${name}`));
+  title.replaceChildren(...markedTitle(hit.title || hit.id, hit.title ? hit.matches?.title : []));
+  text.replaceChildren(...snippet(hit.title, hit.text, hit.matches?.text ?? null));
+  text.hidden = text.textContent.trim() === "";
+  code.textContent = hit.language;
+  code.hidden = hit.language === "";
+  setLanguage([title, text], hit);
+}
+
+function setLanguage(elements, hit) {
+  if (hit.language) for (const each of elements) each.lang = hit.language;
 }
 
 function item(hit) {
@@ -49,31 +66,43 @@ function mark(hit) {
   return made;
 }
 
-function buttons(hit, judgment, onWhy, onJudge) {
+function buttons(hit, judgment, onWhy, onJudge, isReranked) {
   const made = element("div", undefined, "buttons");
   const name = hit.title || hit.id;
-  if (hit.distance !== null) {
+  if (hit.without_known_word) {
+    made.append(element("small", "no known word: it keeps what the engine gave it", "note"));
+  } else if (isReranked && (hit.distance ?? hit.score_parts) !== null) {
     const why = button("Why?", "small", () => onWhy(hit));
     why.setAttribute("aria-label", `Why is ${name} here?`);
     made.append(why);
-  } else if (hit.without_known_word) {
-    made.append(element("small", "no known word: transport says nothing", "note"));
   }
-  const judge = element("span", undefined, "judge");
-  for (const [value, text] of [[1, "Relevant"], [0, "Not relevant"]]) {
-    const toggle = button(text, "small", () => {
-      const chosen = toggle.getAttribute("aria-pressed") === "true" ? null : value;
-      for (const other of judge.children) other.setAttribute("aria-pressed", String(other === toggle && chosen !== null));
-      onJudge(hit, chosen);
-    });
-    toggle.setAttribute("aria-label", `${name}: ${text.toLowerCase()}`);
-    toggle.setAttribute("aria-pressed", String(judgment === value));
-    judge.append(toggle);
-  }
-  made.append(judge);
+  made.append(judgeButtons(hit, judgment, onJudge, false));
   return made;
 }
 
-function shortened(text) {
-  return text.length > SNIPPET_CHARS ? `${text.slice(0, SNIPPET_CHARS)} …` : text;
+function judgeButtons(hit, judgment, onJudge, isShort) {
+  const made = element("span", undefined, "judge");
+  for (const [value, text, sign] of JUDGMENTS) {
+    const toggle = button(isShort ? sign : text, "small", () => {
+      const chosen = toggle.getAttribute("aria-pressed") === "true" ? null : value;
+      showJudgment(hit.id, chosen);
+      onJudge(hit, chosen);
+    });
+    toggle.dataset.relevance = value;
+    toggle.title = isShort ? text : "";
+    toggle.setAttribute("aria-label", `${hit.title || hit.id}: ${text.toLowerCase()}`);
+    toggle.setAttribute("aria-pressed", String(judgment === value));
+    made.append(toggle);
+  }
+  return made;
+}
+
+// A hit stands in both columns: its buttons say the same in each.
+function showJudgment(id, chosen) {
+  for (const made of document.querySelectorAll("#columns li")) {
+    if (made.dataset.id !== id) continue;
+    for (const toggle of made.querySelectorAll("[data-relevance]")) {
+      toggle.setAttribute("aria-pressed", String(chosen !== null && toggle.dataset.relevance === String(chosen)));
+    }
+  }
 }

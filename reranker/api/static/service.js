@@ -1,19 +1,40 @@
-// Asks the service; its errors come as sentences to show.
+// Asks the service and, through it, the engine; errors come as sentences to show.
+
+// `status` of the answer; `body` is what came with it, or null.
+export class Refusal extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
 
 export async function post(path, body, signal) {
+  return (await ask("POST", path, body, signal)).body;
+}
+
+// { body, headers } of an answer in JSON.
+export async function ask(method, path, body, signal) {
   let response;
   try {
     response = await fetch(path, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
+      method,
+      headers: body === undefined ? {} : { "Content-Type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
       signal,
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("The service does not answer. Is it still running? Start it with: sinkrank serve");
   }
-  const answer = await response.json().catch(() => null);
-  if (!response.ok) throw new Error(answer?.detail ?? `The service answered ${response.status}.`);
-  return answer;
+  const found = await response.json().catch(() => null);
+  if (!response.ok) throw new Refusal(reason(found, response.status), response.status);
+  return { body: found, headers: response.headers };
+}
+
+function reason(found, status) {
+  if (status === 401) return "The engine asks who you are, and did not accept the answer (401). Load the page again to sign in.";
+  if (status === 403) return "The engine does not let you do this (403). Ask its administrator for the right to read the index.";
+  const error = found?.error;
+  const told = found?.detail ?? error?.root_cause?.[0]?.reason ?? error?.reason ?? (typeof error === "string" ? error : null);
+  return told ?? `The service answered ${status}.`;
 }

@@ -1,11 +1,13 @@
 // What is asked for: in the form, in the address of the page (a link keeps it whole), and as bodies of requests.
 
 const CHOICES = ["language", "target", "first_stage", "depth", "method", "index"];
+const NUMBERS = ["epsilon", "tau", "share"];
 const DEFAULT_EPSILON = 0.1;
-const DEFAULT_SHARE = 0.5; // tau = epsilon
+const DEFAULT_TAU_SHARE = 0.5; // tau = epsilon
 // tau acts where the document's weights are a wish instead of a law.
 const METHODS_WITH_TAU = ["relaxed"];
 const METHODS_WITH_EPSILON = ["sinkhorn", "relaxed", "auto"];
+const METHODS_WITH_SHARE = ["auto"];
 
 // The sliders are even in log10(epsilon), and in the share tau / (tau + epsilon).
 function sliderValues(form) {
@@ -16,28 +18,49 @@ function sliderValues(form) {
 
 export function resetSliders(form) {
   form.elements.epsilon.value = Math.log10(DEFAULT_EPSILON);
-  form.elements.tau.value = DEFAULT_SHARE;
+  form.elements.tau.value = DEFAULT_TAU_SHARE;
+  setShare(form, undefined);
   showSliders(form);
+}
+
+// Undefined: the documented shares, which depend on the query.
+export function setShare(form, share) {
+  form.elements.share.value = share ?? 0.5;
+  form.elements.share.classList.toggle("unset", share === undefined);
+}
+
+function shareOf(form) {
+  const slider = form.elements.share;
+  return slider.disabled || slider.classList.contains("unset") ? undefined : Number(slider.value);
 }
 
 export function showSliders(form) {
   const method = form.elements.method.value;
   const { epsilon, tau } = sliderValues(form);
-  const hasTau = METHODS_WITH_TAU.includes(method);
-  const hasEpsilon = METHODS_WITH_EPSILON.includes(method);
-  form.elements.epsilon.disabled = !hasEpsilon;
-  form.elements.tau.disabled = !hasTau;
-  form.elements.epsilon_shown.value = hasEpsilon ? epsilon : `not in ${method}`;
-  form.elements.tau_shown.value = hasTau ? tau : `not in ${method}`;
+  const share = form.elements.share.classList.contains("unset") ? "as recommended" : `${Math.round(100 * form.elements.share.value)} %`;
+  showSlider(form, "epsilon", METHODS_WITH_EPSILON.includes(method), epsilon);
+  showSlider(form, "tau", METHODS_WITH_TAU.includes(method), tau);
+  showSlider(form, "share", METHODS_WITH_SHARE.includes(method), share);
 }
 
-export function readForm(form) {
+function showSlider(form, name, isUsed, value) {
+  const shown = isUsed ? String(value) : `not in ${form.elements.method.value}`;
+  form.elements[name].disabled = !isUsed;
+  form.elements[name].setAttribute("aria-valuetext", shown);
+  form.elements[`${name}_shown`].value = shown;
+}
+
+// `fields`: of an index that is not ours, as the engine writes them: ["title^3", "body"].
+export function readForm(form, fields) {
   const state = { query: form.elements.query.value.trim() };
   for (const name of CHOICES) state[name] = form.elements[name]?.value ?? "";
   const { epsilon, tau } = sliderValues(form);
-  const isMoved = Number(form.elements.tau.value) !== DEFAULT_SHARE;
+  const isMoved = Number(form.elements.tau.value) !== DEFAULT_TAU_SHARE;
   if (!form.elements.epsilon.disabled && epsilon !== DEFAULT_EPSILON) state.epsilon = epsilon;
   if (!form.elements.tau.disabled && isMoved) state.tau = tau;
+  const share = shareOf(form);
+  if (share !== undefined) state.share = share;
+  if (fields.length > 0) state.fields = fields.join(",");
   return state;
 }
 
@@ -56,13 +79,14 @@ export function fillForm(form, state) {
   const epsilon = state.epsilon ?? DEFAULT_EPSILON;
   form.elements.epsilon.value = Math.log10(epsilon);
   if (state.tau !== undefined) form.elements.tau.value = state.tau / (state.tau + epsilon);
+  if (state.share !== undefined && state.share <= 1) setShare(form, state.share);
   showSliders(form);
 }
 
 export function readAddress() {
   const given = new URLSearchParams(window.location.search);
-  const state = Object.fromEntries(["query", ...CHOICES].map((name) => [name, given.get(name) ?? undefined]));
-  for (const name of ["epsilon", "tau"]) {
+  const state = Object.fromEntries(["query", "fields", ...CHOICES].map((name) => [name, given.get(name) ?? undefined]));
+  for (const name of NUMBERS) {
     const value = Number(given.get(name));
     if (given.has(name) && Number.isFinite(value) && value >= 0) state[name] = value;
   }
@@ -77,13 +101,19 @@ export function writeAddress(state, page, hit) {
   window.history.replaceState(null, "", `?${kept}`);
 }
 
+// How the order is made, as `/v1/search` and `ext.rerank` both name it.
+export function orderOptions(state) {
+  const options = {};
+  for (const name of ["language", "method", "epsilon"]) if (state[name]) options[name] = state[name];
+  if (state.tau !== undefined) options.tau = state.tau;
+  if (state.share !== undefined) options.first_stage_share = state.share;
+  return options;
+}
+
 export function searchBody(state) {
   const depth = Number(state.depth);
-  const body = { query: state.query, depth, size: depth };
-  for (const name of ["language", "method", "first_stage", "index", "epsilon", "tau"]) {
-    if (state[name]) body[name] = state[name];
-  }
-  if (state.tau === 0) body.tau = 0;
+  const body = { query: state.query, depth, size: depth, ...orderOptions(state) };
+  for (const name of ["first_stage", "index"]) if (state[name]) body[name] = state[name];
   if (state.target) body.languages = [state.target];
   return body;
 }

@@ -60,6 +60,21 @@ def test_hits_without_a_known_word_are_marked_and_keep_the_share_of_the_engines_
     assert found[6]["score_parts"] is None  # behind the window
 
 
+def test_a_search_may_say_how_much_the_engines_score_counts(client: FlaskClient) -> None:
+    """The engine's score and nearness as above, half of each."""
+    found = {hit["first_stage_rank"]: hit for hit in details(client, size=5, window_size=5, first_stage_share=0.5)}
+    expected = {1: 0.5, 2: 0.375 + 0.45, 3: 0.25, 4: 0.125 + 0.5, 5: 0.0}
+    assert {rank: sum(found[rank]["score_parts"].values()) for rank in expected} == pytest.approx(
+        {rank: 0.02 + 0.98 * value for rank, value in expected.items()}
+    )
+    assert list(found) == [2, 4, 1, 3, 5]
+
+
+def test_with_the_whole_share_the_engines_order_stays(client: FlaskClient) -> None:
+    found = details(client, size=100, first_stage_share=1)
+    assert [hit["first_stage_rank"] for hit in found] == list(range(1, 101))
+
+
 def test_by_transport_alone_hits_without_a_known_word_are_the_last_of_the_window(client: FlaskClient) -> None:
     found = details(client, size=7, window_size=5, method="nbow")
     assert [hit["without_known_word"] for hit in found] == [False, False, False, True, True, False, False]

@@ -10,7 +10,8 @@ from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.proxy.parameters import read_parameters, without_parameters
 from reranker.proxy.rules import Skip
-from reranker.proxy.search_request import ProxySearch, read_body, read_search
+from reranker.proxy.search_body import read_body
+from reranker.proxy.search_request import ProxySearch, read_search
 from reranker.service.service import Service
 from reranker.service.settings import Settings
 
@@ -212,6 +213,7 @@ def test_an_order_by_score_is_the_usual_one(service: Service, sort: Any) -> None
         ({"language": "xx"}, "'xx'"),
         ({"epsilon": 0}, "epsilon"),
         ({"tau": -1}, "tau"),
+        ({"first_stage_share": 2}, "give 0 to 1"),
         (7, "ext.rerank"),
     ],
 )

@@ -1,0 +1,119 @@
+"""Turns Markdown into rows: the title, the text without markup, and what its front matter says."""
+
+from __future__ import annotations
+
+import datetime
+import html
+import math
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import regex
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from ingest.files.row import Row, not_utf8
+
+# YAML between lines of ---, TOML between lines of +++ (Hugo).
+_FRONT_MATTER = regex.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$\n?", regex.S | regex.M)
+# Attributes behind a heading: `## Install {#install}`.
+_ATTRIBUTES = regex.compile(r"\s*\{[:#.][^{}]*\}\s*$")
+_TAG = regex.compile(r"<!--.*?-->|<[^<>]*>", regex.S)
+_LANGUAGE_KEYS = ("language", "lang")
+_BLOCK_TEXT = ("fence", "code_block")
+
+_PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def parse_markdown(row: Row) -> Row:
+    """The row with title, text and front matter.
+
+    The title is that of the front matter, or else the first heading, which the text then leaves out. All else of the
+    front matter is metadata, as far as it is strings, numbers, booleans, dates, or lists of these.
+    """
+    try:
+        source = row.raw.decode().removeprefix("\ufeff").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        return row._replace(error=not_utf8(error))
+    try:
+        matter, source = _front_matter(source)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        return row._replace(error=f"the front matter cannot be read ({reason}); mend it or take it out")
+    blocks = list(_blocks(_PARSER.parse(source)))
+    title = str(matter.get("title") or "").strip()
+    headings = [place for place, (is_heading, _) in enumerate(blocks) if is_heading]
+    if headings and title in ("", blocks[headings[0]][1]):
+        title = blocks.pop(headings[0])[1]
+    fields = {"title": title, "text": "\n".join(text for _, text in blocks)}
+    language = next((matter[key] for key in _LANGUAGE_KEYS if isinstance(matter.get(key), str)), None)
+    if language:
+        fields["language"] = language
+    more = {key: value for key, value in matter.items() if key not in ("title", "id", "text", *_LANGUAGE_KEYS)}
+    values = {**(row.values or {}), **fields} | ({"metadata": more} if more else {})
+    return row._replace(values=values, format="")
+
+
+def _front_matter(source: str) -> tuple[Mapping[str, Any], str]:
+    """What the front matter says, as JSON holds it, and the rest of the source.
+
+    Raises:
+        ValueError, YAMLError: it is not the YAML or TOML that it should be.
+    """
+    found = _FRONT_MATTER.match(source)
+    if found is None:
+        return {}, source
+    read = tomllib.loads(found[2]) if found[1] == "+++" else yaml.safe_load(found[2])
+    if not isinstance(read, dict):
+        if found[1] == "---":
+            return {}, source  # two rules, and text between them
+        raise ValueError("it has no keys")
+    plain = ((str(key), _plain(value)) for key, value in read.items())
+    return {key: value for key, value in plain if value not in (None, "", [])}, source[found.end() :]
+
+
+def _plain(value: Any) -> Any:
+    """A value as filters can ask for it; None for what they cannot."""
+    if isinstance(value, list):
+        return [one for one in map(_plain, value) if one is not None and not isinstance(one, list)]
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[bool, str]]:
+    """Each block that holds text: whether it is a heading, and its text."""
+    is_heading = False
+    for token in tokens:
+        if token.type == "heading_open":
+            is_heading = True
+        elif token.type == "inline":
+            text = _inline(token.children or ())
+            text = _ATTRIBUTES.sub("", text) if is_heading else text
+            if text:
+                yield is_heading, text
+            is_heading = False
+        elif token.type in _BLOCK_TEXT:
+            yield False, token.content.rstrip()
+        elif token.type == "html_block" and (text := _without_tags(token.content)):
+            yield False, text
+
+
+def _inline(tokens: Sequence[Token]) -> str:
+    parts = []
+    for token in tokens:
+        if token.type in ("softbreak", "hardbreak"):
+            parts.append("\n")
+        elif token.type == "image":
+            parts.append(_inline(token.children or ()))  # what stands for it where it cannot be seen
+        elif token.type in ("text", "code_inline"):
+            parts.append(token.content)
+    return "".join(parts).strip()
+
+
+def _without_tags(content: str) -> str:
+    return html.unescape(_TAG.sub("", content)).strip()

@@ -1,0 +1,42 @@
+"""`POST /v1/matches`: where the words of a query, and words near to them, stand in texts that come with the request."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from flask import Blueprint, Response
+
+from reranker.base.errors import BadInput
+from reranker.embeddings.detection import guess_language
+from reranker.ranking.matches import find_matches
+from reranker.service.errors import TooLarge, json_response
+from reranker.service.requests import MatchesBody, parse, read_object
+from reranker.service.service import Service, current_service
+from reranker.text.languages import language_code
+
+MAX_TEXTS = 100
+
+blueprint = Blueprint("matches", __name__)
+
+
+@blueprint.post("/v1/matches")
+def matches() -> Response:
+    """See `requests.MatchesBody` for the body, docs/http.md for the answer."""
+    service = current_service()
+    body = parse(MatchesBody, read_object())
+    if len(body.texts) > MAX_TEXTS:
+        raise TooLarge(f"{len(body.texts)} texts came; send at most {MAX_TEXTS}")
+    if body.languages is not None and len(body.languages) != len(body.texts):
+        raise BadInput(f"{len(body.languages)} languages came for {len(body.texts)} texts; give one for each, or none")
+    query = service.reranker.query_with_unknown_words(body.query, body.language)
+    languages = [language_code(code) for code in body.languages or ()] or _guessed(service, body.texts)
+    found: list[dict[str, Any]] = []
+    for text, language in zip(body.texts, languages, strict=True):
+        places = find_matches(query, text, language, service.embeddings)
+        found.append({"language": language, "matches": [asdict(each) for each in places]})
+    return json_response({"language": query.language, "unknown_words": list(query.unknown_words), "texts": found})
+
+
+def _guessed(service: Service, texts: list[str]) -> list[str]:
+    return [guess_language(text, service.embeddings) for text in texts]

@@ -1,0 +1,135 @@
+"""Writes word groups as clauses of an engine's query, so that each group counts as one term, as nearly as can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from reranker.embeddings import Embeddings
+from reranker.text.idf import DocumentFrequencies
+from reranker.translation.groups import Translation, WordGroup
+
+Clause = dict[str, Any]
+
+# The engines refuse a query of more than 1,024 clauses; the caller's query has some of its own.
+MAX_CLAUSES = 600
+# Of the other translations beside the best one. Nearest to the true sum (docs/methods.md).
+_TIE_BREAKER = 0.1
+# Frequencies come from a sample, and are of words where the engine counts stems: no boost may be far off by it.
+_LARGEST_RATIO = 3.0
+_LEAST_IDF = 1e-6
+
+
+class Rarity(Protocol):
+    """How rare words are in an index."""
+
+    def counts(self, translations: Sequence[Translation]) -> list[float]:
+        """Of each term, the documents that hold it."""
+        ...
+
+    def idf(self, n_with: float) -> float:
+        """BM25's idf of a term that so many documents hold."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRarity:
+    """How rare words are by the counts that came with the translations.
+
+    Attributes:
+        n_documents: of the index, in the language of the translations.
+    """
+
+    n_documents: int
+
+    def counts(self, translations: Sequence[Translation]) -> list[float]:
+        # Where it is not known, as for a name, about the rarest.
+        return [float(each.n_documents or 0) for each in translations]
+
+    def idf(self, n_with: float) -> float:
+        return _bm25_idf(self.n_documents, n_with)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordRarity:
+    """How rare the words of one language are by the document frequencies of an index.
+
+    Attributes:
+        frequencies: of the documents in that language; None where nothing is known: all words are then alike.
+    """
+
+    embeddings: Embeddings
+    language: str
+    frequencies: DocumentFrequencies | None
+
+    def counts(self, translations: Sequence[Translation]) -> list[float]:
+        """Of each term, the documents that hold it."""
+        if self.frequencies is None:
+            return [0.0] * len(translations)
+        term_ids = [self.embeddings.term_id(self.language, each.term) for each in translations]
+        found = self.frequencies.of(np.array([-1 if one is None else one for one in term_ids], dtype=np.int32))
+        return [float(count) for count in found]
+
+    def idf(self, n_with: float) -> float:
+        """BM25's idf of a term that so many documents hold: ln(1 + (N - df + 0.5) / (df + 0.5)); 1 where nothing is
+        known."""
+        if self.frequencies is None:
+            return 1.0
+        return _bm25_idf(self.frequencies.n_documents, n_with)
+
+
+def _bm25_idf(n_documents: int, n_with: float) -> float:
+    return max(_LEAST_IDF, math.log(1 + (n_documents - min(n_with, n_documents) + 0.5) / (n_with + 0.5)))
+
+
+def group_clauses(
+    groups: Sequence[WordGroup],
+    clause: Callable[[str, float], Clause],
+    rarity: Rarity,
+    max_words: int = MAX_CLAUSES,
+) -> list[Clause]:
+    """One clause for each group, to stand together in the `should` of a `bool` query.
+
+    A group scores as the best of its translations does (`dis_max`), with a little of the others. Where there are more
+    than `max_words` translations, the groups of the highest idf times occurrences are taken, at least one.
+
+    Args:
+        clause: writes the engine's clause for a word and its boost.
+    """
+    weighed = [(group, *_boosts(group, rarity)) for group in groups]
+    chosen: list[Clause] = []
+    n_words = 0
+    for group, _, boosts in sorted(weighed, key=lambda one: -one[1]):
+        n_words += len(boosts)
+        if chosen and n_words > max_words:
+            break
+        pairs = zip(group.translations, boosts, strict=True)
+        chosen.append(_any_of([clause(each.term, boost) for each, boost in pairs]))
+    return chosen
+
+
+def _boosts(group: WordGroup, rarity: Rarity) -> tuple[float, list[float]]:
+    """What the group is worth, its idf times its occurrences; and the boost of each of its translations.
+
+    BM25 would add up the weighted occurrences of all translations, and weigh the sum by the idf of the group. An engine
+    weighs each word by its own idf, which the boost replaces: else a wrong translation that is rare would outweigh the
+    right one. The weight's square root stands for the weight: BM25 is concave, so that a word of half the weight scores
+    more than half.
+    """
+    counts = rarity.counts(group.translations)
+    # Pirkola's: documents that hold any translation; the lightly weighted ones count less.
+    n_with = max(each.weight * count for each, count in zip(group.translations, counts, strict=True))
+    idf = rarity.idf(n_with)
+    boosts = [
+        group.n_occurrences * math.sqrt(each.weight) * min(_LARGEST_RATIO, idf / rarity.idf(count))
+        for each, count in zip(group.translations, counts, strict=True)
+    ]
+    return idf * group.n_occurrences, boosts
+
+
+def _any_of(clauses: list[Clause]) -> Clause:
+    return clauses[0] if len(clauses) == 1 else {"dis_max": {"queries": clauses, "tie_breaker": _TIE_BREAKER}}

@@ -1,0 +1,145 @@
+"""Turns a query into word groups in the documents' language, by the cosines of the embeddings."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.base.errors import UnknownLanguage
+from reranker.embeddings import Embeddings
+from reranker.text.idf import IdfTable
+from reranker.text.normalization import normalize_term
+from reranker.text.tokens import LONGEST_CACHED_TOKEN
+from reranker.translation.groups import Translation, WordGroup
+from reranker.translation.nearest_terms import LanguageRows
+
+# Of each word, beside itself (docs/evaluation.md).
+N_TRANSLATIONS = 8
+
+# An entry holds some ten short words: some 2 kB.
+_MAX_CACHED_WORDS = 10_000
+
+
+class TokenizedQuery(Protocol):
+    """What is translated of a query (`reranker.ranking.reranker.Query`)."""
+
+    @property
+    def language(self) -> str: ...
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """All of them, in reading order."""
+        ...
+
+
+class Translator:
+    """Finds the translations of query words; opened once, used from any number of threads."""
+
+    def __init__(self, embeddings: Embeddings, idf: IdfTable | None = None) -> None:
+        """
+        Args:
+            idf: of the index, counted over all its documents: only terms that it holds are taken as translations. None,
+                or without the language, all terms of the embeddings may be taken.
+        """
+        self._embeddings = embeddings
+        self._idf = IdfTable() if idf is None else idf
+        self._lock = threading.Lock()
+        self._rows: dict[str, LanguageRows] = {}
+        self._cached: OrderedDict[tuple[str, str, str], tuple[Translation, ...]] = OrderedDict()
+
+    def groups(self, query: TokenizedQuery, language: str) -> tuple[WordGroup, ...]:
+        """One group for each distinct token of the query, in reading order: the terms of the documents' language
+        nearest to it, and the token itself with weight 1, since names, numbers and loan words stay as they are.
+
+        A translation weighs b² · (c / b)⁴, where c is its cosine with the token and b that of the nearest: a token with
+        no near translation counts less, and so does a translation that is farther than the nearest.
+
+        Args:
+            language: of the documents.
+
+        Raises:
+            UnknownLanguage: the embeddings do not hold it.
+        """
+        if language not in self._embeddings.languages:
+            raise UnknownLanguage(
+                f"the embeddings hold no {language!r}, only {', '.join(self._embeddings.languages)}; search documents "
+                "in one of these languages, or load embeddings that hold it"
+            )
+        counts = Counter(query.tokens)
+        found = self._translations(list(counts), query.language, language)
+        return tuple(WordGroup(token, n_times, found[token]) for token, n_times in counts.items())
+
+    def _translations(
+        self, tokens: Sequence[str], query_language: str, language: str
+    ) -> dict[str, tuple[Translation, ...]]:
+        found: dict[str, tuple[Translation, ...]] = {}
+        with self._lock:
+            for token in tokens:
+                key = (token, query_language, language)
+                if key in self._cached:
+                    self._cached.move_to_end(key)
+                    found[token] = self._cached[key]
+        missing = [token for token in tokens if token not in found]
+        if missing:
+            made = self._translate(missing, query_language, language)
+            found |= made
+            with self._lock:
+                for token, translations in made.items():
+                    if len(token) <= LONGEST_CACHED_TOKEN:
+                        self._cached[token, query_language, language] = translations
+                while len(self._cached) > _MAX_CACHED_WORDS:
+                    self._cached.popitem(last=False)
+        return found
+
+    def _translate(
+        self, tokens: Sequence[str], query_language: str, language: str
+    ) -> dict[str, tuple[Translation, ...]]:
+        embeddings = self._embeddings
+        term_ids = {token: embeddings.stand_in(query_language, token) for token in tokens}
+        known = [token for token in tokens if term_ids[token] is not None]
+        vectors = np.asarray(embeddings.vectors[np.array([term_ids[token] for token in known], dtype=np.int64)])
+        nearest, cosines = self._language_rows(language).nearest(vectors, N_TRANSLATIONS)
+        weights = _weights(cosines.astype(np.float64))
+        rows = {token: (nearest[row], weights[row]) for row, token in enumerate(known)}
+        nothing = np.empty(0, np.int32), np.empty(0)
+        return {token: self._joined(token, language, *rows.get(token, nothing)) for token in tokens}
+
+    def _joined(
+        self, token: str, language: str, term_ids: NDArray[np.int32], weights: NDArray[np.float64]
+    ) -> tuple[Translation, ...]:
+        """The token itself and those of the terms that have a weight, the heaviest first."""
+        own = normalize_term(token, language)
+        own_id = self._embeddings.term_id(language, own)
+        translations = [Translation(own, 1.0, None if own_id is None else self._n_documents(language, own_id))]
+        for term_id, weight in zip(term_ids.tolist(), weights.tolist(), strict=True):
+            if weight > 0 and term_id != own_id:
+                term = self._embeddings.term(term_id)[1]
+                translations.append(Translation(term, weight, self._n_documents(language, term_id)))
+        return tuple(translations)
+
+    def _n_documents(self, language: str, term_id: int) -> int | None:
+        frequencies = self._idf.languages.get(language)
+        return None if frequencies is None else int(frequencies.of(np.array([term_id], np.int32))[0])
+
+    def _language_rows(self, language: str) -> LanguageRows:
+        rows = self._rows.get(language)
+        if rows is None:
+            frequencies = self._idf.languages.get(language)
+            held = self._embeddings.vocabulary.term_ids(language)
+            if frequencies is not None and len(frequencies.term_ids):
+                held = frequencies.term_ids[np.isin(frequencies.term_ids, held)].astype(np.int64)
+            rows = self._rows[language] = LanguageRows(self._embeddings.vectors, held)
+        return rows
+
+
+def _weights(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(k, n) of translations by their cosines, the nearest first in each row; 0 where a cosine is not above 0."""
+    found = np.clip(cosines, 0.0, 1.0)
+    nearest = found[:, :1]
+    weights: NDArray[np.float64] = np.divide(found**4, nearest**2, out=np.zeros_like(found), where=nearest > 0)
+    return weights

@@ -1,0 +1,57 @@
+"""The help of every command can be read on a narrow terminal: lines wrap between words, and no word is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import regex
+import typer.main
+from typer.testing import CliRunner
+
+from sinkrank.commands.app import app
+
+
+def commands_of(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands_of(inner, (*path, name))
+
+
+COMMANDS = list(commands_of(typer.main.get_command(app)))
+
+
+def help_of(command: tuple[str, ...], width: int, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", width)
+    shown = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": str(width)})
+    assert shown.exit_code == 0
+    return str(shown.stdout)
+
+
+def words(shown: str) -> list[str]:
+    return sorted(regex.findall(r"[^\s─│╭╮╰╯]+", shown))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_word_is_cut_on_80_columns(command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert words(help_of(command, 80, monkeypatch)) == words(help_of(command, 1000, monkeypatch))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_each_line_of_a_paragraph_is_full_before_the_next_begins(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On 80 columns a line and the first word of the next one have no room together."""
+    above_the_options = help_of(command, 80, monkeypatch).partition("╭")[0]
+    for paragraph in regex.split(r"\n\s*\n", above_the_options.strip()):
+        lines = [line.strip() for line in paragraph.splitlines()]
+        for line, following in pairwise(lines):
+            assert len(line) + 1 + len(following.split()[0]) > 78, paragraph
+
+
+def test_every_command_is_looked_at() -> None:
+    assert ("ingest", "files") in COMMANDS
+    assert ("embeddings", "prepare") in COMMANDS
+    assert len(COMMANDS) > 20

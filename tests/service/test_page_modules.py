@@ -1,0 +1,128 @@
+"""The page's own modules, function by function, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from reranker.api.app import create_app
+from reranker.embeddings import Embeddings
+from reranker.service.settings import Settings
+from reranker.stores import open_store
+from reranker.text.documents import Document
+from tests.browser.pages import called, opened_pages
+from tests.service.conftest import fill, serving
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    settings = Settings(home=tmp_path_factory.mktemp("modules"), threads=1)
+    with closing(open_store(settings.store_address)) as store:
+        fill(store, embeddings, "pages", [Document("d1", "cat", "en")])
+        with serving(create_app(settings, store, embeddings)) as url, opened_pages(browser, url) as opened:
+            yield opened()
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "end"),
+    [
+        ("Printing", "Printing. To print a page", 10),
+        ("Printing", " printing\n\nTo print", 11),
+        ("Print", "Printing a page", 0),
+        ("Printing", "Printing", 0),
+        ("", "Printing", 0),
+        ("Kissa 🐈", "Kissa 🐈: eläin", 9),
+    ],
+)
+def test_a_title_at_the_beginning_of_a_text_is_left_out(page: Page, title: str, text: str, end: int) -> None:
+    assert called(page, "snippet", "endOfTitle", title, text) == end
+
+
+def test_a_snippet_begins_where_the_most_query_words_stand(page: Page) -> None:
+    def match(start: int, word: str, likeness: float = 1.0) -> dict[str, Any]:
+        return {"start": start, "end": start + 4, "query_word": word, "likeness": likeness}
+
+    one, both = [match(10, "cat")], [match(500, "cat"), match(520, "dog", 0.6)]
+    assert called(page, "snippet", "bestStart", 1000, 0, [*one, *both]) == 470
+    assert called(page, "snippet", "bestStart", 1000, 0, [*one, match(600, "cat")]) == 0  # the earliest of equals
+    assert called(page, "snippet", "bestStart", 1000, 50, one) == 50  # within the title that was left out
+    assert called(page, "snippet", "bestStart", 1000, 0, []) == 0
+
+
+def test_words_that_the_engine_highlights_are_matches_wherever_they_stand(page: Page) -> None:
+    script = """async ([matches, text, words, isTranslated]) =>
+      (await import("/-/static/matches.js")).withHighlights(matches, text, new Set(words), isTranslated)"""
+    known = [{"start": 0, "end": 4, "query_word": "cat", "word": "cats", "likeness": 0.8}]
+    found = page.evaluate(script, [known, "Cats 🐈 run, cats ran", ["cats", "ran"], False])
+    assert [(each["start"], each["end"], each["query_word"], each["likeness"]) for each in found] == [
+        (0, 4, "cat", 1),
+        (12, 16, "cats", 1),
+        (17, 20, "ran", 1),
+    ]
+    translated = page.evaluate(script, [known, "Cats ran", ["cats", "ran"], True])
+    assert [each["likeness"] for each in translated] == [0.8, 0.9]
+
+
+def test_fields_of_text_are_found_at_any_depth(page: Page) -> None:
+    properties = {
+        "title": {"type": "text", "fields": {"exact": {"type": "text"}, "raw": {"type": "keyword"}}},
+        "url": {"type": "text"},
+        "parts": {"properties": {"body": {"type": "match_only_text"}, "n": {"type": "long"}}},
+        "comments": {"type": "nested", "properties": {"text": {"type": "text"}}},
+    }
+    found = called(page, "fields", "textFields", {"one": {"mappings": {"properties": properties}}, "two": {}})
+    assert [(each["name"], each["isMain"]) for each in found] == [
+        ("title", True),
+        ("title.exact", False),
+        ("url", False),
+        ("parts.body", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "title"),
+    [
+        (["body", "product_name", "title"], "title"),
+        (["body", "doc.headline"], "doc.headline"),
+        (["body", "product_name"], "product_name"),
+        (["body", "untitled"], None),
+    ],
+)
+def test_the_field_of_titles_is_known_by_its_name(page: Page, names: list[str], title: str | None) -> None:
+    assert called(page, "fields", "titleField", names) == title
+
+
+def test_values_are_found_behind_dots_in_lists_and_under_sub_fields(page: Page) -> None:
+    source = {"a": {"b": [{"c": "one"}, {"c": "two"}]}, "x.y": "dotted", "title": "T"}
+    assert called(page, "engine_search", "valueAt", source, "a.b.c") == ["one", "two"]
+    assert called(page, "engine_search", "valueAt", source, "x.y") == "dotted"
+    assert called(page, "engine_search", "valueAt", source, "title.english") == "T"
+    assert called(page, "engine_search", "valueAt", source, "a.z") is None
+    assert called(page, "engine_search", "strings", source) == ["one", "two", "dotted", "T"]
+
+
+def test_versions_of_our_indices_hidden_ones_and_ours_are_not_listed(page: Page) -> None:
+    resolved = {
+        "indices": [
+            {"name": "pages-000002", "aliases": ["pages", "pages-sinkrank-writing"]},
+            {"name": "old-000001", "aliases": ["old-sinkrank-writing"]},
+            {"name": ".secret"},
+            {"name": "sinkrank-idf"},
+            {"name": "shop", "aliases": ["store"]},
+        ],
+        "aliases": [{"name": "pages"}, {"name": "pages-sinkrank-writing"}, {"name": "store"}],
+        "data_streams": [{"name": "logs"}],
+    }
+    assert called(page, "indices", "readIndices", resolved, ["pages"]) == ["logs", "shop", "store"]
+
+
+def test_examples_are_titles_of_two_to_eight_words_each_once_or_how_texts_begin(page: Page) -> None:
+    titles = ["Print", "Print pages", "print  PAGES", "a b c d e f g h i", "Save a file", "x" * 50 + " " + "y" * 50]
+    assert called(page, "examples", "chooseExamples", titles, True) == ["Print pages", "Save a file"]
+    assert called(page, "examples", "chooseExamples", ["one two three four five six seven"], False) == [
+        "one two three four five"
+    ]
