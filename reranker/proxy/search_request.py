@@ -44,7 +44,7 @@ class _QueryContext(BaseModel):
     query_text: QueryText | None = None
 
 
-class _RerankExt(BaseModel):
+class RerankSection(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     query_context: _QueryContext = _QueryContext()
@@ -177,13 +177,13 @@ def _read(
     service: Service,
     parameters: Mapping[str, str],
     body: SearchBody,
-    section: _RerankExt | None,
+    section: RerankSection | None,
     other_ext: Mapping[str, Any] | None,
     passed: bytes | None,
     types: FieldTypes,
 ) -> ProxySearch:
     values = body.values
-    ext = section or _RerankExt()
+    ext = section or RerankSection()
     reason = skip_reason(values, parameters)
     if reason is not None:
         raise Skip(reason)
@@ -226,7 +226,7 @@ def _read(
     )
 
 
-def _read_ext(body: SearchBody) -> tuple[_RerankExt | None, Mapping[str, Any] | None]:
+def _read_ext(body: SearchBody) -> tuple[RerankSection | None, Mapping[str, Any] | None]:
     """Our section, None where there is none, and the sections of others.
 
     `query_text_path` is neural-search's alone: who writes it means that plugin, and keeps the section.
@@ -241,14 +241,14 @@ def _read_ext(body: SearchBody) -> tuple[_RerankExt | None, Mapping[str, Any] | 
     if isinstance(context, Mapping) and "query_text_path" in context:
         raise Skip("query_text_path")
     try:
-        read = parse(_RerankExt, section)
+        read = parse(RerankSection, section)
     except BadInput as error:
         raise BadInput(f"ext.rerank: {error}") from None
     return read, {name: value for name, value in ext.items() if name != "rerank"} or None
 
 
 def _query(
-    body: Mapping[str, Any], parameters: Mapping[str, str], types: FieldTypes, section: _RerankExt | None
+    body: Mapping[str, Any], parameters: Mapping[str, str], types: FieldTypes, section: RerankSection | None
 ) -> QueryReading:
     """What to re-rank by.
 
@@ -293,13 +293,13 @@ def _check_words(service: Service, text: str, language: str | None) -> None:
         raise Skip("unknown_words") from None
 
 
-def _translate(service: Service, ext: _RerankExt) -> str:
+def _translate(service: Service, ext: RerankSection) -> str:
     if ext.translate is None:
         return service.settings.proxy_translate
     return "always" if ext.translate else "never"
 
 
-def _languages(service: Service, ext: _RerankExt) -> tuple[str, ...]:
+def _languages(service: Service, ext: RerankSection) -> tuple[str, ...]:
     languages = tuple(language_code(name) for name in ext.languages or ())
     held = service.embeddings.languages
     for language in languages:

@@ -66,9 +66,10 @@ class Window:
         The cosine of kNN is no evidence of its own: it is the `nbow` part of `auto`.
         """
         translated = np.array([candidate.language in self.groups for candidate in self.candidates], dtype=bool)
+        as_written = np.array([candidate.language == language for candidate in self.candidates], dtype=bool)
         values = np.full(len(self.candidates), np.nan)
         for scores, is_meant in (
-            (self.bm25, ~translated & [candidate.language == language for candidate in self.candidates]),
+            (self.bm25, as_written & ~translated),
             (self.translated, translated),
         ):
             if scores:

@@ -12,6 +12,7 @@ from evaluation.corpora.tasks import Direction, make_task
 from evaluation.experiment import Plan, measure_task, parse_methods, run_plan
 from evaluation.identical_spellings import measure_stripped, stripped
 from evaluation.systems.runs import encode, first_stage_run, make_run, method_distances, strictly_falling
+from evaluation.translated import translated_scores, with_default_candidates
 from reranker.base.errors import BadInput
 from reranker.transport import Parameters
 from tests.tiny import tiny_embeddings
@@ -184,7 +185,8 @@ def test_translations_are_found_first_where_each_word_lies_by_its_own(embeddings
 
 
 def test_two_stages_find_nothing_that_the_first_did_not(encoded):
-    last = {query_id: found(first_stage_run(encoded), query_id)[-1] for query_id in encoded.query_ids}
+    fused = with_default_candidates(encoded, translated_scores(encoded), depth=4)
+    last = dict(zip(fused.query_ids, (fused.doc_ids[row[-1]] for row in fused.order), strict=True))
     qrels = tuple(Qrel(query_id, doc_id, 1) for query_id, doc_id in last.items())
     hidden = replace(encoded, task=replace(encoded.task, qrels=qrels))
 
@@ -265,7 +267,8 @@ def test_in_one_language_nothing_is_removed(embeddings):
     assert measure_stripped(replace(encoded, task=task), ("auto",), Parameters(), depth=5) is None
 
 
-def test_queries_that_share_no_spelling_are_measured_as_they_are_with_their_hubness(embeddings):
+def test_queries_that_share_no_spelling_are_measured_as_they_are_with_their_hubness(embeddings, monkeypatch):
+    monkeypatch.setattr("evaluation.translated.translated_share", lambda n_words: 0.0)  # transport alone orders
     encoded = encode(make_task(corpus(), FR_EN, "pages"), embeddings)
     # So much that the order of the documents is that of their hubness.
     encoded = replace(encoded, hubness=np.array([40.0, 80.0, 0.0, 120.0, 160.0]))

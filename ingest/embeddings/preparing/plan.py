@@ -113,7 +113,7 @@ def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, 
     if DICTIONARIES in left_out:
         return ()
     if len(languages) < 2:
-        left_out[DICTIONARIES] = "documents and queries are in one language"
+        left_out[DICTIONARIES] = "the documents are in one language"
         return ()
     every = [(one, other) for one, other in permutations(languages, 2) if f"{one}-{other}" in freedict.LICENCES]
     # Those of the main language; between two others that it is linked with they cost the encoder time for little.
