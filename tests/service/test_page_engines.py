@@ -176,10 +176,16 @@ def test_the_list_of_queries_works_on_any_index(open_page: OpenPage) -> None:
 
 
 def test_nothing_found_says_what_to_try(open_page: OpenPage) -> None:
-    page = open_page(f"?index={FOREIGN}&query=voiture+qqq")
+    page = open_page(f"?index={FOREIGN}&query=vvv+qqq")
     expect(page.locator("#status")).to_have_text("No document found.")
     expect(page.locator("#advice")).to_contain_text("Tick more fields")
     expect(page.locator("#advice")).to_contain_text("another language")
+
+
+def test_a_query_in_another_language_names_its_translations(open_page: OpenPage) -> None:
+    page = open_page(f"?index={FOREIGN}&query=voiture+qqq")
+    expect(page.locator("#status")).to_contain_text("searched with translations: voiture → car")
+    expect(page.locator("#status")).not_to_contain_text("qqq")  # it has none
 
 
 @pytest.mark.parametrize(("status", "words"), [(401, "who you are"), (403, "does not let you")])

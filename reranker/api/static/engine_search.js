@@ -113,7 +113,7 @@ function translated(byLanguage) {
   const weights = new Map();
   for (const [word, terms] of Object.values(byLanguage ?? {}).flatMap(Object.entries)) {
     const others = Object.entries(terms).filter(([term]) => term !== word);
-    weights.set(word, [...(weights.get(word) ?? []), ...others]);
+    if (others.length > 0) weights.set(word, [...(weights.get(word) ?? []), ...others]);
   }
   const shown = [...weights].slice(0, MAX_WORDS_SHOWN).map(([word, terms]) => {
     const likeliest = terms.sort(([, left], [, right]) => right - left).map(([term]) => term);
