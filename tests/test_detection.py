@@ -44,6 +44,18 @@ def test_of_languages_that_know_as_many_words_the_one_in_which_they_are_common_i
     assert guess_language("print page", embeddings, ["fi", "de"]) == "de"
 
 
+def test_where_no_language_knows_a_word_the_nearest_spellings_decide(tmp_path):
+    """Finnish inflects: the dictionary has asiakirja and tulostaa, the query says asiakirjan and tulostan."""
+    words = {"en": ["document", "print", "page"], "fi": ["asiakirja", "tulostaa", "sivu"]}
+    with EmbeddingsWriter(tmp_path / "embeddings", dim=2, source="test") as writer:
+        for language, terms in words.items():
+            writer.append(language, terms, np.ones((3, 2)))
+        writer.commit()
+    embeddings = Embeddings.open(tmp_path / "embeddings")
+    assert guess_language("asiakirjan tulostan", embeddings, ["en"]) == "fi"
+    assert guess_language("qqqq", embeddings, ["en"]) == "en"
+
+
 @given(st.lists(st.sampled_from([*WORDS, "12", "cat2"]), max_size=20), st.permutations(["en", "fr", "fi"]))
 def test_a_preferred_language_decides_nothing_but_a_tie(embeddings, words, preferred):
     def n_known(language):
