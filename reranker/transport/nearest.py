@@ -78,7 +78,7 @@ def nearest_documents(
     check_method(method)
     check_embeddings(embeddings)
     offsets = _checked_offsets(offsets, len(candidates))
-    if method == "emd":
+    if method == "emd" and k < np.count_nonzero(np.diff(candidates.offsets)):  # else bounds would spare none
         found, n_solved = _by_exact_transport(
             query, candidates, embeddings, k, parameters, n_threads, offsets, cost_cache
         )

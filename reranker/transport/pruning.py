@@ -50,8 +50,7 @@ class _Least:
     @property
     def limit(self) -> float:
         """The k-th least distance with its offset; +inf while fewer are found."""
-        values = self.distances.values + self._offsets
-        return float(np.partition(values, self._k - 1)[self._k - 1]) if self._k <= len(values) else np.inf
+        return float(np.partition(self.distances.values + self._offsets, self._k - 1)[self._k - 1])
 
 
 def by_exact_transport(

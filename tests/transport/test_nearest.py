@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reranker.base.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, Parameters, batch, distances, exact, nearest_documents
+from reranker.transport import METHODS, Parameters, batch, distances, exact, nearest_documents, pruning
 from tests.transport.conftest import bag, exact_cost
 
 SOLVED = ("emd", "sinkhorn", "relaxed", "auto")
@@ -117,6 +117,12 @@ def test_what_cannot_be_among_the_nearest_is_not_solved(circle):
 def test_the_solves_that_are_said_are_those_that_were_done(table, random_bag, documents, solved):
     found = nearest_documents(random_bag(19), documents, table, 5, "emd")
     assert found.n_solved == len(solved) < 40
+
+
+def test_no_bound_is_computed_where_all_are_wanted(table, random_bag, documents, monkeypatch):
+    """Each would be solved all the same, and then one by one on a single thread."""
+    monkeypatch.setattr(pruning, "by_exact_transport", lambda *arguments: pytest.fail("bounds were computed"))
+    assert nearest_documents(random_bag(19), documents, table, len(documents), "emd", n_threads=2).n_solved == 241
 
 
 def test_few_exact_transports_are_solved_where_the_nearest_words_tell_little():
