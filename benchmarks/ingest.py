@@ -35,8 +35,8 @@ from ingest.pieces import in_pieces
 from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
-from reranker.stores.addresses import EngineAddress, read_address
-from reranker.stores.protocol import IndexDescription, Store
+from reranker.stores.base.addresses import EngineAddress, read_address
+from reranker.stores.base.protocol import IndexDescription, Store
 
 # Processes that ingest starts import this module anew, and the command line has none of this for them either: what it
 # takes is imported where it is used.
@@ -178,7 +178,7 @@ def main() -> None:
 
 def compare(documents: Path, url: str, embeddings: Embeddings, rounds: int, folder: Path) -> None:
     """Measures both sides in turn and prints medians, spread and ratio."""
-    from reranker.stores.engine_client import connect
+    from reranker.stores.engine.client import connect
 
     where = read_address(url)
     if not isinstance(where, EngineAddress):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from reranker.base.errors import NotFound
-from reranker.stores.protocol import Filters, Store
+from reranker.stores.base.protocol import Filters, Store
 from reranker.text.documents import EncodedDocument
 
 SAMPLE_SIZE = 50

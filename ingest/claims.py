@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 
 # As long as others wait for a run that was killed, and this one may be without its store.
 CLAIM_SECONDS = 60.0

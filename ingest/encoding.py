@@ -11,7 +11,7 @@ from ingest.documents import Layout, record_of
 from ingest.files import Row
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_TOKENS, pack_first_words
-from reranker.stores.writing import PreparedDocument, Preparer
+from reranker.stores.base.writing import PreparedDocument, Preparer
 from reranker.text.bags import BagOfWords
 from reranker.text.documents import Document, EncodedDocument, id_hash
 from reranker.text.idf import DenseWeights, IdfTable

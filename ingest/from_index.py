@@ -25,13 +25,13 @@ from ingest.documents import Layout
 from ingest.files import Source
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, NotFound, WrongParameter
-from reranker.stores.access import EngineAccess
-from reranker.stores.addresses import EngineAddress, read_address
-from reranker.stores.engine_client import connect, detect_distribution, engine_errors, time_out
-from reranker.stores.engine_queries import read_document
-from reranker.stores.engine_retries import with_retries
-from reranker.stores.engine_scan import PointInTime
-from reranker.stores.names import check_index_name
+from reranker.stores.base.addresses import EngineAddress, read_address
+from reranker.stores.base.names import check_index_name
+from reranker.stores.engine.access import EngineAccess
+from reranker.stores.engine.client import connect, detect_distribution, engine_errors, time_out
+from reranker.stores.engine.queries import read_document
+from reranker.stores.engine.retries import with_retries
+from reranker.stores.engine.scan import PointInTime
 
 # What filters can ask for; texts and vectors are no metadata.
 _METADATA_TYPES = frozenset(

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS, HubnessSample, HubnessSampleBuilder
-from reranker.stores.protocol import Store
-from reranker.stores.writing import StoredBag
+from reranker.stores.base.protocol import Store
+from reranker.stores.base.writing import StoredBag
 from reranker.text.documents import Document, id_hash
 from reranker.text.tokens import tokenize
 

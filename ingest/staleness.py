@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reranker.embeddings import Embeddings
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from reranker.text.idf import IdfTable
 
 # A tenth more documents change log(N / df) by 0.1 at most.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reranker.base.errors import NotFound
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 
 
 def roll_back(store: Store, index: str, version: str | None = None) -> str:

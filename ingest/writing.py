@@ -20,8 +20,8 @@ from ingest.progress import Progress
 from ingest.rejects import RejectFile
 from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
-from reranker.stores.protocol import Store
-from reranker.stores.writing import PreparedDocument, Writable, WriteResult
+from reranker.stores.base.protocol import Store
+from reranker.stores.base.writing import PreparedDocument, Writable, WriteResult
 
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0
 # Often enough for a bar that moves, seldom enough to cost nothing.

@@ -10,7 +10,7 @@ from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.search.answers import explanation
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
-from reranker.stores.protocol import Filters, IndexDescription
+from reranker.stores.base.protocol import Filters, IndexDescription
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.tiny import tiny_embeddings

@@ -18,7 +18,7 @@ from evaluation.systems.vectors import VectorCache
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import EmptyQuery, WrongParameter
 from reranker.search.searcher import MAX_DEPTH
-from reranker.stores.protocol import Filters, Store
+from reranker.stores.base.protocol import Filters, Store
 
 BM25 = "bm25"
 COMPARATORS = (BM25, *ENCODERS)

@@ -18,8 +18,8 @@ from ingest.pipeline import Options, ingest
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.stores.names import check_index_name
-from reranker.stores.protocol import Store
+from reranker.stores.base.names import check_index_name
+from reranker.stores.base.protocol import Store
 
 _PREFIX = "sinkrank-evaluate-"
 # Documents that are looked up in an index that is there, to see whether it holds the collection.

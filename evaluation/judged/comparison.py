@@ -14,7 +14,7 @@ from evaluation.judged.judgments import JudgedQuery
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import EmptyQuery, UnknownWords
 from reranker.search.searcher import Searcher, SearchRequest
-from reranker.stores.protocol import Filters
+from reranker.stores.base.protocol import Filters
 from reranker.transport import Parameters
 
 MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(

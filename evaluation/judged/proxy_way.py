@@ -18,7 +18,7 @@ from evaluation.judged.query_template import QueryTemplate
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
 from reranker.proxy import PROXY_EXTENSION, Proxy
-from reranker.stores.engine_client import describe_failure
+from reranker.stores.engine.client import describe_failure
 
 FIRST_STAGE = "engine"
 """The first stage of a `Way` whose candidates are what the caller's own query finds."""

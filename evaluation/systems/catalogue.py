@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 
-from evaluation.systems.papers import OWN_NAMES, PAPER_NAMES, make
 from evaluation.systems.protocol import System
 from evaluation.systems.surroundings import Surroundings
+from papers.systems.papers import OWN_NAMES, PAPER_NAMES, make
 from reranker.base.errors import NotFound, WrongParameter
 
 

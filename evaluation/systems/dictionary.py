@@ -12,7 +12,7 @@ from ingest.embeddings import freedict
 from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
-from reranker.stores.terms import bm25_terms
+from reranker.stores.embedded.terms import bm25_terms
 from reranker.text.tokens import letter_tokens
 
 # "somebody" and "something" in the notation of the German dictionaries: they stand for no word.

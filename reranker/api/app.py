@@ -10,7 +10,7 @@ from reranker.embeddings import Embeddings
 from reranker.service import errors
 from reranker.service.service import EXTENSION, Service
 from reranker.service.settings import Settings
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 
 
 def create_app(settings: Settings, store: Store | None, embeddings: Embeddings | None) -> Flask:

@@ -14,7 +14,7 @@ from reranker.base.errors import SinkrankError
 from reranker.search.searcher import FIRST_STAGES
 from reranker.service.examples import Example
 from reranker.service.service import Service, current_service
-from reranker.stores.addresses import EngineAddress, read_address
+from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.transport import METHODS
 
 _CONTENT_SECURITY_POLICY = "; ".join(

@@ -11,7 +11,7 @@ import numpy as np
 
 from reranker.base.errors import SinkrankError
 from reranker.service.service import Service
-from reranker.stores.addresses import is_engine
+from reranker.stores.base.addresses import is_engine
 
 # Rows that are read of the embeddings each time: enough to see a file that was cut or replaced under the process.
 _N_SAMPLED = 16

@@ -13,7 +13,7 @@ from reranker.search.searcher import SearchRequest
 from reranker.service.errors import json_response
 from reranker.service.requests import ExplainBody, SearchBody, parse, read_object
 from reranker.service.service import Service, current_service
-from reranker.stores.protocol import Filters
+from reranker.stores.base.protocol import Filters
 
 blueprint = Blueprint("search", __name__)
 

@@ -20,7 +20,7 @@ from reranker.base.errors import NotFound, SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.proxy.hits import source_text
 from reranker.proxy.sample_figures import SampleFigures, joined_figures, sample_figures
-from reranker.stores.names import is_any_index_name
+from reranker.stores.base.names import is_any_index_name
 from reranker.text.idf import IdfTable
 
 SAMPLE_DOCUMENTS = 1_000

@@ -34,7 +34,7 @@ from reranker.service.errors import use_shape
 from reranker.service.late import Late
 from reranker.service.service import EXTENSION, Service, current_service
 from reranker.service.settings import Settings
-from reranker.stores.addresses import EngineAddress, read_address
+from reranker.stores.base.addresses import EngineAddress, read_address
 
 PROXY_EXTENSION = "sinkrank-proxy"
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE")

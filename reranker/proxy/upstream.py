@@ -24,7 +24,7 @@ from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.base.request_context import engine_call
 from reranker.proxy.headers import Headers
 from reranker.service.settings import Settings
-from reranker.stores.addresses import EngineAddress
+from reranker.stores.base.addresses import EngineAddress
 
 # A host that answers at all takes a connection within this.
 CONNECT_TIMEOUT_S = 2.0

@@ -20,7 +20,7 @@ from reranker.ranking.reranker import Observer, Query, Reranker
 from reranker.ranking.scores import scores_behind, scores_by_rank
 from reranker.ranking.word_places import with_places
 from reranker.search.first_stage import DEFAULT_FIRST_STAGE, FIRST_STAGES, MAX_DEPTH, CandidateSearch, Window
-from reranker.stores.protocol import Filters, Store, check_index_name, check_versions
+from reranker.stores.base.protocol import Filters, Store, check_index_name, check_versions
 from reranker.text.documents import Candidate, Document
 from reranker.text.idf import IdfTable
 from reranker.translation import Translator

@@ -16,7 +16,7 @@ from pathlib import Path
 from cachetools import TTLCache
 
 from reranker.base.errors import SinkrankError
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 
 FILE_NAME = "examples.json"

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from reranker.service.settings import Settings
-from reranker.stores.addresses import EngineAddress, read_address
+from reranker.stores.base.addresses import EngineAddress, read_address
 
 
 def no_embeddings_message(settings: Settings, files: Sequence[str] = ()) -> str:

@@ -17,7 +17,7 @@ from reranker.search.searcher import Searcher
 from reranker.service.bag_cache import BagCache
 from reranker.service.settings import Settings
 from reranker.service.text_bags import TextBags
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 
 # Between two looks at the path. A look is one call to the file system.
 LOOK_SECONDS = 2.0

@@ -24,7 +24,7 @@ from reranker.service.settings import Settings
 from reranker.service.shared_flag import SharedFlag
 from reranker.service.text_bags import TextBags
 from reranker.service.tracing import trace_reranking
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from reranker.text.idf import IdfTable
 from reranker.transport import METHODS, Parameters, check_method, warm_up
 from reranker.transport.problem import FLOAT64_FROM_EPSILON

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from reranker.base.errors import WrongParameter
-from reranker.stores.access import EngineAccess
-from reranker.stores.addresses import EngineAddress, read_address
-from reranker.stores.embedded import EmbeddedStore
-from reranker.stores.protocol import Store
+from reranker.stores.base.addresses import EngineAddress, read_address
+from reranker.stores.base.protocol import Store
+from reranker.stores.embedded.store import EmbeddedStore
+from reranker.stores.engine.access import EngineAccess
 
 __all__ = ["EngineAccess", "open_store"]
 
@@ -39,6 +39,6 @@ def open_store(
             raise WrongParameter(f"{address} is a folder, which has no ingest pipelines; leave out --pipeline")
         return EmbeddedStore(where, timeout_s)
     # opensearch-py takes a while to import, and a folder needs none of it.
-    from reranker.stores.engine import EngineStore
+    from reranker.stores.engine.store import EngineStore
 
     return EngineStore(where.with_credentials(username, password), access, timeout_s=timeout_s, pipeline=pipeline)

@@ -15,7 +15,7 @@ from reranker.base.errors import NotOurIndex, SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
 from reranker.service.settings import SETTINGS_FILE, LoadedSettings, Settings, load_settings
-from reranker.stores.protocol import Store, check_versions
+from reranker.stores.base.protocol import Store, check_versions
 from reranker.transport import warm_up
 from sinkrank.actions import in_process_proxy
 from sinkrank.console import resources

@@ -14,8 +14,8 @@ from reranker.proxy.hits import named_strings, source_text
 from reranker.proxy.index_figures import SAMPLE_DOCUMENTS
 from reranker.proxy.sample_figures import MIN_DOCUMENTS, SampleFigures, sample_figures
 from reranker.service.settings import Settings
-from reranker.stores.engine import EngineStore
-from reranker.stores.engine_fields import TEXT_TYPES, mapped_fields
+from reranker.stores.engine.fields import TEXT_TYPES, mapped_fields
+from reranker.stores.engine.store import EngineStore
 from sinkrank.actions import in_process_proxy
 
 # More than half unknown: the order goes by chance words.

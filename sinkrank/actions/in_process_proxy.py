@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from reranker.embeddings import Embeddings
     from reranker.service.settings import Settings
-    from reranker.stores.engine import EngineStore
-    from reranker.stores.protocol import Store
+    from reranker.stores.base.protocol import Store
+    from reranker.stores.engine.store import EngineStore
 
 
 def engine_of(store: Store) -> EngineStore | None:
     """The store where it is an engine; a folder holds no index that Sinkrank did not make."""
-    from reranker.stores.engine import EngineStore
+    from reranker.stores.engine.store import EngineStore
 
     return store if isinstance(store, EngineStore) else None
 
@@ -98,8 +98,8 @@ def app_of(settings: Settings, store: EngineStore, embeddings: Embeddings) -> Fl
 
 def caller_headers(settings: Settings) -> Mapping[str, str]:
     """The credentials of the settings as a caller sends them: the proxy itself lends none."""
-    from reranker.stores.addresses import EngineAddress, read_address
-    from reranker.stores.engine_client import credential_headers
+    from reranker.stores.base.addresses import EngineAddress, read_address
+    from reranker.stores.engine.client import credential_headers
 
     address = read_address(settings.store_address)
     if not isinstance(address, EngineAddress):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evaluation.judged.proxy_way import ProxySearches
     from evaluation.judged.query_template import QueryTemplate
     from reranker.service.settings import Settings
-    from reranker.stores.engine import EngineStore
+    from reranker.stores.engine.store import EngineStore
 
 # A query over more fields than these is slow, and most of them are no text that people search.
 _MAX_FIELDS = 100
@@ -88,7 +88,7 @@ def _plain_template(engine: EngineStore, index: str) -> QueryTemplate:
     """A query over all text fields of the index."""
     from evaluation.judged.query_template import QueryTemplate
     from reranker.base.errors import BadInput
-    from reranker.stores.engine_fields import text_fields
+    from reranker.stores.engine.fields import text_fields
 
     fields = sorted({name for mappings in engine.mappings(index) for name in text_fields(mappings)})
     if not 0 < len(fields) <= _MAX_FIELDS:

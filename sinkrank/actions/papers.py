@@ -60,9 +60,9 @@ def run_papers(
         directions, systems: all where there are none.
     """
     from evaluation.corpora.tasks import Direction
-    from evaluation.suite import plots, report
-    from evaluation.suite.suite import COLLECTIONS, Suite, run
     from evaluation.systems.catalogue import ALL_NAMES
+    from papers.suite import plots, report
+    from papers.suite.suite import COLLECTIONS, Suite, run
     from reranker.base.errors import NotFound
     from sinkrank.console import output
 

@@ -118,8 +118,8 @@ def work_folder(
 
 def _index_source(layout: Layout, settings: Settings) -> IndexSource:
     from ingest.from_index import IndexSource
-    from reranker.stores.addresses import EngineAddress, read_address
-    from reranker.stores.names import check_index_name
+    from reranker.stores.base.addresses import EngineAddress, read_address
+    from reranker.stores.base.names import check_index_name
 
     where = read_address(settings.store) if settings.store else None
     if not isinstance(where, EngineAddress) or settings.index is None:
@@ -137,8 +137,8 @@ def _index_source(layout: Layout, settings: Settings) -> IndexSource:
 
 def _text_fields(layout: Layout, index: str, settings: Settings) -> str | None:
     """All text fields of an index that has none of the usual name, but for the title; None where it has one."""
-    from reranker.stores.engine import EngineStore
-    from reranker.stores.engine_fields import text_fields
+    from reranker.stores.engine.fields import text_fields
+    from reranker.stores.engine.store import EngineStore
     from sinkrank.console.resources import opened_store
 
     with opened_store(settings) as store:

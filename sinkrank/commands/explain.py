@@ -50,7 +50,7 @@ def explain(
 
     from reranker.search import answers
     from reranker.search.searcher import SearchRequest
-    from reranker.stores.protocol import Filters
+    from reranker.stores.base.protocol import Filters
     from sinkrank.console import output, resources, tables
 
     settings = options.load(

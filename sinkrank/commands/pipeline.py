@@ -12,7 +12,7 @@ from sinkrank.console import options
 
 if TYPE_CHECKING:
     from reranker.service.settings import Settings
-    from reranker.stores.engine_pipeline import EnginePipelines
+    from reranker.stores.engine.pipeline import EnginePipelines
 
 app = typer.Typer(no_args_is_help=True, help="Re-rank inside OpenSearch's own search pipelines (needs ml-commons).")
 
@@ -55,7 +55,7 @@ def install(
     """
     from dataclasses import asdict
 
-    from reranker.stores.pipeline_definition import PipelineRequest
+    from reranker.stores.engine.pipeline_definition import PipelineRequest
     from reranker.text.languages import language_code
     from reranker.transport import check_method
     from sinkrank.console import output
@@ -107,7 +107,7 @@ def remove(
     """
     from dataclasses import asdict
 
-    from reranker.stores.pipeline_definition import default_name
+    from reranker.stores.engine.pipeline_definition import default_name
     from sinkrank.console import output
 
     settings = options.load(config, home=home, store=store, index=index).settings
@@ -146,13 +146,13 @@ def _index_of(settings: Settings) -> str:
 @contextmanager
 def _opened_pipelines(settings: Settings) -> Iterator[EnginePipelines]:
     from reranker.base.errors import WrongParameter
-    from reranker.stores.addresses import EngineAddress, read_address
+    from reranker.stores.base.addresses import EngineAddress, read_address
 
     address = read_address(settings.store_address)
     if not isinstance(address, EngineAddress):
         raise WrongParameter(f"{settings.store_address} is a folder; give an OpenSearch with --store opensearch://HOST")
     # opensearch-py takes a while to import.
-    from reranker.stores.engine_pipeline import EnginePipelines
+    from reranker.stores.engine.pipeline import EnginePipelines
     from sinkrank.console.resources import engine_access
 
     password = settings.store_password

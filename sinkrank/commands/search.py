@@ -55,7 +55,7 @@ def search(
 
     from reranker.search import answers
     from reranker.search.searcher import SearchRequest
-    from reranker.stores.protocol import Filters
+    from reranker.stores.base.protocol import Filters
     from sinkrank.console import output, resources, tables
 
     settings = options.load(

@@ -13,7 +13,7 @@ from sinkrank.console import options
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
     from reranker.service.settings import LoadedSettings, Settings
-    from reranker.stores.protocol import Store
+    from reranker.stores.base.protocol import Store
 
 
 def serve(
@@ -104,7 +104,7 @@ def _run(settings: Settings, store: Store | None) -> None:
     from reranker.api.app import create_app, drain, warm_up
     from reranker.service.logs import set_up_logs
     from reranker.service.tracing import start_tracing
-    from reranker.stores.addresses import is_engine
+    from reranker.stores.base.addresses import is_engine
     from sinkrank.console import output
     from sinkrank.console.resources import without_credentials
     from sinkrank.serving.processes import serve_with_processes
@@ -136,7 +136,7 @@ def _run(settings: Settings, store: Store | None) -> None:
 def _embeddings(settings: Settings) -> Embeddings | None:
     """The embeddings; None where there are none yet and the proxy can pass searches on until then, which is logged."""
     from reranker.base.errors import NoEmbeddings
-    from reranker.stores.addresses import is_engine
+    from reranker.stores.base.addresses import is_engine
     from sinkrank.console import resources
 
     try:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
     from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
-    from reranker.stores.access import EngineAccess
-    from reranker.stores.protocol import Store
+    from reranker.stores.base.protocol import Store
+    from reranker.stores.engine.access import EngineAccess
     from reranker.transport import Parameters
 
 
@@ -38,7 +38,7 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
 
 def engine_access(settings: Settings) -> EngineAccess:
     """How an engine is reached, as set."""
-    from reranker.stores.access import EngineAccess
+    from reranker.stores.engine.access import EngineAccess
 
     api_key = settings.store_api_key
     return EngineAccess(

@@ -21,7 +21,7 @@ from evaluation.judged.judgments import JudgedQuery
 from reranker.base.errors import BadInput, NotFound, UnknownLanguage, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 from tests.evaluation.judged_collections import write_collection
 from tests.tiny import tiny_embeddings

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.corpora import CorpusUnavailable
-from evaluation.corpora.package_descriptions import (
+from papers.corpora.package_descriptions import (
     LANGUAGES,
     SECTIONS,
     description_paragraphs,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.one_language import WAYS, by_part, by_word, main, words_of
+from papers.studies.one_language import WAYS, by_part, by_word, main, words_of
 from reranker.text.documents import Document
 
 # Rows are cat, dog, bread, in the order of their coming.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.collections.beir import read_beir
-from evaluation.request_texts import main, rows
+from papers.studies.request_texts import main, rows
 from tests.evaluation.judged_collections import write_collection
 from tests.tiny import tiny_embeddings
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evaluation.corpora import load_parallel_texts
-from evaluation.rotated import halves, paragraphs, rotated, rows
 from ingest.embeddings.dictionaries import Pair
+from papers.studies.rotated import halves, paragraphs, rotated, rows
 
 TEXTS = load_parallel_texts()
 PAIRS = [

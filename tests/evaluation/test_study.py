@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from evaluation.corpora.pages import Page, Paragraph
-from evaluation.study import ATTEMPTS, SHARES, reciprocal_rank, study
-from evaluation.study_trial import Sample, Trial, trials
-from evaluation.study_weights import Weights
 from evaluation.systems.runs import method_distances
+from papers.studies.study import ATTEMPTS, SHARES, reciprocal_rank, study
+from papers.studies.study_trial import Sample, Trial, trials
+from papers.studies.study_weights import Weights
 from reranker.text.documents import id_hash
 from reranker.transport import Parameters, distances
 from tests.evaluation.test_tasks_runs import corpus

@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import sqrtm
 
 from evaluation.corpora.pages import Corpus, Page, Paragraph
-from evaluation.study_weights import Weights, spectral_norms
 from evaluation.trained import train_on
+from papers.studies.study_weights import Weights, spectral_norms
 from reranker.text.bags import BagOfWords
 from reranker.text.idf import DocumentFrequencies
 

@@ -9,12 +9,12 @@ import pytest
 
 from evaluation.corpora import Page, load_parallel_texts
 from evaluation.corpora.tasks import Direction, Task
-from evaluation.suite.asking import Candidate, Refusal, ask
-from evaluation.suite.memory import PeakMemory
-from evaluation.suite.questions import Question, translations
-from evaluation.suite.records import Cost, Record, Records
 from evaluation.systems import Distances
 from ingest.progress import Progress, no_progress
+from papers.suite.asking import Candidate, Refusal, ask
+from papers.suite.memory import PeakMemory
+from papers.suite.questions import Question, translations
+from papers.suite.records import Cost, Record, Records
 from reranker.base.errors import BadInput
 
 EN_FR, FR_EN, EN_DE = Direction("en", "fr"), Direction("fr", "en"), Direction("en", "de")

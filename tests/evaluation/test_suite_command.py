@@ -17,14 +17,14 @@ from typer.testing import CliRunner
 
 from evaluation.corpora import Corpus, CorpusUnavailable, load_libreoffice, load_parallel_texts
 from evaluation.corpora.tasks import Direction
-from evaluation.suite import collections, suite
-from evaluation.suite.asking import Refusal
-from evaluation.suite.collections import Collection, part_of
-from evaluation.suite.correlations import Correlations
-from evaluation.suite.plots import pair_of
-from evaluation.suite.questions import classification, translations
-from evaluation.suite.report import markdown
 from evaluation.systems.catalogue import ALL_NAMES
+from papers.suite import collections, suite
+from papers.suite.asking import Refusal
+from papers.suite.collections import Collection, part_of
+from papers.suite.correlations import Correlations
+from papers.suite.plots import pair_of
+from papers.suite.questions import classification, translations
+from papers.suite.report import markdown
 from sinkrank.commands.app import app
 
 SVG = "{http://www.w3.org/2000/svg}svg"
@@ -106,7 +106,7 @@ def test_the_second_time_gives_the_same_files_from_what_was_kept(of_texts, home,
         return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
     first = forms("one")
-    monkeypatch.setattr("evaluation.suite.asking._answer", None)  # asking anything would fail
+    monkeypatch.setattr("papers.suite.asking._answer", None)  # asking anything would fail
     second = forms("two")
 
     found, again = (json.loads(each.pop("papers.json")) for each in (first, second))

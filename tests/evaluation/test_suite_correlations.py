@@ -9,11 +9,11 @@ import pytest
 
 from evaluation.corpora import Page
 from evaluation.corpora.tasks import Direction, Task
-from evaluation.suite.correlations import Correlation, correlations, from_kept
-from evaluation.suite.questions import Judgement, Question
 from evaluation.systems import Distances
-from evaluation.systems.kept import Kept
 from ingest.progress import Progress, no_progress
+from papers.suite.correlations import Correlation, correlations, from_kept
+from papers.suite.questions import Judgement, Question
+from papers.systems.kept import Kept
 from tests.evaluation.systems_tasks import page, small_task
 
 FR_EN, EN_FR = Direction("fr", "en"), Direction("en", "fr")

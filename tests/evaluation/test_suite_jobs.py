@@ -6,10 +6,10 @@ import pytest
 
 from evaluation.corpora import load_parallel_texts
 from evaluation.corpora.tasks import Direction
-from evaluation.suite.collections import Collection
-from evaluation.suite.jobs import Job, Workshop, is_asked, longest_first, needs
-from evaluation.suite.questions import Question, translations
-from evaluation.suite.suite import EPSILONS, Suite
+from papers.suite.collections import Collection
+from papers.suite.jobs import Job, Workshop, is_asked, longest_first, needs
+from papers.suite.questions import Question, translations
+from papers.suite.suite import EPSILONS, Suite
 from tests.tiny import tiny_embeddings
 
 EN_FR, FR_EN = Direction("en", "fr"), Direction("fr", "en")

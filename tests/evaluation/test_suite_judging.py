@@ -10,11 +10,11 @@ from ir_measures import Qrel
 
 from evaluation.corpora import Corpus, Page, Paragraph
 from evaluation.corpora.tasks import Direction
-from evaluation.suite.classification import LARGEST_K, classify, vote
-from evaluation.suite.judging import MEASURES, judged, rankings, top
-from evaluation.suite.questions import Judgement, classification, translations
-from evaluation.suite.records import Cost, Record
-from evaluation.suite.results import class_rows, tables
+from papers.suite.classification import LARGEST_K, classify, vote
+from papers.suite.judging import MEASURES, judged, rankings, top
+from papers.suite.questions import Judgement, classification, translations
+from papers.suite.records import Cost, Record
+from papers.suite.results import class_rows, tables
 from reranker.base.errors import BadInput
 
 LETTERS = "abcdefgh"

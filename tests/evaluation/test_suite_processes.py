@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from evaluation.suite.processes import Crew, one_thread
+from papers.suite.processes import Crew, one_thread
 from reranker.base.errors import BadInput, SinkrankError
 
 # Longer than any test should take: what waits as long was not ended.

@@ -9,14 +9,15 @@ import pytest
 from rich.console import Console
 
 from evaluation.base.statistics import Interval
-from evaluation.suite.correlations import Correlation, Correlations
-from evaluation.suite.plots import front_of
-from evaluation.suite.questions import Question
-from evaluation.suite.records import Cost
-from evaluation.suite.report import systems_s
-from evaluation.suite.results import ClassRow, Costs, Row, Table
-from evaluation.suite.sheets import Sheet
-from evaluation.suite.tabulating import (
+from evaluation.systems.catalogue import ALL_NAMES
+from papers.suite.correlations import Correlation, Correlations
+from papers.suite.plots import front_of
+from papers.suite.questions import Question
+from papers.suite.records import Cost
+from papers.suite.report import systems_s
+from papers.suite.results import ClassRow, Costs, Row, Table
+from papers.suite.sheets import Sheet
+from papers.suite.tabulating import (
     GROUPS,
     of_correlations,
     of_directions,
@@ -24,7 +25,6 @@ from evaluation.suite.tabulating import (
     overview,
     overview_of_slow,
 )
-from evaluation.systems.catalogue import ALL_NAMES
 
 COSTS = Costs(0.0, 1.0, 1.0, None)
 DIRECTIONS = ("en-fr", "fi-en", "en-de")

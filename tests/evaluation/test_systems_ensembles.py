@@ -14,10 +14,10 @@ from evaluation.corpora.pages import Page
 from evaluation.corpora.tasks import Task
 from evaluation.systems import Distances
 from evaluation.systems.catalogue import ALL_NAMES, OWN_NAMES, PAPER_NAMES, SYSTEM_NAMES, Surroundings, make_systems
-from evaluation.systems.ensembles import Ensemble, averaged, fused, normalised, rank_correlation
-from evaluation.systems.kept import Kept
 from evaluation.systems.protocol import fit
 from ingest.progress import Progress, no_progress
+from papers.systems.ensembles import Ensemble, averaged, fused, normalised, rank_correlation
+from papers.systems.kept import Kept
 from reranker.base.errors import BadInput, WrongParameter
 from tests.evaluation.systems_tasks import EN_EN, FR_EN, page, small_task
 from tests.tiny import tiny_embeddings

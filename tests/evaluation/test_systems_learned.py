@@ -12,9 +12,15 @@ from sklearn.linear_model import Ridge
 
 from evaluation.corpora.tasks import Direction
 from evaluation.systems.bm25 import MonolingualBM25
-from evaluation.systems.counting_grid import CountingGrid, membership
-from evaluation.systems.cr5 import Cr5, regress
-from evaluation.systems.latent import LatentSystem, Lsi, MarginalisedAutoencoder, Representation, restoring_weights
+from papers.systems.counting_grid import CountingGrid, membership
+from papers.systems.cr5 import Cr5, regress
+from papers.systems.latent import (
+    LatentSystem,
+    Lsi,
+    MarginalisedAutoencoder,
+    Representation,
+    restoring_weights,
+)
 from reranker.base.errors import BadInput
 from tests.evaluation.systems_tasks import EN_EN, FR_EN, page, small_task
 

@@ -10,8 +10,8 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
 
 from evaluation.corpora.tasks import Direction
-from evaluation.systems.topic_sampling import Priors, Schedule, TokenStream, infer, train
-from evaluation.systems.topics import (
+from papers.systems.topic_sampling import Priors, Schedule, TokenStream, infer, train
+from papers.systems.topics import (
     BILDA,
     LDA,
     MLTM,

@@ -11,9 +11,9 @@ import pytest
 
 from evaluation.corpora.tasks import Direction
 from evaluation.systems.tfidf import SurfaceForms
-from evaluation.systems.translation import Translated, UnigramTranslator
 from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress
+from papers.systems.translation import Translated, UnigramTranslator
 from reranker.base.errors import BadInput
 from tests.evaluation.systems_tasks import FR_EN, page, small_task
 

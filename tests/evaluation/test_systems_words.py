@@ -10,11 +10,11 @@ import ot
 import pytest
 
 from evaluation.systems.corrected import order_distances, sample_of
-from evaluation.systems.embedded import RECIPES, EmbeddedWords, centroids, euclidean
-from evaluation.systems.prefetch import PrefetchAndPrune, prefetch_and_prune
 from evaluation.systems.runs import encode
 from evaluation.systems.tfidf import SurfaceForms, TfIdf
 from evaluation.systems.transport import Transport
+from papers.systems.embedded import RECIPES, EmbeddedWords, centroids, euclidean
+from papers.systems.prefetch import PrefetchAndPrune, prefetch_and_prune
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.text.bags import WeightedBag

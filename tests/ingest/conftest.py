@@ -11,7 +11,7 @@ import pytest
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from tests.stores.conftest import index, new_index, store, store_address, store_kind
 from tests.tiny import tiny_embeddings
 

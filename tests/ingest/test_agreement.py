@@ -16,8 +16,8 @@ from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from ingest.summary import Summary
 from reranker.embeddings import Embeddings
-from reranker.stores.embedded import EmbeddedStore
-from reranker.stores.writing import WriteResult
+from reranker.stores.base.writing import WriteResult
+from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.documents import Document, EncodedDocument
 from reranker.text.idf import IdfTable
 

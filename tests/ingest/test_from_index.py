@@ -18,7 +18,8 @@ from ingest.from_index import IndexSource, forget, opened_index, read_index_sour
 from ingest.pipeline import ingest
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
 from reranker.embeddings import Embeddings
-from reranker.stores import engine_retries, engine_scan, open_store
+from reranker.stores import open_store
+from reranker.stores.engine import retries, scan
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import faulty_proxy, is_read
 from tests.stores.samples import fill, make_document
@@ -59,7 +60,7 @@ LAYOUT = Layout(text_field="content.body, content.summary")
 def test_every_document_of_every_shard_is_copied_once_with_its_fields(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_scan.PointInTime.pages, "__defaults__", (None, None, 100))
+    monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 100))
     with opened_index(read_index_source(foreign, LAYOUT), tmp_path) as copy:
         found = [record.document for record in read_records([copy], Layout())]
     assert sorted(int(one.doc_id[2:]) for one in found) == list(range(N_DOCUMENTS))
@@ -77,7 +78,7 @@ def test_a_query_chooses_among_the_documents(foreign: str, tmp_path: Path) -> No
 def test_a_copy_that_was_stopped_goes_on_after_its_last_page(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_scan.PointInTime.pages, "__defaults__", (None, None, 100))
+    monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 100))
     source, n_pages = read_index_source(foreign, LAYOUT), 0
 
     def stop(done: int, total: int | None, description: str) -> None:
@@ -103,7 +104,7 @@ def test_a_copy_that_was_stopped_goes_on_after_its_last_page(
 def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_scan.PointInTime.pages, "__defaults__", (None, None, 100))
+    monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 100))
     source = read_index_source(foreign, LAYOUT)
 
     def stop(*step: Any) -> None:
@@ -114,7 +115,7 @@ def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(
     client = from_index.connect(source.address)
     state = json.loads(next(tmp_path.glob("*.json")).read_text())
     distribution = from_index.detect_distribution(client)
-    engine_scan.PointInTime(client, distribution, source.index, state["pit"]).close()
+    scan.PointInTime(client, distribution, source.index, state["pit"]).close()
     client.close()
     with opened_index(source, tmp_path) as copy:
         ids = [record.doc_id for record in read_records([copy], Layout())]
@@ -125,8 +126,8 @@ def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(
 def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    monkeypatch.setattr(engine_scan.PointInTime.pages, "__defaults__", (None, None, 500))
-    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 500))
+    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0.001)
     node, _, index = foreign.rpartition("/")
     with faulty_proxy(node, lambda number: "pass" if number % 3 == 2 else status, is_read) as proxy:
         with opened_index(read_index_source(f"{proxy.address}/{index}", LAYOUT), tmp_path) as copy:
@@ -138,8 +139,8 @@ def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(
 def test_a_copy_from_a_source_that_stays_away_goes_on_with_its_last_page(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_scan.PointInTime.pages, "__defaults__", (None, None, 500))
-    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 500))
+    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0.001)
     node, _, index = foreign.rpartition("/")
     with faulty_proxy(node, lambda number: "pass" if number < 5 else 503, is_read) as proxy:
         source = read_index_source(f"{proxy.address}/{index}", LAYOUT)

@@ -19,8 +19,9 @@ import urllib3
 from ingest.claims import Claim
 from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings import Embeddings
-from reranker.stores import engine_bulk, engine_retries, open_store
-from reranker.stores.protocol import Store
+from reranker.stores import open_store
+from reranker.stores.base.protocol import Store
+from reranker.stores.engine import bulk, retries
 from tests.engines.nodes import Node, start_node
 from tests.engines.sources import Engine, chosen_engines, is_assembled
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
@@ -53,9 +54,9 @@ def test_a_node_that_is_killed_and_starts_again_in_the_middle_costs_no_document(
     name = chosen_engines()[0]
     if not is_assembled(name):
         pytest.skip("only a node of our own can be killed")
-    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 0.2)
-    monkeypatch.setattr(engine_retries, "_LONGEST_WAIT_S", 1.0)
-    monkeypatch.setattr(engine_bulk, "MAX_TRIES", 150)
+    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0.2)
+    monkeypatch.setattr(retries, "_LONGEST_WAIT_S", 1.0)
+    monkeypatch.setattr(bulk, "MAX_TRIES", 150)
     with start_node(name) as node, faulty_proxy(node.url, lambda number: "pass") as proxy:
         again: list[subprocess.Popen[bytes]] = []
 

@@ -24,9 +24,9 @@ from reranker.base.errors import (
     VersionMismatch,
 )
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.stores.embedded import EmbeddedStore
-from reranker.stores.protocol import IndexDescription
-from reranker.stores.writing import Writable, WriteResult
+from reranker.stores.base.protocol import IndexDescription
+from reranker.stores.base.writing import Writable, WriteResult
+from reranker.stores.embedded.store import EmbeddedStore
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 
 from reranker.base.errors import NotFound
 from reranker.embeddings import Embeddings
-from reranker.stores import engine_bulk, engine_retries, open_store
-from reranker.stores.engine import EngineStore
-from reranker.stores.protocol import IndexDescription
+from reranker.stores import open_store
+from reranker.stores.base.protocol import IndexDescription
+from reranker.stores.engine import bulk, retries
+from reranker.stores.engine.store import EngineStore
 from sinkrank.commands.app import app
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
@@ -28,8 +29,8 @@ _PER_NODE = "index.routing.allocation.total_shards_per_node"
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_bulk, "_SHARD_WAIT_S", 1)
-    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 0.2)
+    monkeypatch.setattr(bulk, "_SHARD_WAIT_S", 1)
+    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0.2)
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ def test_a_run_whose_index_stays_red_ends_with_the_cure_and_the_next_one_goes_on
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(engine_bulk, "MAX_TRIES", 2)
+    monkeypatch.setattr(bulk, "MAX_TRIES", 2)
     command = [
         *("ingest", str(documents), "--index", red, "--store", engine.url, "--home", str(tmp_path)),
         *("--embeddings", str(embeddings.path), "--rejects", str(tmp_path / "r.jsonl"), "--workers", "1"),

@@ -12,7 +12,7 @@ import pytest
 from ingest.refresh import Refreshed, refresh
 from reranker.base.errors import VersionMismatch
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from tests.ingest.conftest import add
 from tests.tiny import POSITIONS
 

@@ -14,7 +14,7 @@ from ingest.pipeline import Options, ingest
 from ingest.refresh import refresh
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from reranker.text.bags import unpack
 from reranker.text.documents import id_hash
 from tests.ingest.conftest import add

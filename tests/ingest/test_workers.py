@@ -15,7 +15,7 @@ from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from ingest.workers import Workers
 from reranker.base.errors import SinkrankError
-from reranker.stores.embedded import EmbeddedStore
+from reranker.stores.embedded.store import EmbeddedStore
 from tests.tiny import tiny_embeddings
 
 
@@ -135,7 +135,7 @@ def test_each_text_is_tokenised_once_though_the_input_is_read_twice(
 def test_a_process_that_encodes_loads_neither_the_engines_client_nor_the_transport() -> None:
     """They take half of the time that it needs to start."""
     code = (
-        "import ingest.encoding, reranker.stores.engine_actions, sys; print({'opensearchpy', 'scipy'} & {*sys.modules})"
+        "import ingest.encoding, reranker.stores.engine.actions, sys; print({'opensearchpy', 'scipy'} & {*sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

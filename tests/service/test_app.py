@@ -15,7 +15,7 @@ from reranker.api.app import create_app, drain, warm_up
 from reranker.base.errors import BadInput, SinkrankError, StoreUnavailable
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from tests.service.conftest import serving
 from tests.tiny import tiny_embeddings
 

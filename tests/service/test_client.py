@@ -34,7 +34,7 @@ from reranker.client import (
 from reranker.client import sinkrank_client as module
 from reranker.service.requests import ExplainBody, RerankBody, SearchBody
 from reranker.service.settings import Settings
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from tests.service.conftest import serving
 from tests.stores.fake_engine import FakeEngine
 from tests.stores.fake_engine import serve as serve_fake

@@ -13,7 +13,7 @@ from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.service.examples import Example, Examples, write_examples
 from reranker.stores import open_store
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 from tests.service.conftest import fill
 

@@ -20,7 +20,7 @@ from reranker.embeddings import Embeddings
 from reranker.service.logs import set_up_logs
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from tests.service.conftest import serving
 from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
 

@@ -13,7 +13,7 @@ from reranker.api.rerank_routes import MODEL
 from reranker.base.errors import WrongParameter
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings, load_settings
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from tests.service.conftest import serving
 from tests.tiny import TRANSLATION_DISTANCE
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reranker.stores import open_store
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from tests.engines.sources import EnginePool, chosen_engines
 
 EMBEDDED = "embedded"

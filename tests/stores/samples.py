@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reranker.base.errors import NotFound
-from reranker.stores.protocol import Filters, IndexDescription, Store
+from reranker.stores.base.protocol import Filters, IndexDescription, Store
 from reranker.text.bags import BagOfWords
 from reranker.text.documents import Candidate, Document, EncodedDocument
 

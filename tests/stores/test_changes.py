@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker.stores.protocol import Store
-from reranker.stores.writing import NewVector, WriteResult
+from reranker.stores.base.protocol import Store
+from reranker.stores.base.writing import NewVector, WriteResult
 from reranker.text.bags import BagOfWords
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, query
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from reranker.base.errors import BadInput
-from reranker.stores.protocol import Store
+from reranker.stores.base.protocol import Store
 from tests.stores.samples import DESCRIPTION
 
 

@@ -19,10 +19,10 @@ import pytest
 from reranker.base.errors import BadInput, NotFound, NotOurIndex, StoreUnavailable, VersionMismatch
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
-from reranker.stores.embedded import EmbeddedStore
-from reranker.stores.protocol import Filters, Store, WriteResult
-from reranker.stores.sqlite_file import FILE_NAME
-from reranker.stores.vectors import VectorBlock, top
+from reranker.stores.base.protocol import Filters, Store, WriteResult
+from reranker.stores.embedded.file import FILE_NAME
+from reranker.stores.embedded.store import EmbeddedStore
+from reranker.stores.embedded.vectors import VectorBlock, top
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, query
 
 

@@ -18,9 +18,10 @@ import opensearchpy
 import pytest
 
 from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
-from reranker.stores import EngineAccess, engine_bulk, engine_retries, open_store
-from reranker.stores.engine_writer import BatchSize
-from reranker.stores.writing import WriteResult
+from reranker.stores import EngineAccess, open_store
+from reranker.stores.base.writing import WriteResult
+from reranker.stores.engine import bulk, retries
+from reranker.stores.engine.writer import BatchSize
 from tests.stores.fake_engine import serve
 from tests.stores.samples import ALL, DESCRIPTION, make_document, query
 
@@ -59,7 +60,7 @@ def bulk_answer(ids: list[str], statuses: dict[str, int]) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 0)
+    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0)
 
 
 @pytest.mark.parametrize(
@@ -235,10 +236,10 @@ def test_a_document_that_is_refused_for_long_gets_in_at_the_last_try() -> None:
 
     def answer(ids: list[str]) -> tuple[int, Any]:
         tries.append(ids)
-        return 200, bulk_answer(ids, {"1": 429} if len(tries) < engine_retries.MAX_TRIES else {})
+        return 200, bulk_answer(ids, {"1": 429} if len(tries) < retries.MAX_TRIES else {})
 
     assert list(write(answer, ["1", "2"])) == [WriteResult("1"), WriteResult("2")]
-    assert tries == [["1", "2"], *[["1"]] * (engine_retries.MAX_TRIES - 1)]
+    assert tries == [["1", "2"], *[["1"]] * (retries.MAX_TRIES - 1)]
 
 
 def test_a_connection_that_is_cut_is_tried_again() -> None:
@@ -253,13 +254,13 @@ def test_a_connection_that_is_cut_is_tried_again() -> None:
 
 
 def test_the_waits_grow_to_a_bound_and_never_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 1.0)
+    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 1.0)
     waits: list[float] = []
     with serve(lambda *request: (503, error("unavailable", "red"))) as node:
         client = opensearchpy.OpenSearch(node.address, max_retries=0)
-        sender = engine_bulk.BulkSender(client, "docs", 5, sleep=waits.append)
+        sender = bulk.BulkSender(client, "docs", 5, sleep=waits.append)
         with pytest.raises(opensearchpy.exceptions.TransportError):
-            sender.send([engine_bulk.Action("1", b'{"index": {"_id": "1"}}\n{}\n')])
+            sender.send([bulk.Action("1", b'{"index": {"_id": "1"}}\n{}\n')])
         client.close()
     bounds = [1, 2, 4, 8, 16, 30, 30]
     assert len(waits) == len(bounds)
@@ -404,7 +405,7 @@ def test_a_document_that_the_ingest_pipeline_drops_is_not_in_the_index() -> None
 
 
 def test_whoever_does_not_want_the_rest_waits_for_no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_retries, "_FIRST_WAIT_S", 20.0)
+    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 20.0)
 
     def answer(ids: list[str]) -> tuple[int, Any]:
         return (200, bulk_answer(ids, {})) if "0" in ids else (503, error("unavailable", "red"))

@@ -12,8 +12,8 @@ import pytest
 from reranker.base.errors import BadInput, NotFound, NotOurIndex
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
-from reranker.stores.engine_idf import IDF_INDEX
-from reranker.stores.protocol import Filters, Store
+from reranker.stores.base.protocol import Filters, Store
+from reranker.stores.engine.idf import IDF_INDEX
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.engines.sources import Engine
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, query

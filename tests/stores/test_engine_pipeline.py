@@ -14,10 +14,10 @@ import pytest
 import urllib3
 
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
-from reranker.stores.addresses import EngineAddress, read_address
-from reranker.stores.engine_ml import MlCommons
-from reranker.stores.engine_pipeline import EnginePipelines
-from reranker.stores.pipeline_definition import PipelineRequest, rerank_endpoint, trusted_pattern
+from reranker.stores.base.addresses import EngineAddress, read_address
+from reranker.stores.engine.ml import MlCommons
+from reranker.stores.engine.pipeline import EnginePipelines
+from reranker.stores.engine.pipeline_definition import PipelineRequest, rerank_endpoint, trusted_pattern
 from tests.stores.fake_engine import FakeEngine
 from tests.stores.fake_engine import serve as serve_fake
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reranker.stores.engine_queries import read_candidates
+from reranker.stores.engine.queries import read_candidates
 
 
 @pytest.mark.parametrize("bag", [{}, {"bag": "AQ=="}, {"bag": "not base64!"}])

@@ -10,9 +10,10 @@ import pytest
 import urllib3
 
 from reranker.base.errors import NotFound, WrongParameter
-from reranker.stores import engine_sample, open_store
-from reranker.stores.engine import EngineStore
-from reranker.stores.engine_fields import VECTOR_TYPES, fields_of_types, mapped_fields, text_fields
+from reranker.stores import open_store
+from reranker.stores.engine import sample
+from reranker.stores.engine.fields import VECTOR_TYPES, fields_of_types, mapped_fields, text_fields
+from reranker.stores.engine.store import EngineStore
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import make_index
 
@@ -91,8 +92,8 @@ def test_fields_that_are_not_read_are_not_fetched(store: EngineStore, foreign: s
 
 @pytest.mark.engine
 def test_a_sample_ends_at_so_many_bytes(store: EngineStore, foreign: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_sample, "_SAMPLE_BYTES", 100_000)
-    monkeypatch.setattr(engine_sample, "_PAGE_BYTES", 50_000)
+    monkeypatch.setattr(sample, "_SAMPLE_BYTES", 100_000)
+    monkeypatch.setattr(sample, "_PAGE_BYTES", 50_000)
     # 20 documents of 1 KB, then pages of 48 or so.
     assert 100 <= len(list(store.sample(foreign, (), 400))) <= 150
 
@@ -100,7 +101,7 @@ def test_a_sample_ends_at_so_many_bytes(store: EngineStore, foreign: str, monkey
 @pytest.mark.engine
 def test_a_sample_ends_after_its_time(engine: Engine, store: EngineStore, foreign: str) -> None:
     times = iter([0.0, 1.0, 19.0, 21.0])
-    hits = list(engine_sample.sample_documents(store._client, foreign, ("n",), 400, lambda: next(times)))
+    hits = list(sample.sample_documents(store._client, foreign, ("n",), 400, lambda: next(times)))
     assert len(hits) == 20 + 250
 
 

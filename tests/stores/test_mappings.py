@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mappings import DISTRIBUTIONS, analyzed_languages, index_definition
-from reranker.stores.checks import MAX_FILTERABLE_LENGTH
-from reranker.stores.protocol import IndexDescription
+from reranker.stores.base.checks import MAX_FILTERABLE_LENGTH
+from reranker.stores.base.protocol import IndexDescription
 
 DESCRIPTION = IndexDescription(embeddings_version="five-words", dim=7)
 

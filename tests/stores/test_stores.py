@@ -13,7 +13,7 @@ import pytest
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
-from reranker.stores.protocol import Filters, IndexDescription, Store, WriteResult
+from reranker.stores.base.protocol import Filters, IndexDescription, Store, WriteResult
 from reranker.text.bags import BagOfWords, pack
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.conftest import EMBEDDED

@@ -10,8 +10,8 @@ import pytest
 import urllib3
 
 from reranker.base.errors import NotFound
-from reranker.stores.addresses import EngineAddress, read_address
-from reranker.stores.engine import EngineStore
+from reranker.stores.base.addresses import EngineAddress, read_address
+from reranker.stores.engine.store import EngineStore
 from tests.engines.sources import Engine
 from tests.stores.conftest import new_index
 from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, query

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reranker.stores.terms import bm25_terms
+from reranker.stores.embedded.terms import bm25_terms
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from math import log
 
 import pytest
 
-from reranker.stores.protocol import Filters, Store
+from reranker.stores.base.protocol import Filters, Store
 from reranker.translation import Translation, WordGroup
 from tests.stores.samples import ALL, fill, ids, make_document
 from tests.stores.test_stores import has_language_analyzers

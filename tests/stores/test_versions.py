@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from reranker.base.errors import BadInput, NotFound
-from reranker.stores.names import IndexVersion
-from reranker.stores.protocol import Store
+from reranker.stores.base.names import IndexVersion
+from reranker.stores.base.protocol import Store
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.conftest import EMBEDDED
 from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, query

@@ -12,7 +12,7 @@ from reranker.embeddings import Embeddings
 from reranker.proxy import Proxy
 from reranker.proxy.index_figures import IndexFigures
 from reranker.stores import open_store
-from reranker.stores.engine import EngineStore
+from reranker.stores.engine.store import EngineStore
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import hits, make_index, post
 

@@ -18,7 +18,7 @@ from reranker.embeddings import Embeddings
 from reranker.proxy.headers import raw_target
 from reranker.proxy.upstream import Upstream
 from reranker.service.settings import Settings
-from reranker.stores.addresses import EngineAddress, read_address
+from reranker.stores.base.addresses import EngineAddress, read_address
 from tests.service.conftest import serving
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 

@@ -16,7 +16,7 @@ from reranker.proxy.routes import Proxy
 from reranker.proxy.upstream import DOWN_S, EngineUnreachable, Passing, Upstream
 from reranker.service.service import Service
 from reranker.service.settings import Settings
-from reranker.stores.addresses import EngineAddress, read_address
+from reranker.stores.base.addresses import EngineAddress, read_address
 
 
 @dataclass

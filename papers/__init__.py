@@ -1,0 +1,1 @@
+"""The papers' systems, their suite and the studies behind the default order; not part of the wheel."""

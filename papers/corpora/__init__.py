@@ -1,0 +1,1 @@
+"""Corpora of the papers' suite alone."""

@@ -1,0 +1,1 @@
+"""Studies behind the defaults of the order."""

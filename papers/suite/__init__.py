@@ -1,0 +1,1 @@
+"""The papers' suite: every system on every collection."""

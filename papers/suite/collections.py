@@ -1,0 +1,178 @@
+"""The collections of the suite: where pages come from, what may learn from them, and the questions they make."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evaluation.corpora import gnome, load_libreoffice, manpages
+from evaluation.corpora.fairness import fair
+from evaluation.corpora.pages import Corpus, Page, by_language
+from evaluation.corpora.tasks import Direction, default_directions
+from evaluation.trained import digest, open_trained, train_on
+from ingest.progress import Progress, no_progress
+from papers.corpora import package_descriptions
+from papers.suite.questions import Question, classification, translations
+from reranker.embeddings import Embeddings
+
+N_PAGES = 500
+"""Queries and documents of a task, as in Balikas et al. 2018."""
+
+N_LABELLED, N_ASKING = 800, 400
+"""Labelled descriptions and those to be classified."""
+
+QUICK_LANGUAGES = ("en", "fr", "fi")
+QUICK_N_TRAIN, QUICK_N_TEST = 200, 60
+
+_SAMPLE_SEED = 2015  # the year of Kusner et al.; any fixed number would do
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Questions about one corpus, and the pages that systems learn from before they are asked.
+
+    Attributes:
+        title, source, licence: for the report.
+        corpus: whose test pages ask and are searched.
+        learning: the corpus whose training pages are learned from; the same one, or another.
+    """
+
+    name: str
+    title: str
+    source: str
+    licence: str
+    corpus: Corpus
+    learning: Corpus
+    questions: tuple[Question, ...]
+
+    @property
+    def trained_on(self) -> str:
+        """A hash of the training pages."""
+        return digest(page._asdict() for page in self.learning.train_pages)
+
+    def embeddings(self, home: Path, progress: Progress = no_progress) -> Embeddings:
+        """Those of the training pages: of the home's, where they are these, or else trained once for the suite."""
+        found = open_trained(home / "embeddings", self.learning)
+        return found or train_on(
+            self.learning, home / "evaluation" / "papers" / "embeddings" / self.learning.name, progress
+        )
+
+
+Load = Callable[[Path, Sequence[Direction] | None, Progress], Collection]
+
+
+def libreoffice(
+    home: Path, directions: Sequence[Direction] | None = None, progress: Progress = no_progress
+) -> Collection:
+    """LibreOffice's help: near translations, in six languages."""
+    corpus = fair(load_libreoffice(home, progress))
+    asked = _asked(corpus, directions)
+    parts = [
+        translations(corpus, "libreoffice", each, kind, N_PAGES)
+        for kind in ("pages", "first20", "halves")
+        for each in asked
+    ]
+    whole = [translations(corpus, "libreoffice", each, "first20", None, scope="all") for each in asked]
+    return _libreoffice(corpus, [*parts, *whole])
+
+
+def quick(home: Path, directions: Sequence[Direction] | None = None, progress: Progress = no_progress) -> Collection:
+    """A small part of LibreOffice's help in three languages: to see that everything works, not how well."""
+    corpus = fair(
+        part_of(load_libreoffice(home, progress, languages=QUICK_LANGUAGES), QUICK_N_TRAIN, QUICK_N_TEST + 20)
+    )
+    asked = directions or (Direction("en", "fr"), Direction("fi", "en"))
+    questions = [
+        translations(corpus, "libreoffice", each, kind, QUICK_N_TEST) for kind in ("pages", "first20") for each in asked
+    ]
+    return _libreoffice(corpus, questions)
+
+
+def gnome_help(
+    home: Path, directions: Sequence[Direction] | None = None, progress: Progress = no_progress
+) -> Collection:
+    """GNOME's help, asked of what has learned from LibreOffice's alone; also for related pages."""
+    corpus = fair(gnome.load_gnome(home, progress))
+    questions = [
+        translations(corpus, "gnome", each, kind, None, related=True)
+        for kind in ("pages", "first20")
+        for each in _asked(corpus, directions)
+    ]
+    return Collection(
+        "gnome", "GNOME's help", gnome.SOURCE, gnome.LICENCE, corpus, load_libreoffice(home, progress), tuple(questions)
+    )
+
+
+def manual_pages(
+    home: Path, directions: Sequence[Direction] | None = None, progress: Progress = no_progress
+) -> Collection:
+    """Linux's manual pages in five languages."""
+    corpus = fair(manpages.load_manpages(home, progress))
+    questions = [
+        translations(corpus, "manpages", each, kind, N_PAGES)
+        for kind in ("pages", "first20")
+        for each in _asked(corpus, directions)
+    ]
+    title = "Linux's manual pages"
+    return Collection("manpages", title, manpages.SOURCE, manpages.LICENCE, corpus, corpus, tuple(questions))
+
+
+def packages(home: Path, directions: Sequence[Direction] | None = None, progress: Progress = no_progress) -> Collection:
+    """Descriptions of Debian packages in English, to be classified by section; directions do not matter."""
+    corpus = fair(package_descriptions.load_package_descriptions(home, progress))
+    draw = random.Random(_SAMPLE_SEED)  # noqa: S311 - a sample, no secret
+    train, test = by_language(corpus.train_pages, "en"), by_language(corpus.test_pages, "en")
+    labelled = [train[page_id] for page_id in sorted(draw.sample(sorted(train), N_LABELLED))]
+    asking = [test[page_id] for page_id in sorted(draw.sample(sorted(test), N_ASKING))]
+    questions = (
+        classification(labelled, asking, "packages"),
+        classification(labelled, labelled, "packages", of_training=True),
+    )
+    return Collection(
+        "packages",
+        "Descriptions of Debian packages",
+        package_descriptions.SOURCE,
+        package_descriptions.LICENCE,
+        corpus,
+        corpus,
+        questions,
+    )
+
+
+def part_of(corpus: Corpus, n_train: int, n_test: int) -> Corpus:
+    """The corpus with the first page ids alone, in the alphabet, that have all its languages."""
+
+    def first(pages: Sequence[Page], n: int) -> tuple[Page, ...]:
+        by = [by_language(pages, language) for language in corpus.languages]
+        wanted = set(sorted(set.intersection(*(set(each) for each in by)))[:n])
+        return tuple(page for page in pages if page.page_id in wanted)
+
+    name = f"{corpus.name}-part"  # no store of embeddings may be taken for that of the whole
+    return replace(
+        corpus, name=name, train_pages=first(corpus.train_pages, n_train), test_pages=first(corpus.test_pages, n_test)
+    )
+
+
+def _libreoffice(corpus: Corpus, questions: Iterable[Question]) -> Collection:
+    return Collection(
+        "libreoffice",
+        "LibreOffice's help",
+        "Debian packages libreoffice-help-{en-us,fr,de,fi,el,sv}",
+        "MPL-2.0, the LibreOffice contributors",
+        corpus,
+        corpus,
+        tuple(questions),
+    )
+
+
+def _asked(corpus: Corpus, directions: Sequence[Direction] | None) -> list[Direction]:
+    """The directions asked for that the corpus has, or English to each other and back."""
+    if directions is None:
+        return default_directions(corpus.languages)
+    return [
+        each
+        for each in directions
+        if each.query_language in corpus.languages and each.document_language in corpus.languages
+    ]

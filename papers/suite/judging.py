@@ -1,0 +1,65 @@
+"""Turns the distances of a task into rankings, and rankings into the figures of each query, by ir-measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import ir_measures
+import numpy as np
+from ir_measures import RR, P, nDCG
+from numpy.typing import NDArray
+
+from evaluation.systems.runs import strictly_falling
+from papers.suite.questions import Judgement
+
+MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
+    {"MRR": RR, "P@1": P @ 1, "P@5": P @ 5, "P@10": P @ 10, "nDCG@10": nDCG @ 10}
+)
+"""By the name in a report; of one query the reciprocal rank, precisions and gain."""
+
+
+def rankings(distances: NDArray[np.float64]) -> list[NDArray[np.intp]]:
+    """For each row the places of its finite distances, nearest first, ties by place."""
+    return [
+        order[np.isfinite(row[order])]
+        for row, order in zip(distances, np.argsort(distances, kind="stable"), strict=True)
+    ]
+
+
+def top(
+    distances: NDArray[np.float64], ranked: Sequence[NDArray[np.intp]], depth: int
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """(n_queries, depth) places of the nearest documents and their scores; -1 and 0 where fewer are found."""
+    places = np.full((len(ranked), depth), -1, dtype=np.int32)
+    scores = np.zeros((len(ranked), depth), dtype=np.float32)
+    for row, order in enumerate(ranked):
+        first = order[:depth]
+        places[row, : len(first)] = first
+        scores[row, : len(first)] = strictly_falling([-float(distances[row, place]) for place in first])
+    return places, scores
+
+
+def judged(
+    judgement: Judgement, query_ids: Sequence[str], doc_ids: Sequence[str], ranked: Sequence[NDArray[np.intp]]
+) -> NDArray[np.float32]:
+    """(n_judged, n_measures), in the order of the judgement's qrels; a query that finds nothing has 0."""
+    names = np.array(doc_ids, dtype=object)
+    run = {
+        query_id: _scored(names[order], judgement.hidden.get(query_id))
+        for query_id, order in zip(query_ids, ranked, strict=True)
+        if query_id in judgement.qrels
+    }
+    rows = {query_id: row for row, query_id in enumerate(judgement.qrels)}
+    columns = {measure: column for column, measure in enumerate(MEASURES.values())}
+    found = np.zeros((len(rows), len(columns)), dtype=np.float32)
+    qrels = {query_id: dict(relevant) for query_id, relevant in judgement.qrels.items()}
+    for metric in ir_measures.iter_calc(list(MEASURES.values()), qrels, run):
+        found[rows[metric.query_id], columns[metric.measure]] = metric.value
+    return found
+
+
+def _scored(doc_ids: NDArray[np.object_], hidden: str | None) -> dict[str, float]:
+    """Falling scores by rank: the order is ours, and no measure may break a tie in its own way."""
+    kept = [doc_id for doc_id in doc_ids if doc_id != hidden]
+    return {doc_id: float(len(kept) - rank) for rank, doc_id in enumerate(kept)}

@@ -1,0 +1,215 @@
+"""Turns answers into the figures of each table: means, intervals, corrected p-values, costs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.base.statistics import Interval, bootstrap_interval, by_unit, holm, randomisation_p
+from papers.suite.classification import Classified, classify
+from papers.suite.judging import MEASURES
+from papers.suite.questions import Judgement, Question
+from papers.suite.records import Record
+
+REFERENCE = "auto"
+"""The system that every other is compared with."""
+
+Answers = Sequence[tuple[Question, Record]]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a system took, by the questions of one table.
+
+    Attributes:
+        fit_s: CPU time (s) to learn.
+        query_ms: CPU time (ms) a query: its preparation and the distances to all documents.
+        document_ms: CPU time (ms) a document, once.
+        peak_mb: most memory (MB) while ranking, above what was held before; None where it was not measured.
+    """
+
+    fit_s: float
+    query_ms: float
+    document_ms: float
+    peak_mb: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system in one table.
+
+    Attributes:
+        by_direction: MRR by direction; a direction that the system cannot do is missing.
+        measures: means over the directions, each counted once; empty unless it did all of the table.
+        interval: of the MRR over all queries, pages drawn with replacement; None where `measures` is empty.
+        p: of the difference to the reference in MRR, by page, over the directions that both did, corrected by Holm;
+            None for the reference itself and where there is nothing to compare.
+    """
+
+    system: str
+    by_direction: Mapping[str, float]
+    measures: Mapping[str, float]
+    interval: Interval | None
+    p: float | None
+    costs: Costs
+
+
+@dataclass(frozen=True)
+class Table:
+    """One judgement over its directions.
+
+    Attributes:
+        n_queries: judged queries, by direction.
+        n_documents: documents, by direction.
+    """
+
+    name: str
+    collection: str
+    directions: tuple[str, ...]
+    n_queries: Mapping[str, int]
+    n_documents: Mapping[str, int]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """One system's classification; `p` as in `Row`, by query."""
+
+    system: str
+    k: int
+    error: Interval
+    p: float | None
+    costs: Costs
+
+
+def tables(answers: Mapping[str, Answers]) -> list[Table]:
+    """The tables of answers by system, in the order in which questions came; systems in their order."""
+    asked: dict[str, dict[str, tuple[Question, Judgement]]] = defaultdict(dict)
+    found: dict[tuple[str, str, str], Record] = {}
+    for system, given in answers.items():
+        for question, record in given:
+            for judgement in question.judgements:
+                direction = str(question.task.direction)
+                asked[judgement.name].setdefault(direction, (question, judgement))
+                found[judgement.name, direction, system] = record
+    return [
+        _table(name, asked[name], {(direction, system): record for (table, direction, system), record in found.items()
+                                   if table == name}, tuple(answers))
+        for name in asked
+    ]  # fmt: skip
+
+
+def class_rows(answers: Mapping[str, Answers]) -> list[ClassRow]:
+    """The table of classification; empty if no system answered both of its questions."""
+    classified: dict[str, tuple[Classified, Costs]] = {}
+    for system, given in answers.items():
+        by_kind = {question.task.query_kind: (question, record) for question, record in given if question.labels}
+        if {"classes", "training"} <= by_kind.keys():
+            question, record = by_kind["classes"]
+            training = by_kind["training"][1]
+            classes = [
+                [question.labels[name] for name in side] for side in (question.task.queries, question.task.documents)
+            ]
+            classified[system] = classify(record.top, training.top, *classes), _costs([(question, record)])
+    best = classified.get(REFERENCE)
+    p_values = _corrected(
+        {
+            system: randomisation_p(best[0].wrong.astype(float) - each.wrong)
+            for system, (each, _) in classified.items()
+            if best and system != REFERENCE
+        }
+    )
+    return [
+        ClassRow(system, each.k, bootstrap_interval(each.wrong.astype(float), np.ones(len(each.wrong))),
+                 p_values.get(system), costs)
+        for system, (each, costs) in classified.items()
+    ]  # fmt: skip
+
+
+def _table(
+    name: str,
+    asked: Mapping[str, tuple[Question, Judgement]],
+    found: Mapping[tuple[str, str], Record],
+    systems: Sequence[str],
+) -> Table:
+    reciprocal = {
+        system: {
+            direction: (judgement, found[direction, system])
+            for direction, (_, judgement) in asked.items()
+            if (direction, system) in found
+        }
+        for system in systems
+    }
+    p_values = _corrected(
+        {
+            system: randomisation_p(_differences(each, reciprocal[REFERENCE]))
+            for system, each in reciprocal.items()
+            if system != REFERENCE and each.keys() & reciprocal.get(REFERENCE, {}).keys()
+        }
+    )
+    rows = []
+    for system in systems:
+        given = reciprocal[system]
+        if not given:
+            continue
+        is_whole = given.keys() == asked.keys()
+        means = {direction: record.measures[name].mean(axis=0) for direction, (_, record) in given.items()}
+        overall = np.mean(list(means.values()), axis=0)
+        rows.append(
+            Row(
+                system,
+                {direction: float(mean[0]) for direction, mean in means.items()},
+                dict(zip(MEASURES, map(float, overall), strict=True)) if is_whole else {},
+                bootstrap_interval(*by_unit(_by_page(given))) if is_whole else None,
+                p_values.get(system),
+                _costs([(asked[direction][0], record) for direction, (_, record) in given.items()]),
+            )
+        )
+    return Table(
+        name,
+        next(iter(asked.values()))[0].collection,
+        tuple(asked),
+        {direction: len(judgement.qrels) for direction, (_, judgement) in asked.items()},
+        {direction: len(question.task.documents) for direction, (question, _) in asked.items()},
+        tuple(rows),
+    )
+
+
+def _by_page(answers: Mapping[str, tuple[Judgement, Record]]) -> dict[str, list[float]]:
+    """The reciprocal ranks of each page's queries, over all directions: these are not independent of each other."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for judgement, record in answers.values():
+        for query_id, row in zip(judgement.qrels, record.measures[judgement.name], strict=True):
+            found[query_id.partition("/")[2]].append(float(row[0]))
+    return found
+
+
+def _differences(
+    ours: Mapping[str, tuple[Judgement, Record]], theirs: Mapping[str, tuple[Judgement, Record]]
+) -> list[float]:
+    """Page by page the sum of what one is ahead in reciprocal rank, over the directions that both did."""
+    shared = ours.keys() & theirs.keys()
+    one, other = (
+        _by_page({direction: answer for direction, answer in side.items() if direction in shared})
+        for side in (ours, theirs)
+    )
+    return [sum(one[page]) - sum(other[page]) for page in one]
+
+
+def _corrected(p_values: Mapping[str, float]) -> dict[str, float]:
+    return dict(zip(p_values, holm(list(p_values.values())), strict=True))
+
+
+def _costs(answers: Iterable[tuple[Question, Record]]) -> Costs:
+    """Means over the questions; the memory is the most of any."""
+    taken = [(record.cost, len(question.task.queries), len(question.task.documents)) for question, record in answers]
+    peaks = [cost.peak_bytes for cost, _, _ in taken if cost.peak_bytes is not None]
+    return Costs(
+        float(np.mean([cost.fit_s for cost, _, _ in taken])),
+        float(np.mean([1000 * cost.query_s / n for cost, n, _ in taken])),
+        float(np.mean([1000 * cost.document_s / n for cost, _, n in taken])),
+        max(peaks) / 1e6 if peaks else None,
+    )

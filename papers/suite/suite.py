@@ -1,0 +1,247 @@
+"""Asks every system every question of the suite, and gathers what a report needs; shows and writes no report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from time import perf_counter
+
+from evaluation.corpora.tasks import Direction
+from evaluation.systems.catalogue import ALL_NAMES, Surroundings, make_systems
+from ingest.progress import Progress, no_progress
+from papers.suite import collections
+from papers.suite.asking import Refusal
+from papers.suite.collections import Collection, Load
+from papers.suite.correlations import Correlations, correlations, from_kept
+from papers.suite.jobs import (
+    SLOW,
+    SLOW_TO_LEARN,
+    Done,
+    Job,
+    Workshop,
+    is_asked,
+    longest_first,
+    needs,
+    opening,
+)
+from papers.suite.processes import Crew, Report, one_thread
+from papers.suite.questions import Question
+from papers.suite.records import Record
+from papers.suite.results import ClassRow, Table, class_rows, tables
+from papers.systems.papers import KEPT_NAMES
+from reranker.base.errors import BadInput, WrongParameter
+from reranker.embeddings import Embeddings
+from reranker.transport import warm_up
+
+COLLECTIONS: Mapping[str, Load] = {
+    "libreoffice": collections.libreoffice,
+    "gnome": collections.gnome_help,
+    "manpages": collections.manual_pages,
+    "packages": collections.packages,
+}
+
+EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""Of the plot of lambda = 1 / epsilon (Balikas et al. 2018, figure 2)."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What to measure.
+
+    Attributes:
+        systems: names, each once.
+        collections: names; in the quick form there is the first alone.
+        directions: None for English to each other language of a collection and back.
+        n_processes: the most that are at work at a time, each with a system and one thread.
+    """
+
+    systems: tuple[str, ...] = ALL_NAMES
+    collections: tuple[str, ...] = tuple(COLLECTIONS)
+    directions: tuple[Direction, ...] | None = None
+    quick: bool = False
+    n_processes: int = 1
+
+    def __post_init__(self) -> None:
+        for name in self.systems:
+            if name not in ALL_NAMES:
+                raise WrongParameter(f"{name!r} is not a system of the suite; give some of {', '.join(ALL_NAMES)}")
+        for name in self.collections:
+            if name not in COLLECTIONS:
+                raise WrongParameter(f"{name!r} is not a collection of the suite; give {', '.join(COLLECTIONS)}")
+
+    @property
+    def loads(self) -> Sequence[Load]:
+        return (collections.quick,) if self.quick else [COLLECTIONS[name] for name in self.collections]
+
+    def jobs(self, collection: Collection) -> list[Job]:
+        """A job a system, and those of the plot of lambda if `sinkhorn` is among the systems."""
+        names = [name for name in self.systems if not (self.quick and name in SLOW | SLOW_TO_LEARN)]
+        plot = [Job("sinkhorn", epsilon) for epsilon in EPSILONS] if "sinkhorn" in names else []
+        jobs = [*(Job(name) for name in names), *plot]
+        return [job for job in jobs if any(is_asked(job, each) for each in collection.questions)]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What this run of a collection took, and not those before it.
+
+    Attributes:
+        wall_s, cpu_s: seconds, the latter of all processes together.
+        n_asked: answers that were not kept from before.
+    """
+
+    wall_s: float
+    cpu_s: float
+    n_asked: int
+    n_processes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came out of one collection.
+
+    Attributes:
+        answers: by system, in the suite's order.
+        by_epsilon: MRR of `sinkhorn` by kind of query and epsilon, mean of `SLOW_DIRECTIONS`; empty where it was not
+            measured.
+    """
+
+    collection: Collection
+    embeddings: Embeddings
+    answers: Mapping[str, Sequence[tuple[Question, Record]]]
+    refusals: tuple[Refusal, ...]
+    by_epsilon: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
+    correlations: Correlations = field(default_factory=Correlations)
+    effort: Effort = Effort(0.0, 0.0, 0, 1)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        return tables(self.answers)
+
+    @cached_property
+    def class_rows(self) -> list[ClassRow]:
+        return class_rows(self.answers)
+
+
+def run(suite: Suite, home: Path, progress: Progress = no_progress) -> list[Outcome]:
+    """Measures all collections; each answer is kept under `home/evaluation/papers/records` as soon as it is there.
+
+    Raises:
+        BadInput: no collection has any of the directions.
+        SinkrankError: a collection can be neither found nor fetched, or a process was killed.
+    """
+    progress(0, None, "compiling")
+    warm_up()  # which no system's time may hold
+    found = [outcome for load in suite.loads if (outcome := _outcome(suite, load, home, progress)) is not None]
+    if not found:
+        asked = ", ".join(map(str, suite.directions or ()))
+        raise BadInput(f"no collection has pages in both languages of {asked}; give directions between others")
+    return found
+
+
+def _outcome(suite: Suite, load: Load, home: Path, progress: Progress) -> Outcome | None:
+    """None if the collection has none of the directions."""
+    wall_s, cpu_s = perf_counter(), _cpu_s()
+    collection = load(home, suite.directions, progress)
+    if not collection.questions:
+        return None
+    shop = Workshop(collection, collection.embeddings(home, progress), home)
+    done = _done(suite, load, shop, progress)
+    answers = {
+        job.system: [(each, found.answers[each.name]) for each in collection.questions if each.name in found.answers]
+        for job, found in done.items()
+        if job.epsilon is None and found.answers
+    }
+    alike = _correlations(shop, answers, progress)
+    n_asked = sum(each.n_asked for each in done.values())
+    return Outcome(
+        collection,
+        shop.embeddings,
+        answers,
+        tuple(refusal for found in done.values() for refusal in found.refusals),
+        _by_epsilon(collection, done),
+        alike,
+        Effort(perf_counter() - wall_s, _cpu_s() - cpu_s, n_asked, suite.n_processes),
+    )
+
+
+def _cpu_s() -> float:
+    """CPU time (s) of this process and of those that it started and that have ended."""
+    return sum(os.times()[:4])
+
+
+def _done(suite: Suite, load: Load, shop: Workshop, progress: Progress) -> dict[Job, Done]:
+    """All jobs of the collection in the suite's order: those that were done before are read, the others done."""
+    jobs = suite.jobs(shop.collection)
+    done: dict[Job, Done] = {}
+    for place, job in enumerate(jobs):
+        progress(place, len(jobs), f"reading answers on {shop.collection.name}, {job.system}")
+        kept = shop.kept(job)
+        if kept is not None:
+            done[job] = kept
+    said: dict[Job, str] = {}
+    name = f"measuring on {shop.collection.name}"
+
+    def report(job: Job, n: int, total: int | None, description: str) -> None:
+        said[job] = f"{job.system}: {description} {n}/{total}" if total else job.system
+        progress(len(done), len(jobs), f"{name}, {'; '.join(text for each, text in said.items() if each not in done)}")
+
+    progress(len(done), len(jobs), name)
+    for job, found in _results(suite, load, shop, [job for job in jobs if job not in done], report):
+        done[job] = found
+    progress(len(jobs), len(jobs), f"{name}, done")
+    return {job: done[job] for job in jobs}
+
+
+def _results(
+    suite: Suite, load: Load, shop: Workshop, jobs: Sequence[Job], report: Report[Job]
+) -> Iterator[tuple[Job, Done]]:
+    """The jobs as they are done; a single one is not worth a process, which must load the collection anew."""
+    if min(suite.n_processes, len(jobs)) > 1:
+        crew = Crew(opening(load, shop.home, suite.directions), needs, suite.n_processes)
+        yield from crew.results(sorted(jobs, key=longest_first), report)
+        return
+    for job in jobs:
+        report(job, 0, None, "")
+        with one_thread():
+            found = shop.do(job, partial(report, job))
+        yield job, found
+
+
+def _correlations(
+    shop: Workshop, answers: Mapping[str, Sequence[tuple[Question, Record]]], progress: Progress
+) -> Correlations:
+    """Of the systems that answered and keep their distances, over the questions that they were asked."""
+    names = [name for name in KEPT_NAMES if name in answers]
+    questions = [question for question, _ in answers[names[0]]] if names else []
+    directions = tuple(dict.fromkeys(question.task.direction for question in questions))
+    systems = make_systems(names, Surroundings(directions, shop.home, embeddings=shop.embeddings))
+    pages, version = shop.collection.learning.train_pages, shop.embeddings.version
+    return correlations([from_kept(each, shop.home, version, pages) for each in systems], questions, progress)
+
+
+def _by_epsilon(collection: Collection, done: Mapping[Job, Done]) -> dict[str, dict[float, float]]:
+    reached: dict[str, dict[float, list[float]]] = {}
+    for job, found in done.items():
+        for question in collection.questions:
+            if job.epsilon is not None and question.name in found.answers:
+                measures = found.answers[question.name].measures[question.judgements[0].name]
+                by_kind = reached.setdefault(question.task.query_kind, {})
+                by_kind.setdefault(job.epsilon, []).append(float(measures[:, 0].mean()))
+    return {
+        kind: {epsilon: sum(values) / len(values) for epsilon, values in by_epsilon.items()}
+        for kind, by_epsilon in reached.items()
+    }
+
+
+def answered(outcomes: Iterable[Outcome]) -> list[tuple[str, Question, Record]]:
+    """Every system, question and answer of the outcomes."""
+    return [
+        (system, question, record)
+        for outcome in outcomes
+        for system, given in outcome.answers.items()
+        for question, record in given
+    ]

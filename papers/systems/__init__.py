@@ -1,0 +1,1 @@
+"""The systems of the papers."""

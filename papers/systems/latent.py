@@ -1,0 +1,193 @@
+"""Representations of texts in one language, learned from its training pages: LSI and mSDA (Kusner et al. 2015)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_matrix
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer
+
+from evaluation.base.stopwatch import Stopwatch
+from evaluation.corpora.pages import Page
+from evaluation.corpora.tasks import Direction, Task
+from evaluation.systems.protocol import Distances, Matrix
+from ingest.progress import Progress, no_progress
+from papers.systems.embedded import euclidean
+from reranker.base.errors import BadInput
+from reranker.text.tokens import letter_tokens
+
+SEED = 2018
+
+
+class Representation(Protocol):
+    """Learns from counts and turns counts into vectors."""
+
+    @property
+    def largest_vocabulary(self) -> int | None:
+        """Most words, the most frequent; None for all."""
+
+    @property
+    def description(self) -> str:
+        """What it does, with its constants and its source."""
+
+    def fit(self, counts: csr_matrix) -> None:
+        """Learns from (n_texts, n_words)."""
+
+    def represent(self, counts: csr_matrix) -> Matrix:
+        """(n_texts, dim) of (n_texts, n_words)."""
+
+
+class LatentSystem:
+    """Euclidean distances of learned vectors, among texts of one language.
+
+    Args:
+        directions: those that will be asked for, with one language on both sides.
+
+    Raises:
+        BadInput: a direction has two languages.
+    """
+
+    data = ""
+
+    def __init__(self, name: str, representation: Representation, directions: Iterable[Direction]) -> None:
+        self.name, self.description, self._representation = name, representation.description, representation
+        self._language = one_language(name, directions)
+        self._counter: CountVectorizer | None = None
+
+    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+        """Learns from the pages of its language.
+
+        Raises:
+            BadInput: there are none.
+        """
+        texts = [letter_tokens(page.text, page.language) for page in pages if page.language == self._language]
+        if not texts:
+            raise BadInput(f"{self.name} learns from training pages in {self._language!r}, and there are none")
+        counts = Counter(token for text in texts for token in text)
+        words = sorted(counts, key=lambda word: (-counts[word], word))[: self._representation.largest_vocabulary]
+        self._counter = CountVectorizer(analyzer=_as_it_is, vocabulary=words)
+        progress(0, None, f"learning {self.name}")
+        self._representation.fit(self._counter.transform(texts).astype(np.float64))
+
+    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
+        """As `System`; +inf where one of the two has no word of the training pages."""
+        preparing, asking = Stopwatch(), Stopwatch()
+        with preparing.running():
+            documents = self._represent(task.documents.values())
+        with asking.running():
+            values = euclidean(self._represent(task.queries.values()), documents)
+        progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
+        return Distances(values, preparing.seconds, asking.seconds)
+
+    def _represent(self, texts: Iterable[Sequence[str]]) -> Matrix:
+        if self._counter is None:
+            raise RuntimeError(f"{self.name} has learned nothing yet; call fit first")
+        counts = self._counter.transform(texts).astype(np.float64)
+        vectors = self._representation.represent(counts)
+        vectors[counts.getnnz(axis=1) == 0] = np.nan
+        return vectors
+
+
+class Lsi:
+    """Latent semantic indexing by scikit-learn (Deerwester et al. 1990)."""
+
+    largest_vocabulary = None
+
+    def __init__(self, n_dimensions: int = 200) -> None:
+        self._n_dimensions = n_dimensions
+        self._svd = TruncatedSVD(n_dimensions, random_state=SEED)
+        self.description = (
+            f"LSI: {n_dimensions} singular vectors of the counts of the training pages (scikit-learn), Euclidean "
+            "distance (Kusner et al. 2015)"
+        )
+
+    def fit(self, counts: csr_matrix) -> None:
+        n_dimensions = min(self._n_dimensions, min(counts.shape) - 1)
+        if n_dimensions < 1:
+            raise BadInput("lsi needs two training pages and two words or more; give it more pages")
+        self._svd.set_params(n_components=n_dimensions).fit(counts)
+
+    def represent(self, counts: csr_matrix) -> Matrix:
+        return np.asarray(self._svd.transform(counts))
+
+
+class MarginalisedAutoencoder:
+    """Marginalised stacked denoising autoencoders (mSDA; Chen et al. 2012), in closed form.
+
+    Each layer maps its input x, with a constant 1 beneath, to tanh(W x): W restores x best, in squares, from copies in
+    which each word is left out with probability `noise`. With S = Σ x x' and q the probability that a word stays (1 for
+    the constant), W = E[P] E[Q]^-1 where E[P]_ij = S_ij q_j and E[Q]_ij = S_ij q_i q_j, S_ii q_i on the diagonal
+    (section 3.2). A text is its input and all layers, side by side.
+    """
+
+    largest_vocabulary = 2_000
+
+    def __init__(self, n_layers: int = 3, noise: float = 0.5) -> None:
+        self._n_layers, self._noise = n_layers, noise
+        self._layers: list[Matrix] = []
+        self.description = (
+            f"mSDA: {n_layers} layers, noise {noise:g}, on which of the {self.largest_vocabulary:,} most frequent "
+            "words a text has, Euclidean distance (Chen et al. 2012, Kusner et al. 2015)"
+        )
+
+    def fit(self, counts: csr_matrix) -> None:
+        self._layers = []
+        values = _present(counts)
+        for _ in range(self._n_layers):
+            self._layers.append(restoring_weights(values, self._noise))
+            values = _mapped(values, self._layers[-1])
+
+    def represent(self, counts: csr_matrix) -> Matrix:
+        parts = [_present(counts)]
+        for weights in self._layers:
+            parts.append(_mapped(parts[-1], weights))
+        return np.hstack(parts)
+
+
+# Words that never occur leave E[Q] without an inverse.
+_RIDGE = 1e-5
+
+
+def restoring_weights(values: Matrix, noise: float) -> Matrix:
+    """(n_words, n_words + 1): the W of one layer, the constant last.
+
+    Args:
+        values: (n_texts, n_words).
+    """
+    extended = np.hstack([values, np.ones((len(values), 1))])
+    scatter = extended.T @ extended
+    stays = np.full(len(scatter), 1.0 - noise)
+    stays[-1] = 1.0
+    corrupted = scatter * np.outer(stays, stays)
+    np.fill_diagonal(corrupted, np.diag(scatter) * stays)
+    target = scatter[:-1] * stays[None, :]
+    return np.asarray(cho_solve(cho_factor(corrupted + _RIDGE * np.eye(len(scatter))), target.T).T)
+
+
+def one_language(name: str, directions: Iterable[Direction]) -> str:
+    """The one language of all directions.
+
+    Raises:
+        BadInput: there are several.
+    """
+    languages = sorted({each for one in directions for each in (one.query_language, one.document_language)})
+    if len(languages) != 1:
+        raise BadInput(f"{name} compares texts of one language, not of {', '.join(languages) or 'none'}")
+    return languages[0]
+
+
+def _present(counts: csr_matrix) -> Matrix:
+    return np.asarray(counts.toarray() > 0, dtype=np.float64)
+
+
+def _mapped(values: Matrix, weights: Matrix) -> Matrix:
+    return np.asarray(np.tanh(values @ weights[:, :-1].T + weights[:, -1]))
+
+
+def _as_it_is(tokens: Iterable[str]) -> Iterable[str]:
+    return tokens

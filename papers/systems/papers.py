@@ -1,0 +1,149 @@
+"""The systems of the papers and ours by name, and how each is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+
+from evaluation.systems.protocol import System
+from evaluation.systems.surroundings import Surroundings
+from evaluation.systems.tfidf import SURFACE_NAMES, SurfaceForms
+from evaluation.systems.transport import Transport
+from papers.systems.embedded import RECIPES, EmbeddedWords
+from papers.systems.ensembles import JOINS, Ensemble
+from papers.systems.kept import Kept
+from reranker.embeddings import DEFAULT_RULE, Embeddings
+from reranker.transport import METHODS
+
+Make = Callable[[Surroundings], System]
+
+BALIKAS_NAMES = ("tf", "idf", *(name for name in RECIPES if name not in ("wmd", "wcd", "rwmd-tf")), "bilda")
+"""Systems of Balikas et al. 2018, the translation baselines apart."""
+
+_ASKED_TRANSLATED = ("tf", "idf", *(name for name in BALIKAS_NAMES if "-" in name and not name.endswith("+")))
+TRANSLATED_NAMES = tuple(f"translated-{name}" for name in _ASKED_TRANSLATED)
+
+KUSNER_NAMES = (
+    "wmd", "wcd", "rwmd-tf", "prefetch-and-prune", "bow", "bow-df", "bm25", "lsi", "lda", "msda", "ccg",
+)  # fmt: skip
+"""Those of Kusner et al. 2015; the last five, with `bm25`, are for texts of one language."""
+
+ZOSA_NAMES = ("mltm", "cr5")
+"""Those of Zosa et al. 2020 that stand alone; its Wass is `entro-wass-idf`."""
+
+_MEMBERS = {"mltm": "mltm", "cr5": "cr5", "wass": "entro-wass-idf", "auto": "auto"}
+_JOINED = ("mltm_wass", "cr5_wass", "mltm_cr5", "mltm_cr5_wass", "mltm_auto", "cr5_auto", "mltm_cr5_auto")
+ENSEMBLE_MEMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {f"{name}{suffix}": tuple(_MEMBERS[part] for part in name.split("_")) for name in _JOINED for suffix in JOINS}
+)
+ENSEMBLE_NAMES = tuple(ENSEMBLE_MEMBERS)
+
+KEPT_NAMES = tuple(_MEMBERS.values())
+"""Members of ensembles, which keep their distances."""
+
+WITHOUT_HUBNESS, WITH_HUBNESS = "auto-without-hubness", "relaxed-with-hubness"
+OWN_NAMES = (*METHODS, WITHOUT_HUBNESS, WITH_HUBNESS)
+
+
+def make(name: str, given: Surroundings) -> System:
+    """One of `PAPER_NAMES` or `OWN_NAMES`, not yet fitted.
+
+    Raises:
+        BadInput: it cannot do a direction, or needs embeddings and is given none.
+    """
+    if name in KEPT_NAMES:
+        return Kept(_MAKERS[name](given), given.home / "evaluation" / "systems", given.embeddings_version)
+    return _MAKERS[name](given)
+
+
+def _embedded(name: str, given: Surroundings) -> System:
+    return EmbeddedWords(name, given.needed_embeddings(name), given.n_threads)
+
+
+def _surface(name: str, _: Surroundings) -> System:
+    return SurfaceForms(name)
+
+
+def _bilda(given: Surroundings) -> System:
+    from papers.systems.topics import BILDA, TopicSystem
+
+    return TopicSystem("bilda", BILDA, given.directions)
+
+
+def _mltm(_: Surroundings) -> System:
+    from papers.systems.topics import MLTM, TopicSystem
+
+    return TopicSystem("mltm", MLTM)
+
+
+def _lda(given: Surroundings) -> System:
+    from papers.systems.latent import one_language
+    from papers.systems.topics import LDA, TopicSystem
+
+    one_language("lda", given.directions)
+    return TopicSystem("lda", LDA, given.directions)
+
+
+def _cr5(_: Surroundings) -> System:
+    from papers.systems.cr5 import Cr5
+
+    return Cr5()
+
+
+def _bm25(given: Surroundings) -> System:
+    from evaluation.systems.bm25 import MonolingualBM25
+
+    return MonolingualBM25(given.directions)
+
+
+def _latent(name: str, given: Surroundings) -> System:
+    from papers.systems.counting_grid import CountingGrid
+    from papers.systems.latent import LatentSystem, Lsi, MarginalisedAutoencoder
+
+    representation = {"lsi": Lsi, "msda": MarginalisedAutoencoder, "ccg": CountingGrid}[name]()
+    return LatentSystem(name, representation, given.directions)
+
+
+def _prefetch(given: Surroundings) -> System:
+    from papers.systems.prefetch import PrefetchAndPrune
+
+    return PrefetchAndPrune(given.needed_embeddings("prefetch-and-prune"))
+
+
+def _translated(name: str, given: Surroundings) -> System:
+    from papers.systems.translation import Translated
+
+    asked = name.removeprefix("translated-")
+    return Translated(name, _MAKERS[asked](given), given.directions, given.home / "corpora" / "freedict")
+
+
+def _ensemble(name: str, suffix: str, given: Surroundings) -> System:
+    return Ensemble(name, [make(member, given) for member in ENSEMBLE_MEMBERS[name]], suffix)
+
+
+def _own(name: str, given: Surroundings) -> System:
+    embeddings: Embeddings = given.needed_embeddings(name).with_unknown_words(DEFAULT_RULE)
+    method = {WITHOUT_HUBNESS: "auto", WITH_HUBNESS: "relaxed"}.get(name, name)
+    with_hubness = name in ("auto", WITH_HUBNESS)
+    return Transport(method, embeddings, n_threads=given.n_threads, name=name, with_hubness=with_hubness)
+
+
+_MAKERS: Mapping[str, Make] = MappingProxyType(
+    {
+        **{name: partial(_surface, name) for name in SURFACE_NAMES},
+        **{name: partial(_embedded, name) for name in RECIPES},
+        **{name: partial(_translated, name) for name in TRANSLATED_NAMES},
+        **{name: partial(_latent, name) for name in ("lsi", "msda", "ccg")},
+        **{f"{name}{suffix}": partial(_ensemble, f"{name}{suffix}", suffix) for name in _JOINED for suffix in JOINS},
+        **{name: partial(_own, name) for name in OWN_NAMES},
+        "bilda": _bilda,
+        "mltm": _mltm,
+        "lda": _lda,
+        "cr5": _cr5,
+        "bm25": _bm25,
+        "prefetch-and-prune": _prefetch,
+    }
+)
+
+PAPER_NAMES = (*BALIKAS_NAMES, *TRANSLATED_NAMES, *KUSNER_NAMES, *ZOSA_NAMES, *ENSEMBLE_NAMES)

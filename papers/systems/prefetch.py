@@ -1,0 +1,141 @@
+"""Prefetch and prune: the k nearest documents by Word Mover's Distance, with few exact solves (Kusner et al. 2015)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.base.stopwatch import Stopwatch
+from evaluation.corpora.pages import Page
+from evaluation.corpora.tasks import Task
+from evaluation.systems.protocol import Distances, Matrix
+from ingest.progress import Progress, no_progress
+from papers.systems.embedded import centroids, euclidean, weighted_documents, weighted_queries
+from reranker.base.errors import WrongParameter
+from reranker.embeddings import Embeddings
+from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.transport import distances
+
+K, M = 20, 160
+"""Nearest documents wanted, and documents prefetched, 8 k: the largest cut-off but all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pruned:
+    """What came of one query.
+
+    Attributes:
+        values: (n_documents,) exact distances; NaN where none was solved.
+        n_prefetched: documents gone through, the nearest by their centroids.
+        n_solved: of these, with an exact distance.
+    """
+
+    values: Matrix
+    n_prefetched: int
+    n_solved: int
+
+
+def prefetch_and_prune(
+    query: WeightedBag,
+    documents: Sequence[WeightedBag],
+    centroid_distances: Matrix,
+    embeddings: Embeddings,
+    k: int,
+    m: int,
+) -> Pruned:
+    """Goes through the m documents of the least centroid distance (WCD), nearest first: the first k are solved, and of
+    the others those whose lower bound (RWMD) is not above the k-th least distance so far (section 4).
+
+    With m as large as the number of documents the k nearest are certain.
+
+    Args:
+        query: with at least one word.
+        centroid_distances: (n_documents,); +inf of a document without a word, which is not gone through.
+
+    Raises:
+        WrongParameter: k is below 1, or m below k.
+    """
+    check_cutoff(k, m)
+    nearest = np.argsort(centroid_distances, kind="stable")
+    prefetched = nearest[np.isfinite(centroid_distances[nearest])][:m]
+    values = np.full(len(documents), np.nan)
+    bounds = _solve(query, documents, prefetched[k:], embeddings, "rwmd")
+    first = _solve(query, documents, prefetched[:k], embeddings, "emd")
+    values[prefetched[:k]] = first
+    kept = sorted(first.tolist())
+    for place, bound in zip(prefetched[k:], bounds, strict=True):
+        if bound > kept[-1]:
+            continue
+        values[place] = _solve(query, documents, [int(place)], embeddings, "emd")[0]
+        kept = sorted([*kept, float(values[place])])[:k]
+    return Pruned(values, len(prefetched), int(np.isfinite(values).sum()))
+
+
+class PrefetchAndPrune:
+    """The k nearest documents of each query by Word Mover's Distance with tf weights; the others are not found.
+
+    Attributes:
+        share_solved: exact solves of the last task, over its pairs of query and document; NaN before.
+
+    Raises:
+        WrongParameter: k is below 1, or m below k.
+    """
+
+    name = "prefetch-and-prune"
+    data = ""
+
+    def __init__(self, embeddings: Embeddings, k: int = K, m: int = M) -> None:
+        check_cutoff(k, m)
+        self._embeddings, self._k, self._m = embeddings.with_unknown_words("skip"), k, m
+        self.share_solved = float("nan")
+        self.description = (
+            f"the {k} nearest by Word Mover's Distance of the {m} nearest by Word Centroid Distance, pruned by Relaxed "
+            "Word Mover's Distance, tf weights (Kusner et al. 2015)"
+        )
+
+    def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
+        """Does nothing: the embeddings are trained already."""
+
+    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
+        """As `System`; NaN where no exact distance was needed, +inf where one of the two has no known word."""
+        preparing, asking = Stopwatch(), Stopwatch()
+        with preparing.running():
+            documents, idf = weighted_documents(task, self._embeddings, is_idf=False)
+            means = centroids(documents, self._embeddings)
+        values = np.full((len(task.queries), len(documents)), np.nan)
+        n_solved = 0
+        with asking.running():
+            queries = weighted_queries(task, self._embeddings, idf)
+            by_centroid = euclidean(centroids(queries, self._embeddings), means)
+            for row, query in enumerate(queries):
+                progress(row, len(queries), f"{task.name} {self.name}")
+                if len(query):
+                    found = prefetch_and_prune(query, documents, by_centroid[row], self._embeddings, self._k, self._m)
+                    values[row] = found.values
+                    n_solved += found.n_solved
+            values[np.isinf(by_centroid)] = np.inf
+        progress(len(queries), len(queries), f"{task.name} {self.name}")
+        self.share_solved = n_solved / values.size
+        return Distances(values, preparing.seconds, asking.seconds)
+
+
+def check_cutoff(k: int, m: int) -> None:
+    """Raises WrongParameter if k is below 1, or m below k."""
+    if not 1 <= k <= m:
+        raise WrongParameter(f"k is {k} and m is {m}; give a k of 1 or more, and an m of k or more")
+
+
+def _solve(
+    query: WeightedBag,
+    documents: Sequence[WeightedBag],
+    places: Sequence[int] | NDArray[np.int64],
+    embeddings: Embeddings,
+    method: str,
+) -> Matrix:
+    if not len(places):
+        return np.empty(0)
+    bags = WeightedBags.join([documents[int(place)] for place in places])
+    return distances(query, bags, embeddings.vectors, method).values

@@ -1,0 +1,1 @@
+"""What every store shares: the protocol, addresses, names, checks, what is written."""

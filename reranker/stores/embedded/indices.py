@@ -1,0 +1,114 @@
+"""The rows of the embedded store's indices: making, finding and deleting them, and which version of one serves."""
+
+# ruff: noqa: S608 - what is put into the SQL is names of our own tables and columns
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from typing import Any
+
+from reranker.base.errors import NotFound, NotOurIndex
+from reranker.stores.base.names import VERSION_OF, IndexVersion, unversioned_name
+from reranker.stores.base.protocol import IndexDescription
+from reranker.stores.embedded.rows import vocabulary_table, words_table
+
+_TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "idf", "hubness_samples", "aliases", "indices")
+
+# The index that an index is a version of.
+_VERSION_OF = f"iif(json_valid(meta), json_extract(meta, '$.sinkrank.{VERSION_OF}'), NULL)"
+
+
+def index_names(connection: sqlite3.Connection) -> list[str]:
+    """The names by which our indices are searched, sorted."""
+    rows = connection.execute(f"SELECT name, meta FROM indices WHERE {_VERSION_OF} IS NULL").fetchall()
+    rows += connection.execute("SELECT aliases.name, meta FROM aliases JOIN indices USING (index_id)").fetchall()
+    return sorted(name for name, meta in rows if _is_ours(meta, name))
+
+
+def is_taken(connection: sqlite3.Connection, name: str) -> bool:
+    """Whether an index has the name."""
+    taken = "SELECT 1 FROM indices WHERE name = ? UNION SELECT 1 FROM aliases WHERE name = ?"
+    return connection.execute(taken, (name, name)).fetchone() is not None
+
+
+def find_index(connection: sqlite3.Connection, name: str) -> tuple[int, str, int, str] | None:
+    """Id, generation, number of changes and `_meta` of the index that a name stands for."""
+    columns = "index_id, generation, changes, meta"
+    found: tuple[int, str, int, str] | None = connection.execute(
+        f"SELECT {columns} FROM indices WHERE name = ?", (name,)
+    ).fetchone()
+    if found is None:
+        found = connection.execute(
+            f"SELECT {columns} FROM indices JOIN aliases USING (index_id) WHERE aliases.name = ?", (name,)
+        ).fetchone()
+    return found
+
+
+def insert_index(connection: sqlite3.Connection, name: str, meta: dict[str, Any]) -> None:
+    """Adds an index without documents."""
+    connection.execute(
+        "INSERT INTO indices (name, generation, meta) VALUES (?, ?, ?)", (name, secrets.token_hex(8), json.dumps(meta))
+    )
+
+
+def delete_index(connection: sqlite3.Connection, index_id: int) -> None:
+    """Deletes an index with its documents, its idf and its hubness sample."""
+    partitions = connection.execute("SELECT partition_id FROM partitions WHERE index_id = ?", (index_id,))
+    for (partition_id,) in partitions.fetchall():
+        connection.execute(f"DROP TABLE {vocabulary_table(partition_id)}")
+        connection.execute(f"DROP TABLE {words_table(partition_id)}")
+    for table in _TABLES_OF_AN_INDEX:
+        connection.execute(f"DELETE FROM {table} WHERE index_id = ?", (index_id,))
+
+
+def version_ids(connection: sqlite3.Connection, index: str) -> list[int]:
+    """The ids of an index's versions by age; version 0 is the one that the index was before it had versions."""
+    rows = connection.execute(f"SELECT index_id FROM indices WHERE {_VERSION_OF} = ? ORDER BY name", (index,))
+    return [index_id for (index_id,) in rows]
+
+
+def versions_of(connection: sqlite3.Connection, index: str) -> list[tuple[IndexVersion, int]]:
+    """The versions of an index by age, each with its id."""
+    serving = connection.execute("SELECT index_id FROM aliases WHERE name = ?", (index,)).fetchone()
+    return [
+        (IndexVersion(name, serving == (index_id,)), index_id)
+        for index_id in version_ids(connection, index)
+        for (name,) in connection.execute("SELECT name FROM indices WHERE index_id = ?", (index_id,))
+    ]
+
+
+def promote_version(connection: sqlite3.Connection, index: str, version: str) -> None:
+    """Lets a name stand for a version; an index without versions becomes version 0.
+
+    Raises:
+        NotFound: there is no such version.
+    """
+    ids = {one.name: index_id for one, index_id in versions_of(connection, index)}
+    if version not in ids:
+        raise NotFound(f"index {index!r} has no version {version!r}; `sinkrank ingest versions` shows those it has")
+    row = connection.execute("SELECT index_id, meta FROM indices WHERE name = ?", (index,)).fetchone()
+    if row is not None:
+        meta = IndexDescription.from_meta(read_json(row[1]), index).as_meta(index)
+        connection.execute(
+            "UPDATE indices SET name = ?, meta = ? WHERE index_id = ?",
+            (unversioned_name(index), json.dumps(meta), row[0]),
+        )
+    connection.execute("INSERT OR REPLACE INTO aliases VALUES (?, ?)", (index, ids[version]))
+
+
+def _is_ours(meta: str, index: str) -> bool:
+    try:
+        IndexDescription.from_meta(read_json(meta), index)
+    except NotOurIndex:
+        return False
+    return True
+
+
+def read_json(text: str) -> Any:
+    """The value of a text of JSON; None for any other."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None

@@ -1,0 +1,155 @@
+"""The embedded store's SQL for filters, BM25, candidates and documents; every value that anyone gave is a bound
+parameter."""
+
+# ruff: noqa: S608 - what is put into the SQL is table names made of our own numbers, columns and placeholders
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.stores.base.protocol import Filters, Range, Scalar
+from reranker.stores.embedded.rows import (
+    DOCUMENT_COLUMNS,
+    facet_text,
+    read_document,
+    vocabulary_table,
+    words_table,
+)
+from reranker.stores.embedded.terms import bm25_terms
+from reranker.text.bags import unpack
+from reranker.text.documents import Candidate, Document
+from reranker.text.tokens import MAX_TOKENS
+
+# FTS5 weighs every term in every document that has any of them: 300 terms take ten times as long as 50.
+_MAX_DISTINCT_TERMS = 50
+
+SELECT_DOCUMENTS = f"SELECT {DOCUMENT_COLUMNS} FROM documents JOIN partitions USING (partition_id)"
+
+_OPERATORS = {"gte": ">=", "gt": ">", "lte": "<=", "lt": "<"}
+
+
+def filtered_rows(index_id: int, filters: Filters) -> tuple[str, list[Any]]:
+    """A SELECT of the row ids that pass the filters, with its parameters."""
+    # Each part is answered by an index that holds the row ids itself, so that no document is read.
+    parts: list[str] = []
+    parameters: list[Any] = []
+    for field, wanted in filters.metadata.items():
+        condition, values = _range(wanted) if isinstance(wanted, Range) else _any_of(wanted)
+        parts.append(f"SELECT DISTINCT row_id FROM facets WHERE index_id = ? AND field = ? AND ({condition})")
+        parameters += [index_id, field, *values]
+    if filters.languages or not parts:
+        partitions = "SELECT partition_id FROM partitions WHERE index_id = ?"
+        if filters.languages:
+            partitions += f" AND language IN ({_marks(filters.languages)})"
+        parts.append(f"SELECT row_id FROM documents WHERE partition_id IN ({partitions})")
+        parameters += [index_id, *filters.languages]
+    return " INTERSECT ".join(parts), parameters
+
+
+def allowed_rows(connection: sqlite3.Connection, index_id: int, filters: Filters) -> NDArray[np.int64] | None:
+    """The row ids that pass the filters; None where there is no filter."""
+    if not filters.languages and not filters.metadata:
+        return None
+    sql, parameters = filtered_rows(index_id, filters)
+    return np.array([row_id for (row_id,) in connection.execute(sql, parameters)], dtype=np.int64)
+
+
+def bm25_rows(
+    connection: sqlite3.Connection, index_id: int, text: str, depth: int, filters: Filters
+) -> list[tuple[int, float]]:
+    """Row ids and BM25 scores of the best rows of all wanted languages, best first, ties in order of insertion."""
+    rows: list[tuple[int, float]] = []
+    for partition_id, language in partitions(connection, index_id, filters.languages):
+        terms = _rarest(connection, partition_id, bm25_terms(text, language, MAX_TOKENS))
+        if not terms:
+            continue
+        # A term has letters, digits, points and commas only; in quotation marks none is read as an operator.
+        query = " OR ".join(f'"{term}"' for term in terms)
+        table = words_table(partition_id)
+        sql = f"SELECT rowid, -bm25({table}) AS score FROM {table} WHERE {table} MATCH ?"
+        parameters: list[Any] = [query]
+        if filters.metadata:
+            inner, values = filtered_rows(index_id, filters)
+            sql += f" AND +rowid IN ({inner})"
+            parameters += values
+        sql += " ORDER BY score DESC, rowid LIMIT ?"
+        rows += connection.execute(sql, [*parameters, depth]).fetchall()
+    return sorted(rows, key=lambda row: (-row[1], row[0]))[:depth]
+
+
+def candidates_of_rows(
+    connection: sqlite3.Connection, row_ids: Sequence[int], scores: Sequence[float]
+) -> list[Candidate]:
+    """The documents of rows, in the given order, each with its score."""
+    # The columns come before the text, so that of a long document SQLite reads the first page alone.
+    rows = connection.execute(
+        "SELECT row_id, doc_id, language, bag, title FROM documents JOIN partitions USING (partition_id) "
+        "WHERE row_id IN (SELECT value FROM json_each(?))",
+        (json.dumps(row_ids),),
+    )
+    found = {row_id: (doc_id, language, unpack(bag), title) for row_id, doc_id, language, bag, title in rows}
+    return [
+        Candidate(*found[row_id][:3], score, rank, found[row_id][3])
+        for rank, (row_id, score) in enumerate(zip(row_ids, scores, strict=True), start=1)
+    ]
+
+
+def documents_by_id(connection: sqlite3.Connection, index_id: int, doc_ids: Sequence[str]) -> dict[str, Document]:
+    """The documents of these ids that the index has."""
+    rows = connection.execute(
+        f"{SELECT_DOCUMENTS} WHERE documents.index_id = ? AND doc_id IN (SELECT value FROM json_each(?))",
+        (index_id, json.dumps(doc_ids)),
+    )
+    return {document.doc_id: document for _, document, _ in map(read_document, rows)}
+
+
+def _rarest(connection: sqlite3.Connection, partition_id: int, terms: list[str]) -> list[str]:
+    """The terms that some document has, in order; of a query as long as a page only the rarest, which decide most."""
+    distinct = list(dict.fromkeys(terms))
+    frequencies: dict[str, int] = dict(
+        connection.execute(
+            f"SELECT term, doc FROM {vocabulary_table(partition_id)} WHERE term IN ({_marks(distinct)})", distinct
+        ).fetchall()
+    )
+    kept = set(sorted(frequencies, key=lambda term: (frequencies[term], term))[:_MAX_DISTINCT_TERMS])
+    return [term for term in terms if term in kept]
+
+
+def partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[str, ...]) -> list[tuple[int, str]]:
+    """The partitions of an index and their languages; those of some languages alone where any are named."""
+    found = connection.execute(
+        "SELECT partition_id, language FROM partitions WHERE index_id = ? ORDER BY partition_id", (index_id,)
+    )
+    return [(partition_id, language) for partition_id, language in found if not languages or language in languages]
+
+
+def _any_of(wanted: tuple[Scalar, ...]) -> tuple[str, list[Any]]:
+    texts = [facet_text(value) for value in wanted if isinstance(value, str | bool)]
+    numbers = [value for value in wanted if isinstance(value, int | float) and not isinstance(value, bool)]
+    # A number asked for is also found where the documents hold it as text, as in an engine's keyword field.
+    texts += [str(number) for number in numbers]
+    condition = f"text IN ({_marks(texts)})"
+    if numbers:
+        condition += f" OR number IN ({_marks(numbers)})"
+    return condition, [*texts, *map(float, numbers)]
+
+
+def _range(wanted: Range) -> tuple[str, list[Any]]:
+    conditions, values = [], []
+    for name, operator in _OPERATORS.items():
+        bound = getattr(wanted, name)
+        if bound is not None:
+            is_text = isinstance(bound, str | bool)
+            conditions.append(f"{'text' if is_text else 'number'} {operator} ?")
+            values.append(facet_text(bound) if is_text else float(bound))
+    return " AND ".join(conditions) or "1", values
+
+
+def _marks(values: tuple[Any, ...] | list[Any]) -> str:
+    return ", ".join("?" * len(values))

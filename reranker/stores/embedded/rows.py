@@ -1,0 +1,193 @@
+"""Turns encoded documents into rows of the embedded store and back, and writes batches of them in a transaction."""
+
+# ruff: noqa: S608 - what is put into the SQL is table names made of our own numbers, columns and placeholders
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.stores.base.checks import MAX_FILTERABLE_LENGTH
+from reranker.stores.base.writing import NewVector
+from reranker.stores.embedded.terms import bm25_terms
+from reranker.text.bags import pack, unpack
+from reranker.text.documents import Document, EncodedDocument
+
+DOCUMENT_COLUMNS = "row_id, doc_id, language, title, text, url, metadata, bag"
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRow:
+    """A document as the tables take it.
+
+    Attributes:
+        terms: its BM25 terms, parted by spaces.
+        facets: (field, text, number) of each value that filters can ask for; text or number is None.
+    """
+
+    doc_id: str
+    language: str
+    title: str
+    text: str
+    url: str
+    metadata: str
+    bag: str
+    nbow: bytes | None
+    weights: str
+    terms: str
+    facets: tuple[tuple[str, str | None, float | None], ...]
+
+    @property
+    def n_bytes(self) -> int:
+        """About what it takes in memory."""
+        return 3 * len(self.text) + 2 * len(self.terms) + len(self.metadata) + len(self.bag)
+
+
+def prepare(encoded: EncodedDocument) -> PreparedRow:
+    """The row of a document that passed `checks.document_problem`."""
+    document = encoded.document
+    return PreparedRow(
+        doc_id=document.doc_id,
+        language=document.language,
+        title=document.title,
+        text=document.text,
+        url=document.url,
+        metadata=json.dumps(dict(document.metadata), ensure_ascii=False, allow_nan=False),
+        bag=pack(encoded.bag),
+        nbow=pack_vector(encoded.nbow),
+        weights=encoded.weights_version,
+        terms=" ".join(bm25_terms(document.full_text, document.language)),
+        facets=tuple(_facets(document.metadata)),
+    )
+
+
+def read_document(row: tuple[Any, ...]) -> tuple[int, Document, str]:
+    """Row id, document and packed bag of a row of `DOCUMENT_COLUMNS`."""
+    row_id, doc_id, language, title, text, url, metadata, bag = row
+    return row_id, Document(doc_id, text, language, title, url, json.loads(metadata)), bag
+
+
+def pack_vector(vector: NDArray[np.float32] | None) -> bytes | None:
+    """A vector as `vectors.nbow` holds it."""
+    return None if vector is None else np.asarray(vector, dtype="<f4").tobytes()
+
+
+def read_encoded(row: tuple[Any, ...], nbow: bytes | None, weights: str) -> EncodedDocument:
+    """The document of a row of `DOCUMENT_COLUMNS` with its vector."""
+    _, document, bag = read_document(row)
+    vector: NDArray[np.float32] | None = None if nbow is None else np.frombuffer(nbow, "<f4").astype(np.float32)
+    return EncodedDocument(document, unpack(bag), vector, weights)
+
+
+def facet_text(value: str | bool) -> str:
+    """A text or boolean as filters compare it; engines too take the text `true` for a boolean."""
+    return value if isinstance(value, str) else str(value).lower()
+
+
+def write_row(connection: sqlite3.Connection, index_id: int, change: int, row: PreparedRow) -> None:
+    """Adds a document, or replaces the one of its id, whose row id it keeps."""
+    partition_id = _partition(connection, index_id, row.language)
+    found = connection.execute(
+        "SELECT row_id, partition_id FROM documents WHERE index_id = ? AND doc_id = ?", (index_id, row.doc_id)
+    ).fetchone()
+    values = (partition_id, row.bag, row.url, row.title, row.metadata, row.text)
+    if found:
+        row_id = int(found[0])
+        connection.execute(f"DELETE FROM {words_table(found[1])} WHERE rowid = ?", (row_id,))
+        connection.execute("DELETE FROM facets WHERE row_id = ?", (row_id,))
+        connection.execute(
+            "UPDATE documents SET partition_id = ?, bag = ?, url = ?, title = ?, metadata = ?, text = ? "
+            "WHERE row_id = ?",
+            (*values, row_id),
+        )
+    else:
+        row_id = int(
+            connection.execute(
+                "INSERT INTO documents (partition_id, bag, url, title, metadata, text, index_id, doc_id) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*values, index_id, row.doc_id),
+            ).lastrowid
+            or 0
+        )
+    connection.execute(f"INSERT INTO {words_table(partition_id)} (rowid, terms) VALUES (?, ?)", (row_id, row.terms))
+    connection.execute(
+        "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", (row_id, index_id, change, row.nbow, row.weights)
+    )
+    connection.executemany(
+        "INSERT INTO facets VALUES (?, ?, ?, ?, ?)", [(index_id, row_id, *facet) for facet in row.facets]
+    )
+
+
+def delete_row(connection: sqlite3.Connection, index_id: int, change: int, doc_id: str) -> bool:
+    """Deletes a document; whether it was there. Its row id stays in `vectors`, without a vector, so that those who have
+    read the vectors into memory take it out there."""
+    found = connection.execute(
+        "SELECT row_id, partition_id FROM documents WHERE index_id = ? AND doc_id = ?", (index_id, doc_id)
+    ).fetchone()
+    if found is None:
+        return False
+    row_id, partition_id = found
+    connection.execute(f"DELETE FROM {words_table(partition_id)} WHERE rowid = ?", (row_id,))
+    connection.execute("DELETE FROM facets WHERE row_id = ?", (row_id,))
+    connection.execute("DELETE FROM documents WHERE row_id = ?", (row_id,))
+    connection.execute("UPDATE vectors SET nbow = NULL, change = ? WHERE row_id = ?", (change, row_id))
+    return True
+
+
+def replace_vector(connection: sqlite3.Connection, index_id: int, change: int, vector: NewVector) -> bool:
+    """Replaces a document's vector; whether the document is there."""
+    changed = connection.execute(
+        "UPDATE vectors SET nbow = ?, weights = ?, change = ? "
+        "WHERE row_id = (SELECT row_id FROM documents WHERE index_id = ? AND doc_id = ?)",
+        (pack_vector(vector.nbow), vector.weights_version, change, index_id, vector.doc_id),
+    )
+    return changed.rowcount > 0
+
+
+def words_table(partition_id: int) -> str:
+    """The full-text table of a partition: its name holds a number of ours and nothing that anyone gave."""
+    return f"words_{int(partition_id)}"
+
+
+def vocabulary_table(partition_id: int) -> str:
+    """The document frequencies of a partition's terms: a view of its full-text table."""
+    return f"vocabulary_{int(partition_id)}"
+
+
+def _partition(connection: sqlite3.Connection, index_id: int, language: str) -> int:
+    found = connection.execute(
+        "SELECT partition_id FROM partitions WHERE index_id = ? AND language = ?", (index_id, language)
+    ).fetchone()
+    if found:
+        return int(found[0])
+    made = connection.execute("INSERT INTO partitions (index_id, language) VALUES (?, ?)", (index_id, language))
+    partition_id = int(made.lastrowid or 0)
+    # The terms are tokens already, of letters and digits, with points and commas within: parted at the spaces alone.
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {words_table(partition_id)} USING fts5 (terms, tokenize = \"ascii tokenchars '.,'\")"
+    )
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {vocabulary_table(partition_id)} USING fts5vocab ({words_table(partition_id)}, row)"
+    )
+    return partition_id
+
+
+def _facets(value: Any, field: str = "") -> Iterator[tuple[str, str | None, float | None]]:
+    """Each value of the metadata with its dotted name; lists are taken apart, as an engine does."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _facets(inner, f"{field}.{name}" if field else str(name))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _facets(inner, field)
+    elif isinstance(value, bool) or (isinstance(value, str) and len(value) <= MAX_FILTERABLE_LENGTH):
+        yield field, facet_text(value), None
+    elif isinstance(value, int | float) and abs(value) <= sys.float_info.max:
+        yield field, None, float(value)

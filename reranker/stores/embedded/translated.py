@@ -1,0 +1,247 @@
+"""BM25 of word groups over the embedded store's full-text tables: a group counts as one term whose occurrences are the
+weighted sum of those of its translations (Pirkola 1998).
+
+The formula is that of FTS5's own `bm25`, so a group of one translation of weight 1 scores as that word does there. The
+document frequency of a group is the number of documents that hold any of its translations.
+"""
+
+# ruff: noqa: S608 - what is put into the SQL is table names made of our own numbers and placeholders
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.stores.base.protocol import Filters
+from reranker.stores.embedded.queries import allowed_rows, partitions
+from reranker.stores.embedded.rows import vocabulary_table, words_table
+from reranker.stores.embedded.terms import bm25_terms
+from reranker.translation.groups import WordGroup
+
+# FTS5's (and Lucene's).
+_K1 = 1.2
+_B = 0.75
+_LEAST_IDF = 1e-6
+
+# A query as long as a page has hundreds of words; the rarest decide most.
+_MAX_GROUPS = 50
+
+_MAX_CACHED_BYTES = 64_000_000
+_ENTRY_BYTES = 500
+
+_Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lengths:
+    """The lengths of a partition's documents.
+
+    Attributes:
+        row_ids: (n,) ascending.
+        norms: (n,) what a document's length adds to the occurrences in BM25's denominator.
+    """
+
+    row_ids: _Rows
+    norms: NDArray[np.float64]
+
+    @property
+    def nbytes(self) -> int:
+        return self.row_ids.nbytes + self.norms.nbytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Posting:
+    """The documents that hold a term: (n,) their places among the partition's row ids, and how often each holds it."""
+
+    places: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+    @property
+    def nbytes(self) -> int:
+        return self.places.nbytes + self.counts.nbytes
+
+
+class PartitionCache:
+    """Keeps what was read of partitions, the latest used 64 MB of it. What belongs to an earlier state of an index is
+    never asked for again, and goes first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[Hashable, ...], _Lengths | _Posting] = OrderedDict()
+        self._n_bytes = 0
+
+    def get(self, key: tuple[Hashable, ...], read: Callable[[], _Read]) -> _Read:
+        """What was kept by the key, or else is read now."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return cast(_Read, self._kept[key])
+        found = read()
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = found
+                self._n_bytes += found.nbytes + _ENTRY_BYTES
+            while self._n_bytes > _MAX_CACHED_BYTES:
+                self._n_bytes -= self._kept.popitem(last=False)[1].nbytes + _ENTRY_BYTES
+        return found
+
+
+_Read = TypeVar("_Read", _Lengths, _Posting)
+
+
+def translated_rows(
+    connection: sqlite3.Connection,
+    index_id: int,
+    changes: int,
+    groups: Mapping[str, Sequence[WordGroup]],
+    depth: int,
+    filters: Filters,
+    cache: PartitionCache,
+) -> list[tuple[int, float]]:
+    """Row ids and scores of the best rows of all wanted languages that have groups, best first, ties in order of
+    insertion."""
+    allowed = allowed_rows(connection, index_id, filters) if filters.metadata else None
+    rows: list[tuple[int, float]] = []
+    for partition_id, language in partitions(connection, index_id, filters.languages):
+        wanted = _weighted_terms(groups.get(language, ()), language)
+        if wanted:
+            partition = _Partition(connection, partition_id, changes, cache)
+            scores = partition.scores(wanted)
+            row_ids = partition.lengths.row_ids
+            if allowed is not None:
+                scores[~np.isin(row_ids, allowed)] = 0.0
+            rows += _best(row_ids, scores, depth)
+    return sorted(rows, key=lambda row: (-row[1], row[0]))[:depth]
+
+
+@dataclass(frozen=True, slots=True)
+class _WeightedTerms:
+    """A group in the terms of the full-text table.
+
+    Attributes:
+        weights: of each word; a word is the terms that a document must all hold, one for most words. Words of one stem
+            are one, with the largest weight of them.
+    """
+
+    n_occurrences: int
+    weights: Mapping[tuple[str, ...], float]
+
+
+def _weighted_terms(groups: Sequence[WordGroup], language: str) -> list[_WeightedTerms]:
+    found = []
+    for group in groups:
+        weights: dict[tuple[str, ...], float] = {}
+        for translation in group.translations:
+            terms = tuple(dict.fromkeys(bm25_terms(translation.term, language)))
+            if terms:
+                weights[terms] = max(translation.weight, weights.get(terms, 0.0))
+        if weights:
+            found.append(_WeightedTerms(group.n_occurrences, weights))
+    return found
+
+
+class _Partition:
+    """The full-text table of one language of an index, at one state of the index."""
+
+    def __init__(self, connection: sqlite3.Connection, partition_id: int, changes: int, cache: PartitionCache) -> None:
+        self._connection = connection
+        self._partition_id = partition_id
+        self._state = (partition_id, changes)
+        self._cache = cache
+        self.lengths = cache.get(self._state, self._read_lengths)
+        self._table = f"temp.instances_{int(partition_id)}"
+        # One row an occurrence; a view of the full-text table that only this connection has, and that takes no space.
+        connection.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS {self._table} "
+            f"USING fts5vocab (main, {words_table(partition_id)}, instance)"
+        )
+
+    def scores(self, groups: Sequence[_WeightedTerms]) -> NDArray[np.float64]:
+        """(n,) of the documents of `lengths`; 0 for one without a word of the groups."""
+        n_documents = len(self.lengths.row_ids)
+        scores = np.zeros(n_documents)
+        for group in groups if len(groups) <= _MAX_GROUPS else self._rarest(groups):
+            tf = np.zeros(n_documents)
+            for terms, weight in group.weights.items():
+                posting = self._word(terms)
+                tf[posting.places] += weight * posting.counts
+            places = np.flatnonzero(tf)
+            idf = max(_LEAST_IDF, math.log((n_documents - len(places) + 0.5) / (len(places) + 0.5)))
+            held = tf[places]
+            scores[places] += group.n_occurrences * idf * held * (_K1 + 1) / (held + self.lengths.norms[places])
+        return scores
+
+    def _rarest(self, groups: Sequence[_WeightedTerms]) -> list[_WeightedTerms]:
+        """As many groups as one search counts, those that fewest documents hold; in order."""
+        terms = list({term for group in groups for word in group.weights for term in word})
+        rows = self._connection.execute(
+            f"SELECT term, doc FROM {vocabulary_table(self._partition_id)} "
+            f"WHERE term IN (SELECT value FROM json_each(?))",
+            (json.dumps(terms),),
+        )
+        n_documents = {term: int(doc) for term, doc in rows}
+        frequencies = [_frequency(group, n_documents) for group in groups]
+        held = [place for place, frequency in enumerate(frequencies) if frequency]
+        return [groups[place] for place in sorted(sorted(held, key=frequencies.__getitem__)[:_MAX_GROUPS])]
+
+    def _word(self, terms: tuple[str, ...]) -> _Posting:
+        """The documents that hold all terms, as often as the rarest of them."""
+        found = self._term(terms[0])
+        for term in terms[1:]:
+            other = self._term(term)
+            places, ours, theirs = np.intersect1d(found.places, other.places, assume_unique=True, return_indices=True)
+            found = _Posting(places, np.minimum(found.counts[ours], other.counts[theirs]))
+        return found
+
+    def _term(self, term: str) -> _Posting:
+        return self._cache.get((*self._state, term), lambda: self._read_posting(term))
+
+    def _read_posting(self, term: str) -> _Posting:
+        # One text of all row ids, ascending: a row of Python for each would take four times as long.
+        sql = f"SELECT group_concat(doc) FROM {self._table} WHERE term = ?"
+        (text,) = self._connection.execute(sql, (term,)).fetchone()
+        rows = np.fromstring(text or "", dtype=np.int64, sep=",")
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        counts = np.diff(starts, append=len(rows))
+        places = np.searchsorted(self.lengths.row_ids, rows[starts])
+        return _Posting(places.astype(np.int32), counts.astype(np.int32))
+
+    def _read_lengths(self) -> _Lengths:
+        table = f"{words_table(self._partition_id)}_docsize"
+        rows = self._connection.execute(f"SELECT id, sz FROM {table} ORDER BY id").fetchall()
+        lengths = np.array([_varint(size) for _, size in rows], dtype=np.float64)
+        mean = lengths.mean() if lengths.any() else 1.0
+        row_ids = np.array([row_id for row_id, _ in rows], dtype=np.int64)
+        return _Lengths(row_ids, _K1 * (1.0 - _B + _B * lengths / mean))
+
+
+def _frequency(group: _WeightedTerms, n_documents: Mapping[str, int]) -> float:
+    """About how many documents hold a word of the group, lightly weighted ones counting less."""
+    return max(weight * min(n_documents.get(term, 0) for term in terms) for terms, weight in group.weights.items())
+
+
+def _best(row_ids: _Rows, scores: NDArray[np.float64], depth: int) -> list[tuple[int, float]]:
+    places = np.flatnonzero(scores > 0)
+    if len(places) > depth:
+        # All that tie with the last stay, so that the order of insertion decides between them.
+        least = np.partition(scores[places], len(places) - depth)[len(places) - depth]
+        places = places[scores[places] >= least]
+    order = places[np.argsort(-scores[places], kind="stable")][:depth]
+    return list(zip(row_ids[order].tolist(), scores[order].tolist(), strict=True))
+
+
+def _varint(encoded: bytes) -> int:
+    """SQLite's integers of variable length: seven bits a byte, the highest first; FTS5 keeps lengths as such."""
+    value = 0
+    for byte in encoded:
+        value = value << 7 | byte & 0x7F
+    return value

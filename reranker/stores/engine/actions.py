@@ -1,0 +1,53 @@
+"""Turns documents, deletions and new vectors into the lines of a bulk request.
+
+It needs no client of the engine: a process that only encodes would start a quarter later with one.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import orjson
+
+from reranker.stores.base.addresses import Distribution
+from reranker.stores.base.checks import document_problem
+from reranker.stores.base.writing import NewVector, PreparedDocument, Preparer
+from reranker.stores.engine.queries import make_source
+from reranker.text.documents import EncodedDocument
+
+_JSON_OPTIONS = orjson.OPT_SERIALIZE_NUMPY
+
+
+def preparer(distribution: Distribution, dim: int) -> Preparer:
+    """Makes the lines of a bulk request of a document, for indices of vectors (dim,)."""
+    return partial(_prepare, distribution, dim)
+
+
+def delete_action(doc_id: str) -> PreparedDocument:
+    """The deletion of a document."""
+    lines = _line({"delete": {"_id": doc_id}})
+    return PreparedDocument(doc_id, lines, len(lines))
+
+
+def vector_action(vector: NewVector) -> PreparedDocument:
+    """The replacement of a document's vector."""
+    changed = {"nbow": vector.nbow, "weights": vector.weights_version}
+    lines = _line({"update": {"_id": vector.doc_id}}) + _line({"doc": changed})
+    return PreparedDocument(vector.doc_id, lines, len(lines))
+
+
+def _prepare(distribution: Distribution, dim: int, encoded: EncodedDocument) -> PreparedDocument:
+    doc_id = encoded.document.doc_id
+    problem = document_problem(encoded, dim)
+    if problem is not None:
+        return PreparedDocument(doc_id, None, 0, problem)
+    try:
+        lines = _line({"index": {"_id": doc_id}}) + _line(make_source(distribution, encoded))
+    except TypeError as error:  # a whole number of more than 64 bits, or metadata nested deeper than 254 times
+        return PreparedDocument(doc_id, None, 0, f"the document cannot be written as JSON ({error}); change it")
+    return PreparedDocument(doc_id, lines, len(lines))
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return orjson.dumps(value, option=_JSON_OPTIONS) + b"\n"

@@ -1,0 +1,175 @@
+"""Sends actions to an engine in one bulk request, again where the engine could not take them, and says of each what
+became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import opensearchpy
+from opensearchpy import exceptions
+
+from reranker.stores.base.names import writing_alias
+from reranker.stores.engine.client import describe_failure, failure_reason, time_out
+from reranker.stores.engine.retries import MAX_TRIES, is_worth_another_try, wait_s
+
+# A bulk request takes longer than a search: the graph of the vectors is built in it.
+_LEAST_TIMEOUT_S = 60.0
+
+# How long the engine waits for a shard that no node holds before it says so; with its own minute it would answer when
+# nobody listens any more.
+_SHARD_WAIT_S = 30
+
+# What a single document does to a request as a whole; each half of it is then sent alone.
+_REFUSED = (400, 413)
+# What is the document's own fault. All else may go away: 403 is a block (a full disk, a closed index), 429 overload,
+# 5xx a shard that is not there.
+_FAULTS_OF_A_DOCUMENT = (400, 413)
+_NOT_FOUND = 404
+_INDEX_IS_GONE = "index_not_found_exception"
+# The engines call it a bad request, but an index that was closed can be opened again.
+_INDEX_IS_CLOSED = "index_closed_exception"
+
+_HEADERS = {"content-type": "application/x-ndjson"}
+# The answer has one entry an action, in their order: the ids in it are not needed.
+_WANTED = {"filter_path": "errors,items.*.status,items.*.error,items.*.result"}
+# An index that is gone would be made anew, with a mapping that the engine guesses; an alias is not.
+_ONLY_WHAT_IS_THERE = {"require_alias": "true"}
+
+
+class Action(NamedTuple):
+    """One action of a bulk request.
+
+    Attributes:
+        lines: the action's line and, where it has one, the document's, each with its end.
+    """
+
+    doc_id: str
+    lines: bytes
+
+
+class BulkSender:
+    """Sends bulk requests to one index.
+
+    Args:
+        sleep: waits for that many seconds; what it raises ends the sending.
+        on_pressure: called when the engine refuses something for load.
+        pipeline: the engine's ingest pipeline that documents go through; the index's default one where it is None.
+    """
+
+    def __init__(
+        self,
+        client: opensearchpy.OpenSearch,
+        index: str,
+        timeout_s: float,
+        on_pressure: Callable[[], None] = lambda: None,
+        sleep: Callable[[float], object] = time.sleep,
+        pipeline: str | None = None,
+    ) -> None:
+        self._client = client
+        self._path = f"/{writing_alias(index)}/_bulk"
+        waiting = {"timeout": f"{_SHARD_WAIT_S}s"}
+        through = {} if pipeline is None else {"pipeline": pipeline}
+        self._params = {**_WANTED, **_ONLY_WHAT_IS_THERE, **waiting, **through}
+        self._timeout = time_out(max(_LEAST_TIMEOUT_S, timeout_s))
+        self._on_pressure = on_pressure
+        self._sleep = sleep
+
+    def send(self, actions: Sequence[Action]) -> list[str | None]:
+        """Each action's error, or None; actions that the engine cannot take at the moment are sent again.
+
+        Raises:
+            exceptions.TransportError: the engine took some of them not even at the last try.
+        """
+        errors: list[str | None] = [None] * len(actions)
+        waiting = list(range(len(actions)))
+        n_tries = 0
+        while waiting:
+            n_tries += 1
+            try:
+                answers = self._request([actions[place] for place in waiting])
+            except exceptions.TransportError as error:
+                if error.status_code in _REFUSED:
+                    self._send_halves(actions, waiting, errors, error)
+                    return errors
+                if not is_worth_another_try(error) or n_tries == MAX_TRIES:
+                    raise
+            else:
+                failures = [(place, answer) for place, answer in zip(waiting, answers, strict=True) if answer]
+                for place, answer in failures:
+                    errors[place] = answer.reason if answer.is_final else None
+                refused = [(place, answer) for place, answer in failures if not answer.is_final]
+                for _, answer in refused:
+                    if answer.is_of_a_missing_index:
+                        raise answer.as_exception()
+                waiting = [place for place, _ in refused]
+                if not waiting:
+                    break
+                if n_tries == MAX_TRIES:
+                    raise refused[0][1].as_exception()
+            self._on_pressure()
+            self._sleep(wait_s(n_tries))
+        return errors
+
+    def _send_halves(
+        self,
+        actions: Sequence[Action],
+        waiting: list[int],
+        errors: list[str | None],
+        error: exceptions.TransportError,
+    ) -> None:
+        if len(waiting) == 1:
+            errors[waiting[0]] = failure_reason(error)
+            return
+        for half in (waiting[: len(waiting) // 2], waiting[len(waiting) // 2 :]):
+            for place, outcome in zip(half, self.send([actions[place] for place in half]), strict=True):
+                errors[place] = outcome
+
+    def _request(self, actions: Sequence[Action]) -> list[_Failure | None]:
+        answer = self._client.transport.perform_request(
+            "POST",
+            self._path,
+            params={**self._params, "request_timeout": self._timeout},
+            headers=_HEADERS,
+            body=b"".join(action.lines for action in actions),
+        )
+        items = answer["items"] if isinstance(answer, dict) else ()
+        if len(items) != len(actions):
+            raise exceptions.TransportError(500, f"a bulk request of {len(actions)} got {len(items)} answers", None)
+        return [_failure(item) for item in items]
+
+
+class _Failure(NamedTuple):
+    """Why an engine did not do one action.
+
+    Attributes:
+        is_final: whether the same action would fail again.
+    """
+
+    status: int
+    reason: str
+    is_final: bool
+
+    @property
+    def is_of_a_missing_index(self) -> bool:
+        return self.status == _NOT_FOUND and _INDEX_IS_GONE in self.reason
+
+    def as_exception(self) -> exceptions.TransportError:
+        kind = exceptions.NotFoundError if self.status == _NOT_FOUND else exceptions.TransportError
+        return kind(self.status, self.reason, {"error": self.reason})
+
+
+def _failure(item: dict[str, Any]) -> _Failure | None:
+    ((action, details),) = item.items()
+    status = int(details["status"])
+    if status < 300:
+        # An update that changes nothing is done; a document that does not come in is not.
+        if action == "index" and details.get("result") == "noop":
+            return _Failure(status, "the ingest pipeline dropped the document", is_final=True)
+        return None
+    reason = describe_failure(details.get("error") or details.get("result") or status)
+    # What is not there to be deleted or updated is the action's own affair; an index that is gone is not.
+    is_missing = status == _NOT_FOUND and _INDEX_IS_GONE not in reason
+    is_fault = status in _FAULTS_OF_A_DOCUMENT and _INDEX_IS_CLOSED not in reason
+    return _Failure(status, reason, is_fault or is_missing)

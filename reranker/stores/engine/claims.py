@@ -1,0 +1,71 @@
+"""Lets one run at a time make versions of an engine's index: a claim is a document that runs out unless it is renewed.
+
+It lies in the index of the idf tables. A claim is taken and renewed only in the state in which it was read
+(`if_seq_no`), so of two that come at once one gets it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import opensearchpy
+from opensearchpy import exceptions
+
+from reranker.stores.base.names import claimed_by_another
+from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
+
+_FIELDS = {"owner": {"type": "keyword"}, "claimed_until": {"type": "double"}}
+
+
+class EngineClaims:
+    """The claims on one engine's indices."""
+
+    def __init__(self, client: opensearchpy.OpenSearch, idf: EngineIdf) -> None:
+        self._client = client
+        self._idf = idf
+
+    def take(self, index: str, owner: str, seconds: float) -> None:
+        """See `reranker.stores.base.protocol.Store.claim`."""
+        self._idf.ensure_index()
+        found = self._read(index)
+        claim = found.get("_source", {})
+        remaining = claim.get("claimed_until", 0.0) - time.time()
+        if claim.get("owner") not in (None, owner) and remaining > 0:
+            raise claimed_by_another(index, remaining)
+        if not claim:
+            self._client.indices.put_mapping(index=IDF_INDEX, body={"properties": _FIELDS})
+        body = {"owner": owner, "claimed_until": time.time() + seconds}
+        try:
+            self._client.index(index=IDF_INDEX, id=_claim_id(index), body=body, params=_unchanged(found))
+        except exceptions.ConflictError:
+            raise claimed_by_another(index, seconds) from None
+
+    def release(self, index: str, owner: str) -> None:
+        """See `reranker.stores.base.protocol.Store.release`."""
+        found = self._read(index)
+        if found.get("_source", {}).get("owner") != owner:
+            return
+        try:
+            self._client.delete(index=IDF_INDEX, id=_claim_id(index), params=_unchanged(found))
+        except exceptions.ConflictError:
+            return  # it was renewed or taken over in this moment, and is not ours to release
+
+    def _read(self, index: str) -> dict[str, Any]:
+        try:
+            answer = self._client.mget(index=IDF_INDEX, body={"ids": [_claim_id(index)]})
+        except exceptions.NotFoundError:
+            return {}
+        (found,) = answer["docs"]
+        return dict(found) if found.get("found") else {}
+
+
+def _claim_id(index: str) -> str:
+    return f"{index}:claim"
+
+
+def _unchanged(found: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of a request that is done only in the state that was read."""
+    if not found:
+        return {"op_type": "create"}
+    return {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}

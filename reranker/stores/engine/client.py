@@ -1,0 +1,223 @@
+"""Connects opensearch-py to OpenSearch or Elasticsearch, tells the two apart, and maps their errors to ours."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import opensearchpy
+import urllib3
+from opensearchpy import exceptions
+
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable
+from reranker.base.request_context import current_request, engine_call
+from reranker.stores.base.addresses import Distribution, EngineAddress
+from reranker.stores.engine.access import EngineAccess
+
+_log = logging.getLogger(__name__)
+
+# A host that is there accepts within milliseconds; the rest of the time-out is for the answer.
+_CONNECT_TIMEOUT_S = 3.0
+
+# Connections kept open; more threads than these still work, each on a new connection.
+_POOL_SIZE = 32
+
+# Of an engine's reason: it may repeat the whole query.
+_MAX_REASON_LENGTH = 400
+
+# OpenSearch's first release was 1.0, of Elasticsearch 7.10's code; no Elasticsearch below 7 is in question.
+_FIRST_ELASTICSEARCH_MAJOR = 7
+
+# What reading a version out of an answer of another shape raises.
+_NO_VERSION = (exceptions.TransportError, LookupError, TypeError, AttributeError, ValueError, StopIteration)
+
+
+class _Connection(opensearchpy.Urllib3HttpConnection):
+    """Names the request that a call is made for to the engine, and the call to the trace."""
+
+    def perform_request(
+        self,
+        method: str,
+        url: str,
+        params: Mapping[str, Any] | None = None,
+        body: bytes | None = None,
+        timeout: Any = None,
+        ignore: Collection[int] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        request = current_request()
+        with engine_call(method, self.host) as call:
+            named = {**(headers or {}), **(request.headers if request is not None else {}), **call.headers}
+            answer = super().perform_request(method, url, params, body, timeout, ignore, named)
+            call.answered(answer[0])
+        return answer
+
+
+def connect(
+    address: EngineAddress, access: EngineAccess = EngineAccess(), timeout_s: float = 30.0
+) -> opensearchpy.OpenSearch:
+    """A client of the engine; nothing is sent yet.
+
+    Raises:
+        BadInput: as `EngineAccess.check` and `EngineAccess.signer`.
+    """
+    access.check(address.username is not None, address.use_tls)
+    if address.use_tls and not access.verify_certs:
+        _log.warning("the certificate of %s is not checked", address.shown)
+    # opensearch-py logs every 404 as a warning; what matters of it is raised.
+    logging.getLogger("opensearch").setLevel(logging.CRITICAL)
+    tls: dict[str, Any] = {}
+    if address.use_tls:
+        tls = {"use_ssl": True, "verify_certs": access.verify_certs, "ssl_show_warn": False}
+        if access.verify_certs and access.ca_certs is not None:
+            tls["ca_certs"] = str(access.ca_certs)
+        if access.client_cert is not None:
+            tls["client_cert"] = str(access.client_cert)
+            tls["client_key"] = None if access.client_key is None else str(access.client_key)
+    return opensearchpy.OpenSearch(
+        hosts=[{"host": address.host, "port": address.port}],
+        url_prefix=address.prefix,
+        headers=credential_headers(address, access),
+        http_auth=access.signer(),
+        timeout=time_out(timeout_s),
+        max_retries=1,
+        pool_maxsize=_POOL_SIZE,
+        connection_class=_Connection,
+        **tls,
+    )
+
+
+def credential_headers(address: EngineAddress, access: EngineAccess) -> dict[str, str]:
+    """The header that says who asks, where a user or an API key is set; signatures are made for each request."""
+    if address.username is not None:
+        # Not left to opensearch-py, which refuses a password outside Latin-1.
+        credentials = f"{address.username}:{address.password or ''}".encode()
+        return {"authorization": "Basic " + base64.b64encode(credentials).decode("ascii")}
+    return {} if access.api_key is None else {"authorization": f"ApiKey {access.api_key}"}
+
+
+def time_out(seconds: float) -> urllib3.Timeout:
+    """A time-out of that many seconds for an answer, and of fewer for the connection."""
+    return urllib3.Timeout(connect=min(_CONNECT_TIMEOUT_S, seconds), read=seconds)
+
+
+def detect_distribution(client: opensearchpy.OpenSearch) -> Distribution:
+    """Which engine answers.
+
+    Raises:
+        exceptions.OpenSearchException: none does.
+        BadInput: something else answers.
+    """
+    try:
+        version = client.transport.perform_request("GET", "/")["version"]
+        if version.get("distribution") == "opensearch":
+            return "opensearch"
+        number = str(version["number"])
+    except _NO_VERSION as error:
+        _raise_unless_unknown_path(error)
+        # A node that was put together from parts may have no `GET /`.
+        number = _node_version(client)
+    return "elasticsearch" if int(number.split(".")[0]) >= _FIRST_ELASTICSEARCH_MAJOR else "opensearch"
+
+
+def _node_version(client: opensearchpy.OpenSearch) -> str:
+    try:
+        answer = client.transport.perform_request("GET", "/_nodes/_local", params={"filter_path": "nodes.*.version"})
+        return str(next(iter(answer["nodes"].values()))["version"])
+    except _NO_VERSION as error:
+        _raise_unless_unknown_path(error)
+        raise BadInput("what answers is neither OpenSearch nor Elasticsearch; check host, port and path") from None
+
+
+def _raise_unless_unknown_path(error: Exception) -> None:
+    if isinstance(error, exceptions.TransportError) and error.status_code not in (400, 404, 405):
+        raise error
+
+
+@contextmanager
+def engine_errors(address: str, index: str = "") -> Iterator[None]:
+    """Maps what opensearch-py raises inside to our errors, which name the address and the cure.
+
+    Raises:
+        NotFound: there is no such index.
+        BadInput: the engine refuses the request.
+        StoreUnavailable: it cannot be reached, refuses the credentials, or fails.
+    """
+    try:
+        yield
+    except exceptions.SSLError as error:
+        if "CERTIFICATE" not in str(error).upper():
+            raise StoreUnavailable(
+                f"{address} does not speak TLS as we do ({_cause(error)}); if the engine is without TLS, write http:// "
+                f"or opensearch://"
+            ) from error
+        raise StoreUnavailable(
+            f"the certificate of {address} is not trusted ({_cause(error)}); give the file of its authority as "
+            f"store_ca_certs"
+        ) from error
+    except exceptions.ConnectionTimeout as error:
+        raise StoreUnavailable(
+            f"{address} did not answer in time; see whether it is overloaded, or raise store_timeout_s"
+        ) from error
+    except exceptions.ConnectionError as error:
+        raise StoreUnavailable(
+            f"nothing answers at {address} ({_cause(error)}); start the engine, or check host, port and http or https"
+        ) from error
+    except exceptions.TransportError as error:
+        raise _status_error(error, address, index) from error
+    except (exceptions.OpenSearchException, exceptions.ImproperlyConfigured) as error:
+        raise StoreUnavailable(
+            f"{address} answers as no search engine does ({type(error).__name__}); check host, port and path"
+        ) from error
+
+
+def _status_error(error: exceptions.TransportError, address: str, index: str) -> Exception:
+    status, reason = error.status_code, failure_reason(error)
+    if status == 401:
+        return StoreUnavailable(
+            f"{address} refuses the credentials (401); give store_username and store_password, for example as "
+            f"SINKRANK_STORE_USERNAME and SINKRANK_STORE_PASSWORD"
+        )
+    if status == 403:
+        return StoreUnavailable(f"{address} forbids this (403: {reason}); give the user the rights, or lift the block")
+    if status == 404 and not index:
+        return StoreUnavailable(f"{address} answers as no search engine does (404); check host, port and path")
+    if status == 404:
+        return NotFound(
+            f"{address} has no index {index!r}; check its name, or make it with `sinkrank ingest FILE --index {index} "
+            f"--store {address}`"
+        )
+    if status == 429:
+        return StoreUnavailable(f"{address} is overloaded (429: {reason}); try again later, or add nodes")
+    if isinstance(status, int) and 400 <= status < 500:
+        return BadInput(f"{address} refuses the request ({status}: {reason}); change the query, filter or document")
+    return StoreUnavailable(f"{address} failed ({status}: {reason}); its log says why")
+
+
+def failure_reason(error: exceptions.TransportError) -> str:
+    """The engine's first reason, shortened."""
+    body = error.info if len(error.args) > 2 else None
+    details = body.get("error") if isinstance(body, dict) else None
+    return describe_failure(details if details is not None else error.error)
+
+
+def describe_failure(details: Any) -> str:
+    """An `error` section of an answer as one short text."""
+    if isinstance(details, dict):
+        inner = next(iter(details.get("root_cause") or ()), details)
+        parts = [inner.get("type"), inner.get("reason")]
+        cause = details.get("caused_by")
+        if isinstance(cause, dict):
+            parts.append(cause.get("reason"))
+        details = ": ".join(dict.fromkeys(str(part) for part in parts if part))
+    return str(details)[:_MAX_REASON_LENGTH]
+
+
+def _cause(error: exceptions.ConnectionError) -> str:
+    """The kind of failure; the message of urllib3 would repeat the host once more."""
+    cause = error.info if len(error.args) > 2 else error
+    reason = getattr(cause, "reason", None)
+    return type(reason if isinstance(reason, Exception) else cause).__name__

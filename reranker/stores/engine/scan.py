@@ -1,0 +1,137 @@
+"""Reads all documents of an engine's index as they are at one moment, page by page, in no order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import opensearchpy
+import urllib3
+from opensearchpy import exceptions
+
+from reranker.stores.base.addresses import Distribution
+from reranker.stores.base.writing import StoredBag
+from reranker.stores.engine.queries import read_bag
+from reranker.stores.engine.retries import with_retries
+
+# Between two pages; a slow reader asks for it anew with every page.
+_KEEP_ALIVE = "30m"
+PAGE_DOCUMENTS = 1_000
+
+
+class PointInTime:
+    """The state of one index at one moment, which the engine keeps until it is closed or forgotten.
+
+    Attributes:
+        id: by which the engine knows it.
+        slices: the parts in which it is to be read. OpenSearch's `_doc` is unique within a shard alone (it has no
+            `_shard_doc` before 3.3), and as many slices as shards are one shard each.
+    """
+
+    def __init__(
+        self, client: opensearchpy.OpenSearch, distribution: Distribution, index: str, pit_id: str | None = None
+    ) -> None:
+        """
+        Args:
+            index: the name of one index, no alias.
+            pit_id: of a point in time that is still open; a new one is opened where it is None.
+        """
+        self._client = client
+        self._distribution = distribution
+        n_shards = 1 if distribution == "elasticsearch" else self._n_shards(index)
+        self.slices: list[dict[str, int] | None] = (
+            [None] if n_shards == 1 else [{"id": shard, "max": n_shards} for shard in range(n_shards)]
+        )
+        self.id = with_retries(partial(self._open, index)) if pit_id is None else pit_id
+
+    def pages(
+        self,
+        query: Mapping[str, Any],
+        source: Any,
+        timeout: urllib3.Timeout,
+        of_slice: Mapping[str, int] | None = None,
+        after: Sequence[Any] | None = None,
+        page_documents: int = PAGE_DOCUMENTS,
+    ) -> Iterator[list[dict[str, Any]]]:
+        """The hits of one slice, a page at a time, each with its place in `sort`.
+
+        Args:
+            source: what of each document is wanted, as `_source` in a search.
+            of_slice: one of `slices`.
+            after: the place of the last hit that is known already.
+        """
+        body: dict[str, Any] = {
+            "size": page_documents,
+            "query": query,
+            "_source": source,
+            "track_total_hits": False,
+            "sort": ["_shard_doc" if self._distribution == "elasticsearch" else "_doc"],
+        }
+        if of_slice is not None:
+            body["slice"] = of_slice
+        while True:
+            body["pit"] = {"id": self.id, "keep_alive": _KEEP_ALIVE}
+            if after is not None:
+                body["search_after"] = list(after)
+            answer = with_retries(partial(self._client.search, body=body, request_timeout=timeout))
+            self.id = answer.get("pit_id", self.id)
+            hits = answer["hits"]["hits"]
+            if not hits:
+                return
+            yield hits
+            after = hits[-1]["sort"]
+
+    def all_pages(
+        self, query: Mapping[str, Any], source: Any, timeout: urllib3.Timeout
+    ) -> Iterator[list[dict[str, Any]]]:
+        """The hits of all slices, a page at a time."""
+        for of_slice in self.slices:
+            yield from self.pages(query, source, timeout, of_slice)
+
+    def close(self) -> None:
+        """Lets the engine forget it; one that is gone already is as good."""
+        path, body = (
+            ("/_pit", {"id": self.id})
+            if self._distribution == "elasticsearch"
+            else ("/_search/point_in_time", {"pit_id": [self.id]})
+        )
+        with suppress(exceptions.OpenSearchException):
+            self._client.transport.perform_request("DELETE", path, body=body)
+
+    def _open(self, index: str) -> str:
+        params = {"keep_alive": _KEEP_ALIVE}
+        if self._distribution == "elasticsearch":
+            return str(self._client.transport.perform_request("POST", f"/{index}/_pit", params=params)["id"])
+        answer = self._client.transport.perform_request("POST", f"/{index}/_search/point_in_time", params=params)
+        return str(answer["pit_id"])
+
+    def _n_shards(self, index: str) -> int:
+        wanted = {"filter_path": "*.settings.index.number_of_shards"}
+        (found,) = self._client.indices.get_settings(index=index, params=wanted).values()
+        return int(found["settings"]["index"]["number_of_shards"])
+
+
+def read_bags(
+    moment: PointInTime, timeout: urllib3.Timeout, stale: Mapping[str, str] | None = None
+) -> Iterator[StoredBag]:
+    """The bags of one of our indices; see `reranker.stores.base.protocol.Store.bags`."""
+    query = {"match_all": {}} if stale is None else _stale_query(stale)
+    for hits in moment.all_pages(query, ["lang", "bag", "weights"], timeout):
+        for hit in hits:
+            source = hit["_source"]
+            yield StoredBag(hit["_id"], source.get("lang", ""), read_bag(hit), source.get("weights", ""))
+
+
+def _stale_query(versions: Mapping[str, str]) -> dict[str, Any]:
+    """Documents of these languages that were weighed with another version."""
+    return {
+        "bool": {
+            "should": [
+                {"bool": {"filter": [{"term": {"lang": language}}], "must_not": [{"term": {"weights": version}}]}}
+                for language, version in versions.items()
+            ],
+            "minimum_should_match": 1,
+        }
+    }
