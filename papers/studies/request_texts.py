@@ -82,7 +82,7 @@ def _ndcg(collection: Collection, ranking: Candidates) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m evaluation.request_texts", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m papers.studies.request_texts", description=__doc__)
     parser.add_argument("collections", type=Path, nargs="+", help="folders in BEIR's layout")
     parser.add_argument("--embeddings", type=Path, required=True)
     parser.add_argument("--language", default="en", help="of queries and documents")

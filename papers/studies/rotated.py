@@ -1,8 +1,8 @@
 """Measures `embeddings align` on two collections that share no page: how good is a rotation that a dictionary shows?
 
-`python -m evaluation.rotated --home .sinkrank` prints the table of docs/embeddings.md. English is trained on one half
-of the development training pages of LibreOffice's help, the other language on the other half, each alone; FreeDict's
-dictionaries rotate the one to the other, and the development pages ask for their translations.
+`python -m papers.studies.rotated --home .sinkrank` prints the table of docs/embeddings.md. English is trained on one
+half of the development training pages of LibreOffice's help, the other language on the other half, each alone;
+FreeDict's dictionaries rotate the one to the other, and the development pages ask for their translations.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _pairs(home: Path, language: str) -> Iterator[Pair]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m evaluation.rotated", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m papers.studies.rotated", description=__doc__)
     parser.add_argument("--home", type=Path, default=Path(".sinkrank"))
     parser.add_argument("--languages", default=",".join(LANGUAGES), help="to be rotated to English")
     parser.add_argument("--queries", type=int, default=LIMIT, help="queries a task")

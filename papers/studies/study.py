@@ -1,7 +1,7 @@
 """Measures what was tried for the order of short and long queries, on the development half of the training pages.
 
-`python -m evaluation.study --home .sinkrank` prints the table of docs/evaluation.md: the mean MRR over directions of
-each attempt at each kind of query, all documents re-ranked. Nothing here is used by a search.
+`python -m papers.studies.study --home .sinkrank` prints the table of docs/evaluation.md: the mean MRR over directions
+of each attempt at each kind of query, all documents re-ranked. Nothing here is used by a search.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def study(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m evaluation.study", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m papers.studies.study", description=__doc__)
     parser.add_argument("--home", type=Path, default=Path(".sinkrank"))
     parser.add_argument("--directions", default=",".join(DIRECTIONS))
     parser.add_argument("--kinds", default=",".join(KINDS))

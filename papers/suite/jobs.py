@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evaluation.corpora.tasks import Direction
-from evaluation.systems.catalogue import PAPER_NAMES, Surroundings, make_systems
 from evaluation.systems.protocol import System
 from evaluation.systems.transport import Transport
 from ingest.progress import Progress, no_progress
@@ -18,7 +17,8 @@ from papers.suite.collections import Collection, Load
 from papers.suite.processes import Work
 from papers.suite.questions import Question
 from papers.suite.records import Record, Records
-from papers.systems.papers import ENSEMBLE_MEMBERS, KEPT_NAMES, TRANSLATED_NAMES
+from papers.systems.catalogue import ENSEMBLE_MEMBERS, KEPT_NAMES, PAPER_NAMES, TRANSLATED_NAMES, make_systems
+from papers.systems.surroundings import Surroundings
 from reranker.embeddings import DEFAULT_RULE, Embeddings
 from reranker.transport import Parameters, warm_up
 

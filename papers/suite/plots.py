@@ -63,7 +63,7 @@ def draw(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
     try:
         import matplotlib
     except ModuleNotFoundError as error:
-        raise NotFound("plots need matplotlib, which is not installed; pip install 'sinkrank[systems]'") from error
+        raise NotFound("plots need matplotlib, which is not installed; pip install matplotlib") from error
     figures: dict[str, Figure] = {}
     for outcome in outcomes:
         if outcome.by_epsilon:

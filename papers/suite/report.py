@@ -31,7 +31,7 @@ from papers.suite.tabulating import (
     overview_of_slow,
 )
 from papers.suite.trec import write_qrels, write_runs
-from papers.systems.papers import ENSEMBLE_NAMES
+from papers.systems.catalogue import ENSEMBLE_NAMES
 
 FORMAT = 2
 JSON_NAME, MARKDOWN_NAME = "papers.json", "papers.md"

@@ -10,7 +10,6 @@ from pathlib import Path
 from time import perf_counter
 
 from evaluation.corpora.tasks import Direction
-from evaluation.systems.catalogue import ALL_NAMES, Surroundings, make_systems
 from ingest.progress import Progress, no_progress
 from papers.suite import collections
 from papers.suite.asking import Refusal
@@ -31,7 +30,8 @@ from papers.suite.processes import Crew, Report, one_thread
 from papers.suite.questions import Question
 from papers.suite.records import Record
 from papers.suite.results import ClassRow, Table, class_rows, tables
-from papers.systems.papers import KEPT_NAMES
+from papers.systems.catalogue import ALL_NAMES, KEPT_NAMES, make_systems
+from papers.systems.surroundings import Surroundings
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.transport import warm_up

@@ -7,13 +7,20 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from evaluation.base.statistics import Interval
-from evaluation.systems.catalogue import OWN_NAMES, SYSTEM_NAMES
+from evaluation.systems.catalogue import SYSTEM_NAMES
 from papers.suite.jobs import SLOW, SLOW_DIRECTIONS
 from papers.suite.judging import MEASURES
 from papers.suite.results import REFERENCE, ClassRow, Costs, Row, Table
 from papers.suite.sheets import Cell, Sheet
 from papers.suite.suite import Outcome
-from papers.systems.papers import BALIKAS_NAMES, ENSEMBLE_NAMES, KUSNER_NAMES, TRANSLATED_NAMES, ZOSA_NAMES
+from papers.systems.catalogue import (
+    BALIKAS_NAMES,
+    ENSEMBLE_NAMES,
+    KUSNER_NAMES,
+    OWN_NAMES,
+    TRANSLATED_NAMES,
+    ZOSA_NAMES,
+)
 
 GROUPS: Mapping[str, Sequence[str]] = MappingProxyType(
     {

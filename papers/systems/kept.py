@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from evaluation.base.files import whole_file
 from evaluation.corpora.pages import Page
 from evaluation.corpora.tasks import Task
+from evaluation.systems import protocol
 from evaluation.systems.protocol import Distances, System, fit
 from ingest.progress import Progress, no_progress
 
@@ -102,6 +103,7 @@ def _digest(whole: object) -> str:
 @cache
 def _sources() -> str:
     hasher = hashlib.blake2b(digest_size=16)
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        hasher.update(source.read_bytes())
+    for module in (protocol.__file__, __file__):
+        for source in sorted(Path(module).parent.glob("*.py")):
+            hasher.update(source.read_bytes())
     return hasher.hexdigest()

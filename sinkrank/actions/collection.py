@@ -14,8 +14,8 @@ from rich import box
 from rich.table import Table
 
 from sinkrank.actions import judged
-from sinkrank.actions.papers import is_given
 from sinkrank.console import output, resources
+from sinkrank.console.given import is_given
 
 if TYPE_CHECKING:
     from evaluation.collections.beir import Collection

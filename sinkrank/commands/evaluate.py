@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sinkrank.actions.papers import check_options, is_given, run_papers
 from sinkrank.console import options
+from sinkrank.console.given import is_given
 
 if TYPE_CHECKING:
     from evaluation.corpora import Corpus
@@ -76,17 +76,6 @@ def evaluate(
         bool,
         typer.Option("--development", help="Measure on a part of the training pages: to choose by, not to report."),
     ] = False,
-    suite: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="papers: every system of the papers on four collections, at most two hours, resumed where it stopped. "
-            "--corpus (libreoffice, gnome, manpages or packages), --systems and --directions choose among them.",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="With --suite: two directions of 60 pages, in a minute or two.")
-    ] = False,
     qrels: Annotated[
         Path | None,
         typer.Option(
@@ -127,7 +116,7 @@ def evaluate(
     index: options.IndexName = None,
     output_folder: Annotated[
         Path | None,
-        typer.Option("--output", metavar="DIR", help="Where reports go (HOME/evaluation, or the suite's name)."),
+        typer.Option("--output", metavar="DIR", help="Folder of the reports (default: HOME/evaluation/CORPUS)."),
     ] = None,
     json_: options.Json = False,
     home: options.Home = None,
@@ -145,7 +134,6 @@ def evaluate(
 
     Example: [bold]sinkrank evaluate --directions fi-en --queries first20[/bold]
     """
-    check_options(context, suite, quick)
     if collection is not None:
         from sinkrank.actions import collection as collections
 
@@ -164,8 +152,7 @@ def evaluate(
     if qrels is not None:
         from sinkrank.actions import judged, judged_proxy
 
-        source = context.get_parameter_source("queries")
-        if source is None or source.name != "COMMANDLINE":
+        if not is_given(context, "queries"):
             raise typer.BadParameter("with --qrels it names the file of the judged queries", param_hint="--queries")
         settings = options.load(
             config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
@@ -181,12 +168,6 @@ def evaluate(
         return
     if template is not None:
         raise typer.BadParameter("it is for judged queries; give --qrels and --queries too", param_hint="--template")
-    if suite is not None:
-        settings = options.load(config, home=home).settings
-        collection = corpus if is_given(context, "corpus") else None
-        _check_folder(output_folder)
-        run_papers(settings, collection, _names(directions or ""), _names(systems), quick, output_folder, json_)
-        return
     from evaluation import report as reports
     from evaluation.experiment import fit_systems, run_plan
     from evaluation.held_out import LANGUAGES, load

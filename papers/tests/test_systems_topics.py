@@ -24,7 +24,7 @@ from papers.systems.topics import (
     topic_euclidean,
 )
 from reranker.base.errors import BadInput
-from tests.evaluation.systems_tasks import EN_EN, FR_EN, page, small_task
+from tests.evaluation.small_tasks import EN_EN, FR_EN, page, small_task
 
 SMALL = replace(
     MLTM, priors=Priors(2, 0.1, 0.1), training=Schedule(100, 200), inference=Schedule(25, 200), largest_vocabulary=None

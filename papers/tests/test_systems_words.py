@@ -11,14 +11,15 @@ import pytest
 
 from evaluation.systems.corrected import order_distances, sample_of
 from evaluation.systems.runs import encode
-from evaluation.systems.tfidf import SurfaceForms, TfIdf
+from evaluation.systems.tfidf import TfIdf
 from evaluation.systems.transport import Transport
 from papers.systems.embedded import RECIPES, EmbeddedWords, centroids, euclidean
 from papers.systems.prefetch import PrefetchAndPrune, prefetch_and_prune
+from papers.systems.surface_forms import SurfaceForms
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.text.bags import WeightedBag
-from tests.evaluation.systems_tasks import EN_EN, page, small_task
+from tests.evaluation.small_tasks import EN_EN, page, small_task
 from tests.tiny import POSITIONS, TRANSLATION_COST, tiny_embeddings
 
 WORDS = list(POSITIONS["en"])

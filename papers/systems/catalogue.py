@@ -1,18 +1,20 @@
-"""The systems of the papers and ours by name, and how each is made."""
+"""Every system of the suite by name: what people use today, the papers' systems and ours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from evaluation.systems import catalogue as comparators
+from evaluation.systems.catalogue import SYSTEM_NAMES, check_system
 from evaluation.systems.protocol import System
-from evaluation.systems.surroundings import Surroundings
-from evaluation.systems.tfidf import SURFACE_NAMES, SurfaceForms
 from evaluation.systems.transport import Transport
 from papers.systems.embedded import RECIPES, EmbeddedWords
 from papers.systems.ensembles import JOINS, Ensemble
 from papers.systems.kept import Kept
+from papers.systems.surface_forms import SURFACE_NAMES, SurfaceForms
+from papers.systems.surroundings import Surroundings
 from reranker.embeddings import DEFAULT_RULE, Embeddings
 from reranker.transport import METHODS
 
@@ -46,12 +48,21 @@ WITHOUT_HUBNESS, WITH_HUBNESS = "auto-without-hubness", "relaxed-with-hubness"
 OWN_NAMES = (*METHODS, WITHOUT_HUBNESS, WITH_HUBNESS)
 
 
-def make(name: str, given: Surroundings) -> System:
-    """One of `PAPER_NAMES` or `OWN_NAMES`, not yet fitted.
+def make_systems(names: Iterable[str], given: Surroundings) -> list[System]:
+    """The systems of these names, not yet fitted.
 
     Raises:
-        BadInput: it cannot do a direction, or needs embeddings and is given none.
+        BadInput: one of them cannot do a direction, or needs embeddings and is given none.
+        WrongParameter: an unknown name.
+        NotFound: a package that one of them needs is not installed.
     """
+    return [_make(name, given) for name in names]
+
+
+def _make(name: str, given: Surroundings) -> System:
+    check_system(name, ALL_NAMES)
+    if name in SYSTEM_NAMES:
+        return comparators.make_systems([name], given)[0]
     if name in KEPT_NAMES:
         return Kept(_MAKERS[name](given), given.home / "evaluation" / "systems", given.embeddings_version)
     return _MAKERS[name](given)
@@ -92,7 +103,7 @@ def _cr5(_: Surroundings) -> System:
 
 
 def _bm25(given: Surroundings) -> System:
-    from evaluation.systems.bm25 import MonolingualBM25
+    from papers.systems.bm25 import MonolingualBM25
 
     return MonolingualBM25(given.directions)
 
@@ -119,7 +130,7 @@ def _translated(name: str, given: Surroundings) -> System:
 
 
 def _ensemble(name: str, suffix: str, given: Surroundings) -> System:
-    return Ensemble(name, [make(member, given) for member in ENSEMBLE_MEMBERS[name]], suffix)
+    return Ensemble(name, [_make(member, given) for member in ENSEMBLE_MEMBERS[name]], suffix)
 
 
 def _own(name: str, given: Surroundings) -> System:
@@ -147,3 +158,6 @@ _MAKERS: Mapping[str, Make] = MappingProxyType(
 )
 
 PAPER_NAMES = (*BALIKAS_NAMES, *TRANSLATED_NAMES, *KUSNER_NAMES, *ZOSA_NAMES, *ENSEMBLE_NAMES)
+
+ALL_NAMES = (*SYSTEM_NAMES, *PAPER_NAMES, *OWN_NAMES)
+"""Those that `make_systems` makes; most of the papers' and all of ours need `Surroundings.embeddings`."""

@@ -1,4 +1,4 @@
-"""`sinkrank evaluate --suite papers`: what it prints and writes, what it refuses, and its quick form on real pages."""
+"""`python -m papers`: what it prints and writes, what it refuses, and its quick form on real pages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import gzip
 import json
 import os
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,7 +19,7 @@ from typer.testing import CliRunner
 
 from evaluation.corpora import Corpus, CorpusUnavailable, load_libreoffice, load_parallel_texts
 from evaluation.corpora.tasks import Direction
-from evaluation.systems.catalogue import ALL_NAMES
+from papers.command import app
 from papers.suite import collections, suite
 from papers.suite.asking import Refusal
 from papers.suite.collections import Collection, part_of
@@ -25,7 +27,7 @@ from papers.suite.correlations import Correlations
 from papers.suite.plots import pair_of
 from papers.suite.questions import classification, translations
 from papers.suite.report import markdown
-from sinkrank.commands.app import app
+from papers.systems.catalogue import ALL_NAMES
 
 SVG = "{http://www.w3.org/2000/svg}svg"
 
@@ -55,17 +57,17 @@ def of_texts(monkeypatch):
     monkeypatch.setattr(suite, "EPSILONS", (0.05, 0.5))
 
 
-def evaluate(*arguments: object):
-    return CliRunner().invoke(app, ["evaluate", "--suite", "papers", *map(str, arguments)])
+def measure(*arguments: object):
+    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
-def evaluate_texts(*arguments: object):
-    return evaluate("--corpus", "gnome", *arguments)
+def measure_texts(*arguments: object):
+    return measure("--corpus", "gnome", *arguments)
 
 
 def test_it_prints_tables_and_writes_every_form(of_texts, home, tmp_path) -> None:
     out = tmp_path / "out"
-    done = evaluate_texts("--home", home, "--systems", "tf-idf,sinkhorn,auto", "--output", out)
+    done = measure_texts("--home", home, "--systems", "tf-idf,sinkhorn,auto", "--output", out)
 
     assert done.exit_code == 0, done.output
     for words in ("p to auto", "en-fr", "k nearest neighbours"):
@@ -83,7 +85,7 @@ def test_it_prints_tables_and_writes_every_form(of_texts, home, tmp_path) -> Non
 
 def test_run_files_and_qrels_give_the_figures_of_the_table(of_texts, home, tmp_path) -> None:
     out = tmp_path / "out"
-    assert evaluate_texts("--home", home, "--systems", "auto", "--output", out).exit_code == 0
+    assert measure_texts("--home", home, "--systems", "auto", "--output", out).exit_code == 0
 
     with gzip.open(out / "runs" / "libreoffice_en-fr_first20" / "auto.run.gz", "rt", encoding="utf-8") as file:
         run = list(ir_measures.read_trec_run(file.read()))
@@ -102,7 +104,7 @@ def figures(found: dict) -> dict:
 def test_the_second_time_gives_the_same_files_from_what_was_kept(of_texts, home, tmp_path, monkeypatch) -> None:
     def forms(name: str) -> dict[str, bytes]:
         out = tmp_path / name
-        assert evaluate_texts("--home", home, "--systems", "tf-idf,auto", "--output", out).exit_code == 0
+        assert measure_texts("--home", home, "--systems", "tf-idf,auto", "--output", out).exit_code == 0
         return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
     first = forms("one")
@@ -123,7 +125,7 @@ def test_several_processes_find_what_one_finds_and_keep_it_for_one(of_texts, hom
 
     def run(n_processes: int, *arguments: str) -> dict:
         monkeypatch.setenv("SINKRANK_THREADS", str(n_processes))
-        done = evaluate_texts("--home", home, "--systems", systems, "--json", *arguments)
+        done = measure_texts("--home", home, "--systems", systems, "--json", *arguments)
         assert done.exit_code == 0, done.output
         return json.loads(done.stdout)["collections"][0]
 
@@ -149,7 +151,7 @@ def test_several_processes_find_what_one_finds_and_keep_it_for_one(of_texts, hom
 
 def test_how_alike_systems_rank_is_in_every_form(of_texts, home, tmp_path) -> None:
     out = tmp_path / "out"
-    done = evaluate_texts("--home", home, "--systems", "auto,cr5,tf-idf", "--output", out)
+    done = measure_texts("--home", home, "--systems", "auto,cr5,tf-idf", "--output", out)
 
     assert "How alike systems rank" in done.stdout
     assert "| cr5, auto |" in (out / "papers.md").read_text(encoding="utf-8")
@@ -166,14 +168,14 @@ def test_how_alike_systems_rank_is_in_every_form(of_texts, home, tmp_path) -> No
 
 def test_directions_that_no_collection_has_are_refused(home, monkeypatch) -> None:
     monkeypatch.setitem(suite.COLLECTIONS, "gnome", lambda *_: replace(texts(home), questions=()))
-    done = evaluate_texts("--home", home, "--directions", "pl-es")
+    done = measure_texts("--home", home, "--directions", "pl-es")
 
     assert done.exit_code != 0
     assert "both languages of pl-es" in f"{done.stderr}{done.exception}"
 
 
 def test_json_goes_to_standard_output(of_texts, home) -> None:
-    done = evaluate_texts("--home", home, "--systems", "tf-idf", "--directions", "en-de", "--json")
+    done = measure_texts("--home", home, "--systems", "tf-idf", "--directions", "en-de", "--json")
 
     assert json.loads(done.stdout)["collections"][0]["tables"][0]["directions"] == ["en-de"]
     assert "papers.md" in done.stderr
@@ -182,7 +184,7 @@ def test_json_goes_to_standard_output(of_texts, home) -> None:
 def test_a_system_that_cannot_do_a_question_is_said_to_be_missing(of_texts, home, monkeypatch) -> None:
     # Nor is there one from English to English, which the classification asks for.
     monkeypatch.setattr("ingest.embeddings.freedict.LICENCES", {"en-fr": "GPL"})
-    done = evaluate_texts("--home", home, "--systems", "bm25-translated,tf-idf", "--directions", "fr-de", "--json")
+    done = measure_texts("--home", home, "--systems", "bm25-translated,tf-idf", "--directions", "fr-de", "--json")
     (found,) = json.loads(done.stdout)["collections"]
 
     assert {each["system"] for each in found["refusals"]} == {"bm25-translated"}
@@ -190,21 +192,25 @@ def test_a_system_that_cannot_do_a_question_is_said_to_be_missing(of_texts, home
     assert [row["system"] for row in found["tables"][0]["rows"]] == ["tf-idf"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--quick"], "--suite papers"),
-        (["--suite", "paper"], "one of papers"),
-        (["--suite", "papers", "--methods", "nbow"], "--suite does not take it"),
-        (["--suite", "papers", "--limit", "9"], "--suite does not take it"),
-        (["--suite", "papers", "--quick", "--corpus", "gnome"], "a collection of its own"),
-    ],
-)
-def test_options_that_do_not_go_together_are_wrong_use(arguments, words) -> None:
-    done = CliRunner(env={"TERM": "dumb", "COLUMNS": "200"}).invoke(app, ["evaluate", *arguments])
+def test_the_quick_form_takes_no_corpus() -> None:
+    done = CliRunner(env={"TERM": "dumb", "COLUMNS": "200"}).invoke(app, ["--quick", "--corpus", "gnome"])
 
     assert done.exit_code == 2
-    assert words in done.stderr
+    assert "a collection of its own" in done.stderr
+
+
+def test_an_error_of_the_command_is_one_line_without_a_traceback(tmp_path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "papers", "--home", tmp_path, "--systems", "colbert"],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("'colbert' is not a system of the suite")
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -216,7 +222,7 @@ def test_options_that_do_not_go_together_are_wrong_use(arguments, words) -> None
     ],
 )
 def test_what_the_suite_does_not_know_is_refused_before_anything_is_fetched(arguments, words, tmp_path) -> None:
-    done = evaluate("--home", tmp_path, *arguments)
+    done = measure("--home", tmp_path, *arguments)
 
     assert done.exit_code != 0
     assert words in f"{done.stderr}{done.exception}"
@@ -277,7 +283,7 @@ def real_home(tmp_path) -> Path:
 @pytest.mark.corpus
 @pytest.mark.timeout(900)  # pages are downloaded at the first run
 def test_the_quick_form_asks_every_fast_system_on_real_pages(real_home) -> None:
-    done = evaluate("--quick", "--home", real_home, "--json")
+    done = measure("--quick", "--home", real_home, "--json")
 
     assert done.exit_code == 0, done.output
     (found,) = json.loads(done.stdout)["collections"]

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import Ridge
 
 from evaluation.corpora.tasks import Direction
-from evaluation.systems.bm25 import MonolingualBM25
+from papers.systems.bm25 import MonolingualBM25
 from papers.systems.counting_grid import CountingGrid, membership
 from papers.systems.cr5 import Cr5, regress
 from papers.systems.latent import (
@@ -22,7 +22,7 @@ from papers.systems.latent import (
     restoring_weights,
 )
 from reranker.base.errors import BadInput
-from tests.evaluation.systems_tasks import EN_EN, FR_EN, page, small_task
+from tests.evaluation.small_tasks import EN_EN, FR_EN, page, small_task
 
 # Cr5
 

@@ -14,7 +14,7 @@ from ingest.progress import Progress, no_progress
 from papers.suite.correlations import Correlation, correlations, from_kept
 from papers.suite.questions import Judgement, Question
 from papers.systems.kept import Kept
-from tests.evaluation.systems_tasks import page, small_task
+from tests.evaluation.small_tasks import page, small_task
 
 FR_EN, EN_FR = Direction("fr", "en"), Direction("en", "fr")
 PAGES = [page("1", "en", "cat")]

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from evaluation.corpora.tasks import Direction
-from evaluation.systems.tfidf import SurfaceForms
 from ingest.embeddings.dictionaries import Translations
 from ingest.progress import Progress
+from papers.systems.surface_forms import SurfaceForms
 from papers.systems.translation import Translated, UnigramTranslator
 from reranker.base.errors import BadInput
-from tests.evaluation.systems_tasks import FR_EN, page, small_task
+from tests.evaluation.small_tasks import FR_EN, page, small_task
 
 HELD = [
     Translations("avocat", (("lawyer",), ("avocado", "alligator pear"))),

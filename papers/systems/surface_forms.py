@@ -1,0 +1,78 @@
+"""Surface forms: the words of a query found as they are spelled, whatever the language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from evaluation.base.stopwatch import Stopwatch
+from evaluation.corpora.pages import Page
+from evaluation.corpora.tasks import Task
+from evaluation.systems.protocol import Distances
+from evaluation.systems.term_counts import (
+    document_frequencies,
+    idf,
+    scaled,
+    squared_lengths,
+    term_counts,
+    unit_length,
+    vocabulary,
+)
+from ingest.progress import Progress, no_progress
+
+_DESCRIPTIONS = {
+    "tf": "Euclidean distance of term frequencies of surface forms at unit length (Balikas et al. 2018)",
+    "idf": "Euclidean distance of tf·idf of surface forms at unit length, idf log((N + 1) / (df + 1)) (Balikas et "
+    "al. 2018)",
+    "bow": "Euclidean distance of plain counts of surface forms (`BOW` of Kusner et al. 2015)",
+    "bow-df": "Euclidean distance of counts of surface forms, each over its document frequency (`TF-IDF` of Kusner et "
+    "al. 2015)",
+}
+
+SURFACE_NAMES = tuple(_DESCRIPTIONS)
+
+
+class SurfaceForms:
+    """The baselines `tf` and `idf` of Balikas et al. 2018 (section 4) and, for texts of one language, BOW and TF-IDF of
+    Kusner et al. 2015 (section 5.1), which have no unit length: long texts lie far from short ones.
+
+    Args:
+        name: one of `SURFACE_NAMES`.
+    """
+
+    data = ""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.description = name, _DESCRIPTIONS[name]
+
+    def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
+        """Does nothing: the frequencies are those of the documents that are searched."""
+
+    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
+        """As `System`; of vectors of unit length +inf where query and document share no word."""
+        preparing, asking = Stopwatch(), Stopwatch()
+        with preparing.running():
+            columns = vocabulary([*task.documents.values(), *task.query_side.values(), *task.queries.values()])
+            counts = term_counts(task.documents.values(), columns)
+            documents = self._weighted(counts, counts)
+            query_side = term_counts(task.query_side.values(), columns)
+        with asking.running():
+            queries = self._weighted(term_counts(task.queries.values(), columns), query_side)
+            products: NDArray[np.float64] = (queries @ documents.T).toarray()
+            squares = squared_lengths(queries)[:, None] + squared_lengths(documents)[None, :] - 2.0 * products
+            values = np.sqrt(np.maximum(squares, 0.0))
+            if self.name in ("tf", "idf"):
+                values[products <= 0] = np.inf
+        progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
+        return Distances(values, preparing.seconds, asking.seconds)
+
+    def _weighted(self, counts: sparse.csr_array, same_language: sparse.csr_array) -> sparse.csr_array:
+        """(n_texts, n_terms): the counts, weighted by the document frequencies of texts of the same language."""
+        if self.name == "bow":
+            return counts
+        if self.name == "bow-df":
+            return scaled(counts, 1.0 / np.maximum(document_frequencies(same_language), 1))
+        return unit_length(counts if self.name == "tf" else scaled(counts, idf(same_language)))

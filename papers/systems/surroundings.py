@@ -1,0 +1,31 @@
+"""What a system of the papers may be made with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evaluation.systems import surroundings
+from reranker.base.errors import BadInput
+from reranker.embeddings import Embeddings
+
+
+@dataclass(frozen=True)
+class Surroundings(surroundings.Surroundings):
+    """Those of every system, and trained embeddings for systems that compare words."""
+
+    embeddings: Embeddings | None = None
+
+    @property
+    def embeddings_version(self) -> str:
+        """A hash of the embeddings; empty without."""
+        return self.embeddings.version if self.embeddings else ""
+
+    def needed_embeddings(self, name: str) -> Embeddings:
+        """The embeddings.
+
+        Raises:
+            BadInput: there are none.
+        """
+        if self.embeddings is None:
+            raise BadInput(f"{name} compares words by their embeddings; give some as Surroundings.embeddings")
+        return self.embeddings
