@@ -38,7 +38,7 @@ _SOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "manpages": {"title": "Linux's manual pages", "source": manpages.SOURCE, "licence": manpages.LICENCE},
         "texts": {
             "title": "Short parallel texts shipped with Sinkrank",
-            "source": "evaluation/corpora/parallel_texts, written for Sinkrank",
+            "source": "ingest/embeddings/sample_texts, written for Sinkrank",
             "licence": "Apache-2.0",
         },
     }

@@ -1,7 +1,8 @@
-"""The command line, and the public names of the library: `from sinkrank import Reranker`.
+"""The public names of the library, and the command line.
 
-It reads arguments, calls the libraries and shows results; it has no arithmetic of its own. Imports are lazy, so that
-`import sinkrank` costs nothing until a name is used.
+    from sinkrank import Reranker
+
+A name is imported when it is first used, so that `import sinkrank` itself loads nothing.
 """
 
 from __future__ import annotations
@@ -10,13 +11,79 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reranker import Embeddings, Parameters, Reranker, Reranking, SinkrankError
-    from sinkrank.samples import sample_embeddings
+    from ingest.embeddings.samples import sample_embeddings
+    from ingest.embeddings.training import train
+    from reranker.base.errors import (
+        BadDocument,
+        BadEmbeddings,
+        BadInput,
+        EmptyQuery,
+        FetchFailed,
+        MissingPackage,
+        NoEmbeddings,
+        NotFound,
+        NotOurIndex,
+        SinkrankError,
+        StoreUnavailable,
+        UnknownLanguage,
+        UnknownWords,
+        VersionMismatch,
+        WrongParameter,
+    )
+    from reranker.embeddings import Embeddings
+    from reranker.ranking.ranked import Reranking
+    from reranker.ranking.reranker import Reranker
+    from reranker.transport import Parameters
 
-__all__ = ["Embeddings", "Parameters", "Reranker", "Reranking", "SinkrankError", "sample_embeddings"]
+    __version__: str
+
+__all__ = [
+    "BadDocument",
+    "BadEmbeddings",
+    "BadInput",
+    "Embeddings",
+    "EmptyQuery",
+    "FetchFailed",
+    "MissingPackage",
+    "NoEmbeddings",
+    "NotFound",
+    "NotOurIndex",
+    "Parameters",
+    "Reranker",
+    "Reranking",
+    "SinkrankError",
+    "StoreUnavailable",
+    "UnknownLanguage",
+    "UnknownWords",
+    "VersionMismatch",
+    "WrongParameter",
+    "__version__",
+    "sample_embeddings",
+    "train",
+]
+
+_HOMES = {
+    "Embeddings": "reranker.embeddings",
+    "Parameters": "reranker.transport",
+    "Reranker": "reranker.ranking.reranker",
+    "Reranking": "reranker.ranking.ranked",
+    "sample_embeddings": "ingest.embeddings.samples",
+    "train": "ingest.embeddings.training",
+}
+"""Where a name is defined; the others are errors."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("sinkrank.samples" if name == "sample_embeddings" else "reranker"), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("sinkrank")
+    found = getattr(import_module(_HOMES.get(name, "reranker.base.errors")), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

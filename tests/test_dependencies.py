@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections.abc import Sequence
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -15,26 +16,43 @@ COME_ALONG = {"werkzeug", "llvmlite"}
 PACKAGES = ("reranker", "ingest", "mappings", "evaluation", "sinkrank")
 
 
-def imported_at_once(module: ast.Module) -> set[str]:
-    """First parts of the names that importing the module imports; not what functions or TYPE_CHECKING ask for."""
-    names = [alias.name for node in module.body if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module or "" for node in module.body if isinstance(node, ast.ImportFrom) and not node.level]
+def imported_at_once(nodes: Sequence[ast.stmt]) -> set[str]:
+    """First parts of the names that importing a module imports; not what functions or TYPE_CHECKING ask for, nor what
+    stands in a block such as `with extra(…)`."""
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
     return {name.partition(".")[0] for name in names} - {*sys.stdlib_module_names, *PACKAGES, *COME_ALONG}
 
 
-def test_each_import_is_a_dependency() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lists = [project["dependencies"], *project["optional-dependencies"].values()]
-    declared = {re.split(r"[<>=\[]", line)[0].lower().replace("_", "-") for one in lists for line in one}
+def normalised(requirement: str) -> str:
+    return re.split(r"[<>=\[]", requirement)[0].lower().replace("_", "-")
+
+
+def undeclared(packages: Sequence[str], declared: set[str], in_blocks: bool = False) -> set[str]:
+    """The imports of the packages that are not among the declared distributions."""
     homes = packages_distributions()
-    missing = {
-        f"{path.relative_to(ROOT)}: {name}"
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*.py")
-        for name in imported_at_once(ast.parse(path.read_text(encoding="utf-8")))
-        if name in homes and not {home.lower().replace("_", "-") for home in homes[name]} & declared
-    }
-    assert not missing
+    missing = set()
+    for path in (path for package in packages for path in (ROOT / package).rglob("*.py")):
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        nodes = [inner for node in body if isinstance(node, ast.With) for inner in node.body] if in_blocks else body
+        for name in imported_at_once(nodes):
+            if name in homes and not {normalised(home) for home in homes[name]} & declared:
+                missing.add(f"{path.relative_to(ROOT)}: {name}")
+    return missing
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+DEPENDENCIES = {normalised(line) for line in PROJECT["dependencies"]}
+EXTRAS = {normalised(line) for lines in PROJECT["optional-dependencies"].values() for line in lines}
+
+
+def test_what_is_imported_at_once_is_installed_without_any_extra() -> None:
+    assert not undeclared([package for package in PACKAGES if package != "evaluation"], DEPENDENCIES)
+
+
+def test_what_is_imported_for_an_extra_is_in_one() -> None:
+    assert not undeclared(PACKAGES, EXTRAS, in_blocks=True)
+    assert not undeclared(["evaluation"], DEPENDENCIES | EXTRAS)
 
 
 def test_each_extra_that_is_named_can_be_installed() -> None:
@@ -48,3 +66,10 @@ def test_each_extra_that_is_named_can_be_installed() -> None:
     }
     assert "encoders" in named
     assert named <= set(project["optional-dependencies"])
+
+
+def test_the_wheel_holds_the_product_alone() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert set(project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) == set(PACKAGES)
+    assert not [path for package in PACKAGES for path in (ROOT / package).rglob("tests")]

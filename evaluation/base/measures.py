@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-import ir_measures
-from ir_measures import RR, P, Qrel, R, ScoredDoc, nDCG
+from reranker.base.extras import extra
+
+with extra("evaluation", "the evaluation"):
+    import ir_measures
+    from ir_measures import RR, P, Qrel, R, ScoredDoc, nDCG
+
 
 MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
     {"MRR": RR, "P@1": P @ 1, "P@10": P @ 10, "nDCG@10": nDCG @ 10}

@@ -7,7 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+
+from reranker.base.extras import extra
+
+with extra("evaluation", "the evaluation"):
+    from scipy import stats
 
 N_RESAMPLES = 10_000
 SEED = 2018

@@ -11,11 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from evaluation.corpora.pages import Corpus, Page
 from ingest.language import detect_language
+from reranker.base.extras import extra
 from reranker.text.tokens import letter_tokens
+
+with extra("evaluation", "the evaluation"):
+    from scipy import sparse
 
 SHINGLE_TOKENS = 3
 """Stop words do not count: three content words span some six words of text."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-from lxml import html
-
 from evaluation.corpora.pages import Paragraph
+from reranker.base.extras import extra
+
+with extra("evaluation", "reading LibreOffice's help"):
+    from lxml import html
 
 PARSER_VERSION = 1
 """Part of the cache's key: raise it when a rule below changes."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lxml import etree
-
 from evaluation.corpora.pages import Paragraph
+from reranker.base.extras import extra
+
+with extra("evaluation", "reading GNOME's help"):
+    from lxml import etree
 
 _MALLARD = "{http://projectmallard.org/1.0/}"
 

@@ -15,13 +15,15 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from types import MappingProxyType
 
-from ir_measures import Qrel
-
 from evaluation.corpora.pages import Corpus, Page, by_language
 from reranker.base.errors import BadInput
+from reranker.base.extras import extra
 from reranker.text.languages import language_pair
 from reranker.text.token_places import token_places
 from reranker.text.tokens import has_digit, letter_tokens, tokenize
+
+with extra("evaluation", "the evaluation"):
+    from ir_measures import Qrel
 
 N_FIRST_TOKENS: Mapping[str, int] = MappingProxyType({"first3": 3, "first8": 8, "first20": 20, "first60": 60})
 QUERY_KINDS = (*N_FIRST_TOKENS, "pages", "halves")

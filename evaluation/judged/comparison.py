@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-import ir_measures
-from ir_measures import RR, Judged, P, Qrel, R, ScoredDoc, nDCG
-
 from evaluation.base.statistics import Interval, bootstrap_interval, holm, randomisation_p
 from evaluation.judged.judgments import JudgedQuery
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import EmptyQuery, UnknownWords
+from reranker.base.extras import extra
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores.base.protocol import Filters
 from reranker.transport import Parameters
+
+with extra("evaluation", "the evaluation"):
+    import ir_measures
+    from ir_measures import RR, Judged, P, Qrel, R, ScoredDoc, nDCG
 
 MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
     {"nDCG@10": nDCG @ 10, "MRR": RR, "P@1": P @ 1, "P@10": P @ 10, "R@100": R @ 100, "judged@10": Judged @ 10}

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from ir_measures import ScoredDoc
 from numpy.typing import NDArray
 
 from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.tasks import Task, Texts
 from evaluation.systems.corrected import order_distances
 from ingest.progress import Progress, no_progress
+from reranker.base.extras import extra
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.ranking.corrections import CORRECTED_METHOD
@@ -21,6 +21,9 @@ from reranker.ranking.scores import order_by_distance
 from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.transport import Parameters, distances
+
+with extra("evaluation", "the evaluation"):
+    from ir_measures import ScoredDoc
 
 # Below the score of every finite distance (at most 2): documents without a known word stand last.
 _LOWEST_SCORE = -10.0

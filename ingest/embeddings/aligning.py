@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from scipy.linalg import orthogonal_procrustes
 
 from ingest.embeddings.copying import append_store, joint_documents
 from ingest.embeddings.dictionaries import Pair
@@ -58,7 +57,9 @@ def align(
     there, here = (
         np.asarray(store.vectors[ids], np.float64) for store, ids in ((target, in_target), (source, in_source))
     )
-    rotation, _ = orthogonal_procrustes(here, there)
+    # Orthogonal Procrustes: the rotation of `here` that is nearest to `there`, in squares.
+    left, _, right = np.linalg.svd(here.T @ there)
+    rotation = left @ right
     cosine = float(np.einsum("ij,ij->i", here @ rotation, there).mean())
     described = {
         "aligned": [target.meta["source"], source.meta["source"]],

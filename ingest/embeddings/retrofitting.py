@@ -10,10 +10,13 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ingest.embeddings.spectral import unit_rows
 from ingest.progress import Progress, no_progress
+from reranker.base.extras import extra
+
+with extra("train", "training embeddings"):
+    from scipy import sparse
 
 # Faruqui et al. 2015, section 3: "running this procedure for 10 iterations converges".
 N_ITERATIONS = 10

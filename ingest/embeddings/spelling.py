@@ -10,9 +10,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ingest.embeddings.spectral import unit_rows
+from reranker.base.extras import extra
+
+with extra("train", "training embeddings"):
+    from scipy import sparse
 
 # fastText's n-gram lengths (Bojanowski et al. 2017, section 3.2).
 _MIN_LENGTH, _MAX_LENGTH = 3, 6

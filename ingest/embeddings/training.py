@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ingest.embeddings.dictionaries import Dictionary
 from ingest.embeddings.document_units import Unusable, units_of
@@ -32,8 +31,12 @@ from ingest.embeddings.unit_counts import Counts, LanguageCounts, UnitCounter
 from ingest.embeddings.units import Unit, Units, read_units
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
+from reranker.base.extras import extra
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
 from reranker.text.documents import Document
+
+with extra("train", "training embeddings"):
+    from scipy import sparse
 
 DIM = 300
 # A term that came once is placed by its one unit and by terms of like spelling. Leaving such terms out (they are nearly

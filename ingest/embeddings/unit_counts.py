@@ -9,11 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ingest.embeddings.units import Unit
+from reranker.base.extras import extra
 from reranker.text.documents import id_hash
 from reranker.text.tokens import letter_tokens
+
+with extra("train", "training embeddings"):
+    from scipy import sparse
 
 MAX_TOKENS = 20_000_000
 """Words to train on; of longer input a sample of the groups. It bounds memory and time."""

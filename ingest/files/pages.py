@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lxml import etree, html
-
 from ingest.files.lines import MAX_ROW_BYTES, open_file
 from ingest.files.row import Row, not_utf8
 from ingest.files.sources import Source, format_of_name, pages_of
 from reranker.base.errors import BadInput
+from reranker.base.extras import extra
 
 # What documentation tools write behind or before a heading: Sphinx, MkDocs and GitHub among them.
 _ANCHORS = frozenset({"¶", "#", "##", "§", "🔗", "⚓", "\uf0c1"})
@@ -44,8 +43,14 @@ def parse_text(row: Row) -> Row:
 
 def parse_html(row: Row) -> Row:
     """The row with title, main text and the language that the page itself names. Where trafilatura, which leaves
-    navigation, footers and the like out, finds no main text, all text is taken."""
-    from trafilatura import bare_extraction, load_html
+    navigation, footers and the like out, finds no main text, all text is taken.
+
+    Raises:
+        MissingPackage: the extra `html` is not installed.
+    """
+    with extra("html", "reading HTML"):
+        from lxml import etree, html
+        from trafilatura import bare_extraction, load_html
 
     # What it cannot read is told of in the reject file, not in its log.
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL + 1)
@@ -89,5 +94,7 @@ def _row(path: Path, name: str, page_id: str, page_format: str) -> Row:
 
 
 def _all_text(tree: Any) -> str:
+    from lxml import etree
+
     etree.strip_elements(tree, "script", "style", "head", with_tail=False)
     return " ".join(" ".join(tree.itertext()).split())

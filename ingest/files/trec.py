@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import regex
-from lxml import html
 
 from ingest.files.lines import MAX_ROW_BYTES, lines, open_file
 from ingest.files.row import Row
 from ingest.files.sources import Source
+from reranker.base.extras import extra
 
 _BEGIN, _END = b"<DOC>", b"</DOC>"
 _ID = regex.compile(r"<DOCNO>(.*?)</DOCNO>", regex.S | regex.I)
@@ -73,6 +73,8 @@ def _plain(marked: str) -> str:
     """The text without tags and entities."""
     if not marked.strip():
         return ""
+    with extra("html", "reading TREC's collections"):
+        from lxml import html
     return " ".join(" ".join(html.fromstring(f"<div>{marked}</div>").itertext()).split())
 
 

@@ -10,6 +10,7 @@
     │   └── BadEmbeddings         an embeddings file or store that cannot be read
     ├── NotFound                  a store, index, document or file that is not there (HTTP 404)
     │   ├── FetchFailed           a file that is not here and could not be fetched (HTTP 503)
+    │   ├── MissingPackage        a Python package of an extra that is not installed (HTTP 501)
     │   └── NoEmbeddings          no embedding store has been made yet (HTTP 503)
     ├── VersionMismatch           an index made with other versions (HTTP 409)
     ├── NotOurIndex               an index that Sinkrank did not make (HTTP 409)
@@ -69,6 +70,11 @@ class NotFound(SinkrankError):
 class FetchFailed(NotFound):
     http_status = 503
     code = "fetch_failed"
+
+
+class MissingPackage(NotFound):
+    http_status = 501
+    code = "missing_package"
 
 
 class NoEmbeddings(NotFound):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,8 @@ async def run_off_loop(work: Callable[[], Result]) -> Result:
 
     The waiting can be cancelled: work that has not begun is then never done, and of work that has the result is lost.
     """
+    import asyncio  # a fortieth of a second, for async callers alone
+
     return await asyncio.get_running_loop().run_in_executor(_executor(), work)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
+from reranker.base.extras import extra
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.cost import gathered, ground_cost
 from reranker.transport.cost_cache import CostCache
@@ -106,7 +106,8 @@ def rwmd_plan(a: Vector, b: Vector, cost: Matrix) -> Matrix:
 def emd_plan(a: Vector, b: Vector, cost: Matrix) -> tuple[Matrix, float]:
     """Exact optimal transport by network simplex (POT; Bonneel et al. 2011), and its marginal error: 0
     unless POT gave up."""
-    import ot  # takes seconds to import, and no other method needs it
+    with extra("exact", "the method emd"):
+        import ot  # takes seconds to import, and no other method needs it
 
     plan, log = ot.emd(a, b, np.ascontiguousarray(cost), numItermax=EMD_ITERATIONS, log=True)
     if log["warning"] is None:
@@ -181,20 +182,30 @@ def _scale_log(
     log_w, log_z, changes, exact = np.log(start), np.full(len(b), -np.inf), [np.inf], True
     for iteration in range(parameters.n_iterations):
         further = over_relaxes(parameters, changes, stop_below)
-        reached = logsumexp(log_w[:, None] - scaled_cost, axis=0)
+        reached = log_sum_exp(log_w[:, None] - scaled_cost, axis=0)
         plain = np.log(b) - power * reached
         changes.append(float(np.abs(np.exp(plain + reached) - np.exp(log_z + reached)).sum()))
         log_z = plain + (plain - log_z) / 2 if further else plain
-        plain = np.log(a) - logsumexp(log_z[None, :] - scaled_cost, axis=1)
+        plain = np.log(a) - log_sum_exp(log_z[None, :] - scaled_cost, axis=1)
         settled = iteration > 0 and changes[-1] < stop_below
         last = iteration == parameters.n_iterations - 1 or (settled and exact and not further)
         exact = settled or not further
         log_w = plain if exact else plain + (plain - log_w) / 2
         if last:
             break
-    reached = logsumexp(log_w[:, None] - scaled_cost, axis=0)
+    reached = log_sum_exp(log_w[:, None] - scaled_cost, axis=0)
     error = np.abs(np.exp(np.log(b) + (1 - power) * reached) - np.exp(log_z + reached)).sum()
     return np.exp(log_w[:, None] + log_z - scaled_cost), float(error)
+
+
+def log_sum_exp(values: Matrix, axis: int) -> Vector:
+    """log(sum(exp(values))) along an axis, without overflow; values are finite.
+
+    >>> log_sum_exp(np.array([[1000.0, 1000.0]]), axis=1).round(3)
+    array([1000.693])
+    """
+    largest = values.max(axis=axis)
+    return np.asarray(largest + np.log(np.exp(values - np.expand_dims(largest, axis)).sum(axis=axis)))
 
 
 def _distance(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +22,10 @@ def warm_up() -> None:
     forking."""
     bag, bags, table = _solve(2)
     for method in METHODS:
-        distances(bag, bags, table, method)
-    nearest_documents(bag, bags, table, 1, "emd")
+        if method != "emd":
+            distances(bag, bags, table, method)
+    if find_spec("ot") is not None:  # else `emd` asks for the extra `exact`
+        nearest_documents(bag, bags, table, 1, "emd")
     kept = CostCache()
     for method, epsilon in (("rwmd", 0.1), ("sinkhorn", 0.1), ("sinkhorn", 0.02), ("sinkhorn", 0.01)):  # also float64
         distances(bag, bags, table, method, Parameters(epsilon=epsilon), cost_cache=kept)  # kernels of kept costs

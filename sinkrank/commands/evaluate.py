@@ -116,7 +116,7 @@ def evaluate(
     index: options.IndexName = None,
     output_folder: Annotated[
         Path | None,
-        typer.Option("--output", metavar="DIR", help="Folder of the reports (default: HOME/evaluation/CORPUS)."),
+        typer.Option("--output", metavar="DIR", help="Folder of the reports (default: in HOME/evaluation)."),
     ] = None,
     json_: options.Json = False,
     home: options.Home = None,

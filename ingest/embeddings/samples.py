@@ -1,0 +1,71 @@
+"""Short parallel texts that come with Sinkrank, and embeddings trained on them: to try things before there are texts of
+one's own.
+
+They were written for Sinkrank, sentence by sentence, in English, French and German, with words that recur from text to
+text. They show how things work; they are far too few, and too plain, to say how well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from reranker.base.errors import BadEmbeddings, BadInput, NotFound, VersionMismatch
+from reranker.embeddings import Embeddings
+
+LANGUAGES = ("en", "fr", "de")
+
+_FOLDER = Path(__file__).parent / "sample_texts"
+_SOURCE = {"sample": "texts", "version": 1}
+
+
+class SampleText(NamedTuple):
+    """A text in one language; texts of the same group are translations of each other, sentence by sentence."""
+
+    group: str
+    language: str
+    title: str
+    sentences: tuple[str, ...]
+
+
+def sample_texts() -> Iterator[SampleText]:
+    """All texts: 69 in each language."""
+    for language in LANGUAGES:
+        with (_FOLDER / f"{language}.jsonl").open(encoding="utf-8") as file:
+            for line in file:
+                row = json.loads(line)
+                yield SampleText(row["group"], language, row["title"], tuple(row["sentences"]))
+
+
+def sample_embeddings(path: str | Path) -> Path:
+    """Trains embeddings on the sample texts and writes them to the path; takes seconds, and nothing where they exist.
+
+    Raises:
+        BadInput: something else is at the path.
+        MissingPackage: the extra `train` is not installed.
+    """
+    output = Path(path)
+    if _is_sample(output):
+        return output
+    if output.exists():
+        raise BadInput(f"{output} exists and holds no sample embeddings; give another path")
+    from ingest.embeddings.training import train
+
+    train(_units(), output, source=_SOURCE)
+    return output
+
+
+def _units() -> Iterator[dict[str, str]]:
+    for text in sample_texts():
+        for number, sentence in enumerate((text.title, *text.sentences)):
+            group = f"{text.group}#{number}"
+            yield {"group": group, "language": text.language, "text": sentence, "document": text.group}
+
+
+def _is_sample(path: Path) -> bool:
+    try:
+        return bool(Embeddings.open(path).meta.get("source") == _SOURCE)
+    except (NotFound, BadEmbeddings, VersionMismatch):
+        return False

@@ -1,0 +1,125 @@
+"""Serving, searching and ingest need no extra; what needs one says which."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from ingest.embeddings.samples import sample_embeddings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# `import` raises what it raises where the packages are not installed.
+WITHOUT = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {missing!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Missing())
+"""
+
+
+def normalised(name: str) -> str:
+    return re.split(r"[<>=\[, ]", name)[0].lower().replace("_", "-")
+
+
+def packages_of_extras() -> set[str]:
+    """The names by which the packages of all extras are imported, but for those that every install has."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {normalised(line) for lines in project["optional-dependencies"].values() for line in lines}
+    wanted = extras - {normalised(line) for line in project["dependencies"]} - {"sinkrank"}
+    homes = packages_distributions()
+    return {name for name, by in homes.items() if {normalised(each) for each in by} <= wanted}
+
+
+def run_without(missing: set[str], code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT.format(missing=sorted(missing)) + code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_ingest_search_and_service_work_without_any_extra(tmp_path: Path) -> None:
+    missing = packages_of_extras()
+    assert {"scipy", "ot", "lxml", "ir_measures"} <= missing
+    sample_embeddings(tmp_path / ".sinkrank" / "embeddings")
+    page = {"id": "1", "title": "Travel", "text": "The train leaves the station late.", "language": "en"}
+    (tmp_path / "pages.jsonl").write_text(json.dumps(page), encoding="utf-8")
+    done = run_without(
+        missing,
+        """
+from typer.testing import CliRunner
+from sinkrank.commands.app import app
+import reranker.api.app, reranker.proxy, sinkrank.serving.server
+for arguments in (["ingest", "files", "pages.jsonl"], ["search", "le train", "--lang", "fr", "--to", "en", "--json"]):
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, (done.output, done.stderr)
+print(done.stdout)
+""",
+        tmp_path,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["hits"][0]["id"] == "1"
+
+
+BAG = "import numpy as np; from reranker.text.bags import WeightedBag, WeightedBags; from reranker.transport import *; "
+ROW = "from ingest.files import Row, parse; "
+
+
+@pytest.mark.parametrize(
+    ("package", "code", "extra"),
+    [
+        ("scipy", "import sinkrank; sinkrank.train", "train"),
+        ("scipy", "import sinkrank; sinkrank.sample_embeddings('embeddings')", "train"),
+        (
+            "ot",
+            BAG + "bag = WeightedBag(np.array([0], np.int32), np.ones(1)); "
+            "distances(bag, WeightedBags.join([bag]), np.eye(1, dtype=np.float32), 'emd')",
+            "exact",
+        ),
+        ("lxml", ROW + "parse(Row('a', 1, b'<p>cat</p>', {'id': 'a'}, None, 'html'))", "html"),
+        ("trafilatura", ROW + "parse(Row('a', 1, b'<p>cat</p>', {'id': 'a'}, None, 'html'))", "html"),
+        ("lxml", ROW + "parse(Row('a', 1, b'<DOC><DOCNO>1</DOCNO><TEXT>a</TEXT></DOC>', None, None, 'trec'))", "html"),
+        ("ir_measures", "import evaluation.judged.comparison", "evaluation"),
+        ("lxml", "import evaluation.corpora", "evaluation"),
+    ],
+)
+def test_a_missing_package_is_an_error_that_names_the_extra(
+    package: str, code: str, extra: str, tmp_path: Path
+) -> None:
+    done = run_without({package}, code, tmp_path)
+
+    assert done.returncode == 1
+    error = done.stderr.splitlines()[-1]
+    assert error.startswith("reranker.base.errors.MissingPackage: ")
+    assert f"needs the package {package}, which is not installed" in error
+    assert error.endswith(f"pip install 'sinkrank[{extra}]'")
+
+
+def test_a_command_says_it_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "texts.jsonl").write_text('{"group": "1", "language": "en", "text": "a cat"}\n')
+    done = run_without(
+        {"scipy"},
+        "sys.argv[1:] = ['embeddings', 'train', 'texts.jsonl']; from sinkrank.__main__ import main; main()",
+        tmp_path,
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("sinkrank: training embeddings needs the package scipy")
+    assert done.stderr.count("\n") == 1
