@@ -1,7 +1,7 @@
 """Keeps the words that counting has found in each row in a file, so that no text is tokenised twice.
 
-For each piece of rows the number of rows, the length of what follows (uint32, little-endian), and a frame of Zstandard:
-the length of each row's words (uint32), then the words end to end. A disk that is full costs time alone: rows that are
+For each piece of rows the number of rows, the length of what follows (uint32, little-endian), and a block of zlib: the
+length of each row's words (uint32), then the words end to end. A disk that is full costs time alone: rows that are
 not in the file are tokenised again.
 """
 
@@ -10,16 +10,15 @@ from __future__ import annotations
 import os
 import struct
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-import zstandard
-
 from reranker.text.bags import BagOfWords, pack, unpack
 
-# Outside of the frame, so that frames can be passed over.
+# Outside of the block, so that blocks can be passed over.
 _HEADER = struct.Struct("<II")
 # Base64 of numbers: a higher level takes longer and gains little.
 _LEVEL = 1
@@ -48,7 +47,6 @@ class BagFile:
         self._path = path
         self._n_bytes = n_bytes or 0
         self._file: BinaryIO | None = None
-        self._packer = zstandard.ZstdCompressor(_LEVEL, write_checksum=True)
         # Where rows are missing none can be added after them.
         self._has_failed = n_bytes is None or (
             path is not None and n_bytes > 0 and not (path.exists() and path.stat().st_size >= n_bytes)
@@ -59,7 +57,7 @@ class BagFile:
         if self._has_failed:
             return
         lengths = struct.pack(f"<{len(words)}I", *map(len, words))
-        frame = self._packer.compress(lengths + b"".join(words))
+        frame = zlib.compress(lengths + b"".join(words), _LEVEL)
         try:
             self._opened().write(_HEADER.pack(len(words), len(frame)) + frame)
         except OSError:
@@ -81,14 +79,14 @@ class BagFile:
         """The words of the rows from a number on; ends before the rows do where they are not known."""
         if not self.sync():
             return
-        file, unpacker = self._opened(), zstandard.ZstdDecompressor()
+        file = self._opened()
         row = place = 0
         while place < self._n_bytes:
             try:
                 file.seek(place)
                 n_rows, length = _HEADER.unpack(file.read(_HEADER.size))
-                words = _of_frame(unpacker.decompress(file.read(length)), n_rows) if row + n_rows > first_row else []
-            except (OSError, struct.error, zstandard.ZstdError):
+                words = _of_frame(zlib.decompress(file.read(length)), n_rows) if row + n_rows > first_row else []
+            except (OSError, struct.error, zlib.error):
                 return  # damaged: the rest is tokenised again
             yield from words[max(0, first_row - row) :]
             row, place = row + n_rows, place + _HEADER.size + length

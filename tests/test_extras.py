@@ -79,6 +79,14 @@ print(done.stdout)
 
 
 BAG = "import numpy as np; from reranker.text.bags import WeightedBag, WeightedBags; from reranker.transport import *; "
+# The first bytes of each file that is packed with Zstandard (RFC 8878, 3.1.1).
+OPEN = """
+from pathlib import Path
+from ingest.files.lines import open_file
+Path("a.zst").write_bytes(bytes.fromhex("28b52ffd"))
+with open_file(Path("a.zst")):
+    pass
+"""
 ROW = "from ingest.files import Row, parse; "
 
 
@@ -96,6 +104,7 @@ ROW = "from ingest.files import Row, parse; "
         ("lxml", ROW + "parse(Row('a', 1, b'<p>cat</p>', {'id': 'a'}, None, 'html'))", "html"),
         ("trafilatura", ROW + "parse(Row('a', 1, b'<p>cat</p>', {'id': 'a'}, None, 'html'))", "html"),
         ("lxml", ROW + "parse(Row('a', 1, b'<DOC><DOCNO>1</DOCNO><TEXT>a</TEXT></DOC>', None, None, 'trec'))", "html"),
+        ("zstandard", OPEN, "zstd"),
         ("ir_measures", "import evaluation.judged.comparison", "evaluation"),
         ("lxml", "import evaluation.corpora", "evaluation"),
     ],

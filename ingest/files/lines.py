@@ -10,11 +10,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import BinaryIO, cast
-
-import zstandard
+from typing import Any, BinaryIO, cast
 
 from reranker.base.errors import BadInput
+from reranker.base.extras import extra
 
 # Far above any text of 500 words, far below what would strain memory; one bulk request to an engine ends at 100 MB.
 MAX_ROW_BYTES = 16 * 2**20
@@ -49,7 +48,7 @@ def lines(file: BinaryIO) -> Iterable[Line]:
                 yield Line(number, content[:_SHOWN_BYTES], _too_long())
             else:
                 yield Line(number, content.rstrip(b"\r\n"))
-    except (EOFError, zlib.error, zstandard.ZstdError, OSError) as error:
+    except (EOFError, zlib.error, OSError) as error:
         yield Line(number + 1, b"", f"the file cannot be read from here on ({error}); fetch or write it again")
 
 
@@ -63,6 +62,7 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
 
     Raises:
         BadInput: it cannot be opened.
+        MissingPackage: it is packed with Zstandard, and the extra `zstd` is not installed.
     """
     try:
         raw = path.open("rb")
@@ -79,6 +79,27 @@ def _unpacked(raw: BufferedReader) -> BinaryIO:
     if magic.startswith(_BZIP2_MAGIC):
         return cast(BinaryIO, bz2.BZ2File(raw))
     if magic.startswith(_ZSTANDARD_MAGIC):
-        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-        return BufferedReader(cast(RawIOBase, reader), _BUFFER_BYTES)
+        return BufferedReader(_Zstandard(raw), _BUFFER_BYTES)
     return raw
+
+
+class _Zstandard(RawIOBase):
+    """What a file packed with Zstandard holds; a damaged one raises OSError, as of other formats."""
+
+    def __init__(self, raw: BufferedReader) -> None:
+        with extra("zstd", "reading Zstandard"):
+            import zstandard
+
+        self._reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+        self._error = zstandard.ZstdError
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            part = self._reader.read(len(buffer))
+        except self._error as error:
+            raise OSError(str(error)) from error
+        buffer[: len(part)] = part
+        return len(part)

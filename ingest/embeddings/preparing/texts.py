@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import zstandard
 
 from ingest.documents import Layout, Record
 from ingest.embeddings.building import Collection
@@ -21,7 +21,7 @@ from reranker.base.errors import BadInput
 from reranker.text.documents import Document
 from reranker.text.tokens import letter_tokens
 
-TEXTS, COUNTS = "texts.jsonl.zst", "counts.json.zst"
+TEXTS, COUNTS = "texts.jsonl.gz", "counts.json.gz"
 
 # A language that is detected in fewer documents is a quotation, or detected wrongly: short texts often are.
 _LEAST_DETECTED_SHARE = 0.05
@@ -64,7 +64,7 @@ class Texts:
 
         Their metadata is that of groups.
         """
-        with self.path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
+        with gzip.open(self.path) as stream:
             for line in _lines(stream):
                 doc_id, language, title, text, metadata = orjson.loads(line)
                 if language not in self.languages:
@@ -102,7 +102,7 @@ def read_texts(
     counter, unusable = _Counter(group_field), Unusable()
     kept = {name for name in (group_field or GROUP_FIELD, (group_field or "").replace(".", "_"), _PART_OF) if name}
     scratch = folder / f"{TEXTS}.tmp"
-    with scratch.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as stream:
+    with gzip.open(scratch, "wb", compresslevel=1) as stream:
         for number, record in enumerate(records):
             if number % _DOCUMENTS_A_REPORT == 0:
                 progress(number, None, "reading documents")
@@ -116,7 +116,7 @@ def read_texts(
             counter.add(document, _names_language(record, layout))
     progress(counter.n_documents, counter.n_documents, "read documents")
     counts = counter.result(unusable)
-    (folder / COUNTS).write_bytes(zstandard.ZstdCompressor().compress(orjson.dumps(counts)))
+    (folder / COUNTS).write_bytes(gzip.compress(orjson.dumps(counts), compresslevel=1))
     scratch.replace(folder / TEXTS)
     return open_texts(folder, group_field, unusable)
 
@@ -129,7 +129,7 @@ def open_texts(folder: Path, group_field: str | None, unusable: Unusable | None 
     """
     path = folder / TEXTS
     path.stat()
-    counts = orjson.loads(zstandard.ZstdDecompressor().decompress((folder / COUNTS).read_bytes()))
+    counts = orjson.loads(gzip.decompress((folder / COUNTS).read_bytes()))
     languages: dict[str, int] = counts["languages"]
     frequencies = {language: Counter(counted) for language, counted in counts["frequencies"].items()}
     return Texts(
