@@ -11,8 +11,9 @@ from flask import current_app
 from reranker.base.errors import BadInput, NoEmbeddings, StoreUnavailable, WrongParameter
 from reranker.base.request_context import note
 from reranker.embeddings import Embeddings
+from reranker.ranking.query import Query
 from reranker.ranking.ranked import Reranking
-from reranker.ranking.reranker import Observer, Query, Reranker
+from reranker.ranking.reranker import Observer, Reranker
 from reranker.search.searcher import Searcher
 from reranker.service.bag_cache import BagCache
 from reranker.service.examples import Examples
