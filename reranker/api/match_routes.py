@@ -9,11 +9,10 @@ from reranker.base.errors import BadInput
 from reranker.embeddings.detection import guess_language
 from reranker.ranking.matches import find_matches
 from reranker.service.errors import TooLarge, json_response
+from reranker.service.request_fields import MAX_TEXTS
 from reranker.service.requests import MatchesBody, parse, read_object
 from reranker.service.service import Service, current_service
 from reranker.text.languages import language_code
-
-MAX_TEXTS = 100
 
 blueprint = Blueprint("matches", __name__)
 
