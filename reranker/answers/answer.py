@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Any, ClassVar, TypeVar
@@ -27,12 +27,18 @@ class Answer(Mapping[str, Any]):
         return value
 
     def __iter__(self) -> Iterator[str]:
-        for name, default in defaults(type(self)).items():
-            if getattr(self, name) != default:
-                yield name
+        return iter(self._present())
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._present())
+
+    def items(self) -> ItemsView[str, Any]:
+        return self._present().items()  # several times as fast as a look-up for each key
+
+    def _present(self) -> dict[str, Any]:
+        """The keys and values of the JSON."""
+        values = ((name, getattr(self, name), default) for name, default in defaults(type(self)).items())
+        return {name: value for name, value, default in values if default is MISSING or value != default}
 
 
 Kind = TypeVar("Kind", bound=Answer)
