@@ -16,18 +16,17 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.ranking.batching import check_several, read_candidates, read_queries
-from reranker.ranking.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
+from reranker.ranking.corrections import CORRECTED_METHOD, NO_CORRECTION, find_corrections
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.feedback import is_worth_it
 from reranker.ranking.lexical import lexical_scores
 from reranker.ranking.ordering import Ordering
 from reranker.ranking.query import Query, check_known_words, read_query
 from reranker.ranking.ranked import Reranking
-from reranker.ranking.unknown_terms import lacking_terms
-from reranker.text.bags import BagOfWords, WeightedBags
+from reranker.text.bags import BagOfWords
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
-from reranker.transport import Parameters, mean_embeddings
+from reranker.transport import Parameters
 from reranker.transport.cost_cache import CostCache
 
 Observer = Callable[[Query, Reranking, float], None]
@@ -137,7 +136,7 @@ class Reranker:
         bags = self.idf.weigh_all(in_order)
         corrections = [NO_CORRECTION] * len(candidates)
         if method == CORRECTED_METHOD and len(query.weighted):
-            corrections = self._corrections(query, in_order, bags)
+            corrections = find_corrections(query, in_order, bags, self._hubness, self.embeddings, self.n_threads)
         ordering = Ordering(
             query.weighted,
             bags,
@@ -177,25 +176,6 @@ class Reranker:
             return None
         frequencies = self.idf.languages.get(query.language)
         return lexical_scores(query.tokens, query.language, candidates, self.embeddings, frequencies)
-
-    def _corrections(
-        self, query: Query, candidates: Sequence[tuple[BagOfWords, str]], weighted: WeightedBags
-    ) -> list[Correction]:
-        found = None
-        if self._hubness.is_known(query.language):
-            means = mean_embeddings(weighted, self.embeddings.vectors, self.n_threads)
-            found = self._hubness.of(query.language, means)
-        hubness = [None] * len(candidates) if found is None else found.tolist()
-        unknown = query.unknown_words
-        if not unknown:
-            return [Correction(hubness=each) for each in hubness]
-        lacking = [lacking_terms(unknown, bag, language, self.embeddings) for bag, language in candidates]
-        if None in lacking:  # a candidate of which nobody knows would win or lose by it
-            return [Correction(hubness=each) for each in hubness]
-        return [
-            Correction.of(unknown, query.unknown_share, terms or (), each)
-            for terms, each in zip(lacking, hubness, strict=True)
-        ]
 
     def rerank(
         self,
