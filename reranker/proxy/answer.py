@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from reranker.answers import ScoreParts
 from reranker.proxy.raw_json import (
     Member,
     RawArray,
@@ -24,6 +23,7 @@ from reranker.proxy.raw_json import (
     write_object,
 )
 from reranker.proxy.source_filter import SourceFilter
+from reranker.ranking.evidence import ScoreParts
 from reranker.service.json_text import float_text
 
 DETAILS_KEY = "_rerank"

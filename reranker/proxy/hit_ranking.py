@@ -20,7 +20,7 @@ from reranker.proxy.index_figures import IndexFigures
 from reranker.proxy.search_request import ProxySearch
 from reranker.proxy.window import RankedHit
 from reranker.ranking.reranker import Reranker
-from reranker.search.opened_indices import INDEX_CACHE_SECONDS
+from reranker.search.searcher import INDEX_CACHE_SECONDS
 from reranker.service.bag_cache import Bag
 from reranker.service.service import Service
 from reranker.text.exact_text import exact_key

@@ -19,8 +19,7 @@ from reranker.proxy.search_body import SearchBody, WindowRequest, without_ours
 from reranker.proxy.source_filter import SourceFilter, read_source_filter
 from reranker.proxy.window import PagePlan, plan_page
 from reranker.ranking.evidence import check_first_stage_share
-from reranker.service.request_fields import Name, QueryText
-from reranker.service.requests import parse
+from reranker.service.requests import Name, QueryText, parse
 from reranker.service.service import Service
 from reranker.text.languages import language_code
 from reranker.translation import WordGroup

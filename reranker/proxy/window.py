@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reranker.answers import ScoreParts
 from reranker.proxy.answer import ENGINES_ORDER, Ordering, Place
+from reranker.ranking.evidence import ScoreParts
 from reranker.ranking.scores import scores_behind
 
 

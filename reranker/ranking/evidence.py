@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.answers import ScoreParts
+from reranker.answers import ScoreParts as ScoreParts
 from reranker.base.errors import WrongParameter
 from reranker.ranking.corrections import Correction, order_distance
 from reranker.ranking.scores import WINDOW_FLOOR
