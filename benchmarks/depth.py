@@ -71,7 +71,7 @@ def quality(
     run = []
     for query in queries:
         answer = searcher.search(request(query, work, index, depth, size=depth))
-        run += [ScoredDoc(query.query_id, hit.document.doc_id, -hit.reranked_rank) for hit in answer.hits]
+        run += [ScoredDoc(query.query_id, hit.id, -hit.rank) for hit in answer.hits]
     found = ir_measures.calc_aggregate([R @ depth, RR, nDCG @ 10], qrels, run)
     return {
         "first_stage": answer.first_stage,

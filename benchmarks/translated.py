@@ -148,9 +148,9 @@ def by_our_index(searcher: Searcher, task: Task) -> tuple[Ranks, Ranks]:
             depth=WINDOW,
             size=WINDOW,
         )
-        hits = {hit.document.doc_id: hit for hit in searcher.search(request).hits}
+        hits = {hit.id: hit for hit in searcher.search(request).hits}
         found = hits.get(_page_id(qrel.doc_id))
-        after[qrel.query_id] = None if found is None else found.reranked_rank
+        after[qrel.query_id] = None if found is None else found.rank
         before[qrel.query_id] = None if found is None else found.first_stage_rank
     return after, before
 

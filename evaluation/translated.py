@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evaluation.systems.runs import EncodedTask
 from reranker.ranking.evidence import scaled, translated_share
-from reranker.ranking.reranker import Query
+from reranker.ranking.query import Query
 from reranker.search.fusion import RRF_K
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Filters, IndexDescription

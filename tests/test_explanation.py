@@ -6,7 +6,7 @@ import pytest
 from reranker import Parameters, Reranker
 from reranker.base.errors import BadInput
 from reranker.embeddings import EmbeddingsWriter
-from reranker.ranking.explanation import explain
+from reranker.ranking.explanation import explain, telling_pairs
 from reranker.text.bags import WeightedBag
 from tests.tiny import TRANSLATION_COST, tiny_embeddings
 
@@ -54,9 +54,9 @@ def test_the_parts_sum_to_the_distance_that_ranks(reranker, method, pairs_per_wo
 
 def test_the_telling_pair_is_the_translation(reranker):
     found = explained(reranker, "chat eau", "cat bread car", method="relaxed")
-    assert found.telling_pairs(1)[0].query_word == "chat"
-    assert found.telling_pairs(1)[0].document_word == "cat"
-    assert found.telling_pairs(1)[0].saving > 0
+    assert telling_pairs(found.words, 1)[0].query_word == "chat"
+    assert telling_pairs(found.words, 1)[0].document_word == "cat"
+    assert telling_pairs(found.words, 1)[0].saving > 0
 
 
 def test_a_document_without_a_known_word_cannot_be_explained(reranker):

@@ -7,6 +7,7 @@ from reranker.ranking.corrections import NO_CORRECTION
 from reranker.ranking.evidence import Evidence
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.ordering import Ordering
+from reranker.ranking.scores import score_of
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import AutoShares, Parameters, distances
 from reranker.transport.cost_cache import CostCache
@@ -34,5 +35,5 @@ def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question(gi
     moved = moved_query(query, documents, once.scores())
     assert len(moved) > 24
     twice = replace(once, feedback=distances(moved, documents, table, "auto", parameters).values)
-    expected = [parts.score for parts in twice.parts()]
+    expected = [score_of(parts) for parts in twice.parts()]
     assert {each.index: each.score for each in found.documents} == pytest.approx(dict(enumerate(expected)), abs=2e-6)

@@ -10,6 +10,7 @@ from reranker import Parameters, Reranker
 from reranker.base.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownWords, WrongParameter
 from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import HubnessSampleBuilder
+from reranker.ranking.scores import score_of
 from reranker.transport.cost_cache import CostCache
 from tests.tiny import TRANSLATION_COST, tiny_embeddings
 
@@ -300,7 +301,7 @@ def test_first_stage_scores_are_added_to_what_auto_says_of_the_words(reranker):
         {index: 0.02 + 0.98 * value for index, value in expected.items()}, abs=1e-6
     )
     assert order(found) == [0, 2, 1]
-    assert all(each.parts.score == each.score for each in found.documents)
+    assert all(score_of(each.parts) == each.score for each in found.documents)
 
 
 def test_first_stage_scores_go_with_their_candidates_whatever_the_ranks(reranker):

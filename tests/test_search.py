@@ -7,7 +7,6 @@ import pytest
 from ingest.encode import encode
 from reranker.base.errors import BadInput, EmptyQuery, NotFound, UnknownWords, VersionMismatch
 from reranker.embeddings.hubness import HubnessSampleBuilder
-from reranker.search.answers import explanation
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Filters, IndexDescription
@@ -53,7 +52,7 @@ def searcher(store, embeddings):
 
 def found(searcher, text="chat", **options):
     options.setdefault("language", "fr")
-    return [hit.document.doc_id for hit in searcher.search(SearchRequest(text, "pets", **options)).hits]
+    return [hit.id for hit in searcher.search(SearchRequest(text, "pets", **options)).hits]
 
 
 def test_a_french_word_finds_the_english_document(searcher):
@@ -63,7 +62,7 @@ def test_a_french_word_finds_the_english_document(searcher):
 def test_a_hit_holds_both_ranks_and_both_scores(searcher):
     answer = searcher.search(SearchRequest("chat", "pets", language="fr"))
     assert sorted(hit.first_stage_rank for hit in answer.hits) == list(range(1, len(answer.hits) + 1))
-    assert [hit.reranked_rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
+    assert [hit.rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
     scores = [hit.score for hit in answer.hits]
     assert scores == sorted(scores, reverse=True)
     assert all(0 < one <= 1 for one in scores)
@@ -76,9 +75,9 @@ def test_a_document_without_a_known_word_is_not_found_by_knn_but_by_bm25(searche
 
 def test_bm25_with_a_query_of_unknown_words_alone_keeps_the_first_stage_order(searcher):
     answer = searcher.search(SearchRequest("zzz", "pets", language="en", first_stage="bm25"))
-    assert {hit.document.doc_id for hit in answer.hits} == {"e4", "e5"}
+    assert {hit.id for hit in answer.hits} == {"e4", "e5"}
     assert answer.method == "none"
-    assert answer.unknown_words == ("zzz",)
+    assert answer.unknown_words == ["zzz"]
     assert [hit.first_stage_rank for hit in answer.hits] == [1, 2]
 
 
@@ -116,48 +115,49 @@ def test_translated_searches_documents_of_the_query_language_by_its_own_words(se
 def test_the_score_of_the_translated_search_is_evidence_across_languages(searcher):
     """By translations e1 (cat) scores highest and e3 (bread) not at all."""
     request = SearchRequest("chat", "pets", language="fr", filters=Filters(languages=("en",)))
-    hits = {hit.document.doc_id: hit for hit in searcher.search(request).hits}
-    assert hits["e1"].parts.first_stage == pytest.approx(0.98 * 0.3)
-    assert hits["e1"].parts.words == pytest.approx(0.98 * 0.7)
-    assert 0 < hits["e2"].parts.first_stage < 0.98 * 0.3
-    assert hits["e3"].parts.first_stage == 0.0
+    hits = {hit.id: hit for hit in searcher.search(request).hits}
+    assert hits["e1"].score_parts.first_stage == pytest.approx(0.98 * 0.3)
+    assert hits["e1"].score_parts.words == pytest.approx(0.98 * 0.7)
+    assert 0 < hits["e2"].score_parts.first_stage < 0.98 * 0.3
+    assert hits["e3"].score_parts.first_stage == 0.0
     for hit in hits.values():
-        assert hit.parts.score == pytest.approx(hit.score, abs=1e-6)
+        assert hit.score_parts.total == pytest.approx(hit.score, abs=1e-6)
         if hit.distance is not None:
-            assert searcher.explain(request, hit.document.doc_id).parts == hit.parts
-    explained = explanation("pets", "e1", searcher.explain(request, "e1"))
+            assert searcher.explain(request, hit.id).score_parts == hit.score_parts
+    explained = searcher.explain(request, "e1")
     (chat,) = explained["translations"]
     assert (chat["word"], [each["term"] for each in chat["translations"]]) == ("chat", ["chat", "cat", "dog"])
     alone = searcher.search(replace(request, first_stage="knn"))
-    assert all(hit.parts is None for hit in alone.hits)
+    assert all(hit.score_parts is None for hit in alone.hits)
 
 
 def test_the_engines_score_is_a_part_of_the_score_and_the_parts_sum_to_it(searcher):
     """Of the English documents e1 alone holds cat, so BM25 finds it alone; f1 holds its translation, f2 does not."""
-    hits = {hit.document.doc_id: hit for hit in searcher.search(SearchRequest("cat", "pets", language="en")).hits}
+    hits = {hit.id: hit for hit in searcher.search(SearchRequest("cat", "pets", language="en")).hits}
     for hit in hits.values():
-        assert hit.parts.score == pytest.approx(hit.score, abs=1e-6)
-    assert hits["e1"].parts.first_stage == pytest.approx(0.98 * 0.8)
-    assert hits["e3"].parts.first_stage == 0.0
-    assert hits["f1"].parts.first_stage == pytest.approx(0.98 * 0.3)
-    assert hits["f2"].parts.first_stage == 0.0
-    assert hits["f1"].parts.words > hits["e1"].parts.words  # what BM25 counts less there, transport counts more
+        assert hit.score_parts.total == pytest.approx(hit.score, abs=1e-6)
+    assert hits["e1"].score_parts.first_stage == pytest.approx(0.98 * 0.8)
+    assert hits["e3"].score_parts.first_stage == 0.0
+    assert hits["f1"].score_parts.first_stage == pytest.approx(0.98 * 0.3)
+    assert hits["f2"].score_parts.first_stage == 0.0
+    # What BM25 counts less there, transport counts more.
+    assert hits["f1"].score_parts.words > hits["e1"].score_parts.words
     assert hits["e1"].score == 1.0
 
 
 def test_an_explanation_has_the_parts_of_the_hit(searcher):
     request = SearchRequest("cat zzz", "pets", language="en")
     for hit in searcher.search(request).hits:
-        if hit.document.doc_id != "e5":  # no known word: no transport to explain
-            explained = searcher.explain(request, hit.document.doc_id)
-            assert explained.parts == hit.parts
+        if hit.id != "e5":  # no known word: no transport to explain
+            explained = searcher.explain(request, hit.id)
+            assert explained.score_parts == hit.score_parts
             assert explained.score == hit.score
 
 
 def test_a_document_that_the_first_stage_did_not_bring_is_explained_with_nothing_from_it(searcher):
     request = SearchRequest("cat", "pets", language="en", depth=2)
     explained = searcher.explain(request, "e3")
-    assert explained.parts.first_stage == 0.0
+    assert explained.score_parts.first_stage == 0.0
     assert explained.score < searcher.search(request).hits[0].score
 
 
@@ -223,9 +223,9 @@ def test_a_document_deleted_during_the_search_is_left_out_and_the_others_keep_th
 ):
     request = SearchRequest("chat eau", "pets", language="fr", first_stage="knn", method=method, depth=depth)
     whole = Searcher(store, embeddings).search(request).hits
-    lost = whole[1].document.doc_id
+    lost = whole[1].id
     hits = Searcher(LosesDocuments(store, {lost}), embeddings).search(request).hits
-    assert hits == tuple(hit for hit in whole if hit.document.doc_id != lost)
+    assert hits == [hit for hit in whole if hit.id != lost]
 
 
 def test_the_texts_of_the_page_alone_are_read(store, embeddings):
@@ -235,8 +235,8 @@ def test_the_texts_of_the_page_alone_are_read(store, embeddings):
         .search(SearchRequest("chat eau", "pets", language="fr", first_stage="knn", offset=1, size=2))
         .hits
     )
-    assert watched.asked_for == [[hit.document.doc_id for hit in hits]]
-    assert [hit.document.text for hit in hits] == [TEXTS[hit.document.doc_id][1] for hit in hits]
+    assert watched.asked_for == [[hit.id for hit in hits]]
+    assert [hit.text for hit in hits] == [TEXTS[hit.id][1] for hit in hits]
 
 
 def test_hits_behind_the_window_score_below_it_and_have_no_distance(searcher):
@@ -249,14 +249,14 @@ def test_hits_behind_the_window_score_below_it_and_have_no_distance(searcher):
 
 def test_method_none_is_the_first_stage(searcher):
     answer = searcher.search(SearchRequest("chat", "pets", language="fr", method="none"))
-    assert [hit.first_stage_rank for hit in answer.hits] == [hit.reranked_rank for hit in answer.hits]
+    assert [hit.first_stage_rank for hit in answer.hits] == [hit.rank for hit in answer.hits]
     assert answer.method == "none"
 
 
 def test_an_explanation_sums_to_the_distance_of_the_hit(searcher):
     hit = searcher.search(SearchRequest("chat eau", "pets", language="fr", method="sinkhorn")).hits[0]
     request = SearchRequest("chat eau", "pets", language="fr", method="sinkhorn")
-    explained = searcher.explain(request, hit.document.doc_id)
+    explained = searcher.explain(request, hit.id)
     assert sum(word.distance for word in explained.words) == pytest.approx(hit.distance, rel=1e-4)
 
 
@@ -264,20 +264,20 @@ def test_a_hit_says_what_moved_it_besides_its_distance_and_an_explanation_sums_i
     """e4 alone holds zzz, which has no embedding; half of the query."""
     request = SearchRequest("water zzz", "pets", language="en", filters=Filters(languages=("en",)), first_stage="knn")
     hits = searcher.search(request).hits
-    by_id = {hit.document.doc_id: hit for hit in hits}
-    assert hits[0].document.doc_id == "e4"
-    assert by_id["e4"].correction.lacking_words == ()
+    by_id = {hit.id: hit for hit in hits}
+    assert hits[0].id == "e4"
+    assert by_id["e4"].lacking_words == []
     for doc_id in ("e1", "e2", "e3"):
         hit = by_id[doc_id]
-        assert hit.correction.lacking_words == ("zzz",)
+        assert hit.lacking_words == ["zzz"]
         assert hit.order_distance == pytest.approx(0.5 * hit.distance + 0.5)
         assert hit.score == pytest.approx(1 / (1 + hit.order_distance), abs=1e-6)
-        shown = explanation("pets", doc_id, searcher.explain(request, doc_id))
+        shown = searcher.explain(request, doc_id)
         assert shown["order_distance"] == pytest.approx(hit.order_distance, abs=1e-5)
         assert sum(shown["order_parts"].values()) == pytest.approx(shown["order_distance"])
         assert shown["order_parts"]["words"] == pytest.approx(0.5 * sum(word["distance"] for word in shown["words"]))
         assert (shown["lacking_words"], shown["unknown_share"], shown["score"]) == (["zzz"], 0.5, hit.score)
-        plain = explanation("pets", doc_id, searcher.explain(replace(request, method="sinkhorn"), doc_id))
+        plain = searcher.explain(replace(request, method="sinkhorn"), doc_id)
         assert plain["order_distance"] == plain["distance"]
 
 
@@ -290,12 +290,12 @@ def test_the_hubness_sample_of_the_index_orders_its_hits(store, embeddings):
     try:
         store.save_hubness_sample("pets", builder.result())
         hits = Searcher(store, embeddings).search(SearchRequest("cat", "pets", language="en")).hits
-        found = {hit.document.doc_id: hit for hit in hits}
-        assert found["e1"].correction.hubness == pytest.approx(1.0)
-        assert found["e3"].correction.hubness == 0.0  # bread, its opposite
+        found = {hit.id: hit for hit in hits}
+        assert found["e1"].hubness == pytest.approx(1.0)
+        assert found["e3"].hubness == 0.0  # bread, its opposite
         assert found["e1"].order_distance == pytest.approx(found["e1"].distance + 0.2)
         french = Searcher(store, embeddings).search(SearchRequest("chat", "pets", language="fr")).hits
-        assert [hit.correction.hubness for hit in french] == [None] * len(french)
+        assert [hit.hubness for hit in french] == [None] * len(french)
     finally:
         store.save_hubness_sample("pets", before)
 
@@ -332,8 +332,8 @@ def test_a_wrong_request_is_refused_with_the_cure(options, message):
 
 def test_a_document_that_a_full_run_of_bm25_left_out_has_the_lowest_score_of_the_run(searcher):
     request = SearchRequest("dog water", "pets", language="en", depth=1, filters=Filters(languages=("en",)))
-    parts = searcher.explain(request, "e4").parts  # it holds water, and is BM25's second
-    assert parts.first_stage == pytest.approx(searcher.search(request).hits[0].parts.first_stage)
+    parts = searcher.explain(request, "e4").score_parts  # it holds water, and is BM25's second
+    assert parts.first_stage == pytest.approx(searcher.search(request).hits[0].score_parts.first_stage)
 
 
 def test_empty_and_unknown_queries_and_missing_things_are_refused(searcher):
@@ -402,11 +402,11 @@ def test_a_heavier_run_counts_more_in_the_fusion(searcher):
     skewed = searcher.search(SearchRequest("cat water", "pets", knn_weight=0.75, **options))
     by_knn = found(searcher, "cat water", language="en", first_stage="knn", method="none")
     by_bm25 = found(searcher, "cat water", language="en", first_stage="bm25", method="none")
-    score = {hit.document.doc_id: hit.first_stage_score for hit in skewed.hits}
+    score = {hit.id: hit.first_stage_score for hit in skewed.hits}
     first = by_knn[0]
     bm25 = 0.5 / (60 + by_bm25.index(first) + 1) if first in by_bm25 else 0.0
     assert score[first] == pytest.approx(1.5 / 61 + bm25)
-    assert {hit.document.doc_id for hit in even.hits} == set(score)
+    assert {hit.id for hit in even.hits} == set(score)
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.5, float("nan")])
@@ -436,7 +436,7 @@ def titled(tmp_path_factory, embeddings):
 def test_a_page_whose_title_is_the_query_is_as_near_as_can_be(titled, first_stage, text):
     """The words have 0.2 of the score, which is 0.98 beside what every candidate has."""
     answer = titled.search(SearchRequest(text, "titled", language="en", first_stage=first_stage))
-    words = {hit.document.doc_id: hit.parts.words for hit in answer.hits}
+    words = {hit.id: hit.score_parts.words for hit in answer.hits}
     assert words["titled"] == pytest.approx(0.98 * 0.2)
     assert words["short"] == pytest.approx(0.98 * 0.2)
     assert words["far"] < 0.98 * 0.2
@@ -444,14 +444,14 @@ def test_a_page_whose_title_is_the_query_is_as_near_as_can_be(titled, first_stag
 
 def test_a_title_that_has_one_more_word_is_no_exact_one(titled):
     answer = titled.search(SearchRequest("cat dog", "titled", language="en"))
-    words = {hit.document.doc_id: hit.parts.words for hit in answer.hits}
+    words = {hit.id: hit.score_parts.words for hit in answer.hits}
     assert words["titled"] < 0.98 * 0.2
 
 
 def test_an_explanation_counts_an_exact_title_as_the_search_does(titled):
     request = SearchRequest("cat", "titled", language="en")
-    (hit,) = [hit for hit in titled.search(request).hits if hit.document.doc_id == "titled"]
-    assert titled.explain(request, "titled").parts == hit.parts
+    (hit,) = [hit for hit in titled.search(request).hits if hit.id == "titled"]
+    assert titled.explain(request, "titled").score_parts == hit.score_parts
 
 
 def test_a_warm_up_leaves_no_costs_for_the_search_that_is_timed(titled, embeddings):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from reranker import Reranker
 from reranker.ranking.explanation import explain
-from reranker.ranking.word_places import with_places
 from reranker.text.documents import Document
 from reranker.text.token_places import token_places
 from reranker.text.tokens import tokenize
@@ -41,8 +40,7 @@ def reranker(tmp_path_factory):
 
 def explained(reranker, query, document):
     bag = reranker.idf.weigh(reranker.embeddings.bag(document.full_text, document.language), document.language)
-    found = explain(reranker.query(query, "fr").weighted, bag, reranker.embeddings)
-    return with_places(found, document, reranker.embeddings)
+    return explain(reranker.query(query, "fr").weighted, bag, reranker.embeddings, document=document)
 
 
 @example("م\u0650ك\u0654\u17b9", "und", 3)  # a Khmer mark on an Arabic letter
@@ -89,14 +87,14 @@ def test_each_place_holds_its_token(text):
 def test_words_are_found_in_title_and_text_apart(reranker):
     document = Document("d", "A dog; the Cat, the CAT.", "en", title="Cat 🐈")
     words = {word.word: word for word in explained(reranker, "chat", document).document_words}
-    assert words["cat"].in_title == ((0, 3),)
+    assert words["cat"].in_title == [[0, 3]]
     assert [document.text[start:end] for start, end in words["cat"].in_text] == ["Cat", "CAT"]
     assert [document.text[start:end] for start, end in words["dog"].in_text] == ["dog"]
 
 
 def test_a_document_without_a_title_has_places_in_its_text_alone(reranker):
     word = explained(reranker, "chat", Document("d", "cat", "en")).document_words[0]
-    assert (word.in_title, word.in_text) == ((), ((0, 3),))
+    assert (word.in_title, word.in_text) == ([], [[0, 3]])
 
 
 @pytest.mark.parametrize("method", ["nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto"])

@@ -117,7 +117,7 @@ def _search(way: Way, searcher: Searcher, index: str, query: JudgedQuery) -> tup
         answer = searcher.search(request)
     except (EmptyQuery, UnknownWords):
         return ()
-    return tuple(hit.document.doc_id for hit in answer.hits)
+    return tuple(hit.id for hit in answer.hits)
 
 
 def measures_of(queries: Sequence[JudgedQuery], ranking: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:

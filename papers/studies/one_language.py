@@ -147,8 +147,9 @@ def _figures(
                 query.text, _INDEX, language, first_stage="bm25", depth=_DEPTH, size=_DEPTH, method="none"
             )
             hits = searcher.search(request).hits
-            doc_ids = [hit.document.doc_id for hit in hits]
-            texts = [hit.document.full_text for hit in hits]
+            doc_ids = [hit.id for hit in hits]
+            documents = store.documents(_INDEX, doc_ids)
+            texts = [documents[doc_id].full_text for doc_id in doc_ids]
             scores = np.array([hit.first_stage_score for hit in hits])
             found["BM25"][query.query_id] = doc_ids
             found["alone"][query.query_id] = _order(reranker, query.text, language, doc_ids, texts, None)

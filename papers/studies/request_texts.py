@@ -62,7 +62,7 @@ def rows(collection: Collection, embeddings: Embeddings, language: str) -> Itera
 
 def _first_stage(searcher: Searcher, query: JudgedQuery, language: str) -> list[str]:
     request = SearchRequest(query.text, _INDEX, language, first_stage="bm25", depth=_DEPTH, size=_DEPTH, method="none")
-    return [hit.document.doc_id for hit in searcher.search(request).hits]
+    return [hit.id for hit in searcher.search(request).hits]
 
 
 def _reranked(

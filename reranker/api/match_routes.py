@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 from flask import Blueprint, Response
 
+from reranker.answers import MatchedText, MatchesAnswer
 from reranker.base.errors import BadInput
 from reranker.embeddings.detection import guess_language
 from reranker.ranking.matches import find_matches
 from reranker.service.errors import TooLarge, json_response
+from reranker.service.request_fields import MAX_TEXTS
 from reranker.service.requests import MatchesBody, parse, read_object
 from reranker.service.service import Service, current_service
 from reranker.text.languages import language_code
-
-MAX_TEXTS = 100
 
 blueprint = Blueprint("matches", __name__)
 
@@ -31,11 +28,11 @@ def matches() -> Response:
         raise BadInput(f"{len(body.languages)} languages came for {len(body.texts)} texts; give one for each, or none")
     query = service.reranker.query_with_unknown_words(body.query, body.language)
     languages = [language_code(code) for code in body.languages or ()] or _guessed(service, body.texts)
-    found: list[dict[str, Any]] = []
-    for text, language in zip(body.texts, languages, strict=True):
-        places = find_matches(query, text, language, service.embeddings)
-        found.append({"language": language, "matches": [asdict(each) for each in places]})
-    return json_response({"language": query.language, "unknown_words": list(query.unknown_words), "texts": found})
+    found = [
+        MatchedText(language, find_matches(query, text, language, service.embeddings))
+        for text, language in zip(body.texts, languages, strict=True)
+    ]
+    return json_response(MatchesAnswer(query.language, list(query.unknown_words), found))
 
 
 def _guessed(service: Service, texts: list[str]) -> list[str]:

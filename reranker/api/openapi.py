@@ -1,4 +1,4 @@
-"""Describes our own routes in OpenAPI 3.1, from the models that read their requests.
+"""Describes our own routes in OpenAPI 3.1, from the models that read requests and the declarations of answers.
 
 The engine's API, which every other path is passed on to, is described by the engine.
 """
@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel
-from pydantic.json_schema import JsonSchemaMode, models_json_schema
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import JsonSchemaMode
 
-from reranker.api.answer_models import (
+from reranker.answers import (
     Alive,
+    Answer,
     CohereError,
     ExplainAnswer,
     MatchesAnswer,
@@ -58,10 +59,10 @@ class _Route:
     summary: str
     tag: str
     request: tuple[type[BaseModel], ...] = ()
-    answer: type[BaseModel] | None = None
+    answer: type[Answer] | None = None
     answers_list: bool = False
     content_type: str = _JSON
-    errors: tuple[type[BaseModel], ...] = ()
+    errors: tuple[type[Answer], ...] = ()
     statuses: tuple[int, ...] = ()
 
 
@@ -136,11 +137,11 @@ def _answer_schema(route: _Route) -> dict[str, Any]:
     return _reference(route.answer)
 
 
-def _one_of(models: Sequence[type[BaseModel]]) -> dict[str, Any]:
+def _one_of(models: Sequence[type[BaseModel | Answer]]) -> dict[str, Any]:
     return _reference(models[0]) if len(models) == 1 else {"anyOf": [_reference(model) for model in models]}
 
 
-def _reference(model: type[BaseModel]) -> dict[str, Any]:
+def _reference(model: type[BaseModel | Answer]) -> dict[str, Any]:
     return {"$ref": _REFERENCE.format(model=model.__name__)}
 
 
@@ -153,9 +154,11 @@ def _schemas() -> dict[str, Any]:
     answers = dict.fromkeys(
         model for route in ROUTES for model in (*((route.answer,) if route.answer else ()), *route.errors)
     )
-    modes: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in requests]
-    modes += [(model, "serialization") for model in answers]
-    _, schemas = models_json_schema(modes, ref_template=_REFERENCE)
+    inputs: list[tuple[type, JsonSchemaMode, TypeAdapter[Any]]] = [
+        *((model, "validation", TypeAdapter(model)) for model in requests),
+        *((model, "serialization", TypeAdapter(model)) for model in answers),
+    ]
+    _, schemas = TypeAdapter.json_schemas(inputs, ref_template=_REFERENCE)
     definitions: dict[str, Any] = schemas["$defs"]
     return definitions
 

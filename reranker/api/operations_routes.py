@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
+from reranker.answers import Alive
 from reranker.api.openapi import description
 from reranker.api.readiness import readiness
 from reranker.api.watching import take_over_figures
@@ -16,14 +17,14 @@ blueprint = Blueprint("operations", __name__)
 @blueprint.get("/-/live")
 def live() -> Response:
     """Answers as long as the process does."""
-    return json_response({"status": "alive"})
+    return json_response(Alive("alive"))
 
 
 @blueprint.get("/-/ready")
 def ready() -> Response:
     """200 where every part is ready, or searches pass through for want of embeddings; else 503 and what is not."""
     found = readiness(current_service())
-    return json_response(found, 503 if found["status"] == "not ready" else 200)
+    return json_response(found, 503 if found.status == "not ready" else 200)
 
 
 @blueprint.get("/-/metrics")

@@ -11,7 +11,7 @@ import logging
 from flask import Blueprint, Response, render_template, send_from_directory
 
 from reranker.base.errors import SinkrankError
-from reranker.search.searcher import FIRST_STAGES
+from reranker.search.first_stage import FIRST_STAGES
 from reranker.service.examples import Example
 from reranker.service.service import Service, current_service
 from reranker.stores.base.addresses import EngineAddress, read_address

@@ -10,11 +10,13 @@ No documents is no error: a search without a hit may well be re-ranked.
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 from flask import Blueprint, Response
 
-from reranker.api.rerank_texts import RankedText, RankedTexts, rank_texts
+from reranker.answers import ApiVersion, RankedText, RerankAnswer, RerankMeta, RerankResult, Usage
+from reranker.api.rerank_texts import TextRanking, rank_texts
 from reranker.service.errors import BadBody, TooLarge, json_response, use_shape
 from reranker.service.requests import RerankBody, TextsBody, parse, read_object
 from reranker.service.service import Service, current_service
@@ -46,7 +48,7 @@ def rerank() -> Response:
     return _rerank_texts(body)
 
 
-def _rerank_documents(raw: dict[str, Any], api_version: str) -> Response:
+def _rerank_documents(raw: dict[str, Any], api_version: Literal["1", "2"]) -> Response:
     service = current_service()
     body = parse(RerankBody, raw)
     _check_count(service, len(body.documents))
@@ -55,36 +57,25 @@ def _rerank_documents(raw: dict[str, Any], api_version: str) -> Response:
     return json_response(_answer(ranked, body, api_version))
 
 
-def _answer(ranked: RankedTexts, body: RerankBody, api_version: str) -> dict[str, Any]:
-    meta: dict[str, Any] = {
-        "api_version": {"version": api_version},
-        "method": ranked.method,
-        "precision": ranked.precision,
-        "n_solved": ranked.n_solved,
-    }
-    if ranked.warnings:
-        meta["warnings"] = ranked.warnings
-    return {
-        "id": str(uuid.uuid4()),
-        "object": "rerank",
-        "model": body.model or MODEL,
-        "results": [_result(text, body) for text in ranked.texts],
-        "usage": {"prompt_tokens": ranked.n_words, "total_tokens": ranked.n_words},
-        "meta": meta,
-    }
+def _answer(ranked: TextRanking, body: RerankBody, api_version: Literal["1", "2"]) -> RerankAnswer:
+    return RerankAnswer(
+        id=str(uuid.uuid4()),
+        object="rerank",
+        model=body.model or MODEL,
+        results=[_result(text, body) for text in ranked.texts],
+        usage=Usage(ranked.n_words, ranked.n_words),
+        meta=RerankMeta(
+            ApiVersion(api_version), ranked.method, ranked.precision, ranked.n_solved, list(ranked.warnings) or None
+        ),
+    )
 
 
-def _result(ranked: RankedText, body: RerankBody) -> dict[str, Any]:
-    result: dict[str, Any] = {"index": ranked.index, "relevance_score": ranked.score, **_mark(ranked)}
+def _result(ranked: RankedText, body: RerankBody) -> RerankResult:
+    document = None
     if body.return_documents:
-        document = body.documents[ranked.index]
-        result["document"] = {"text": document} if isinstance(document, str) else document
-    return result
-
-
-def _mark(ranked: RankedText) -> dict[str, bool]:
-    """What no API of others has a key for: there only where it says something."""
-    return {"without_known_word": True} if ranked.without_known_word else {}
+        given = body.documents[ranked.index]
+        document = {"text": given} if isinstance(given, str) else given
+    return RerankResult(ranked.index, ranked.score, ranked.without_known_word, document)
 
 
 def _rerank_texts(raw: dict[str, Any]) -> Response:
@@ -95,16 +86,14 @@ def _rerank_texts(raw: dict[str, Any]) -> Response:
         if not isinstance(text, str):
             raise BadBody(f"text {place} is no string; give one")
     ranked = rank_texts(service, body, body.texts)
-    response = json_response([_ranked_text(text, body) for text in ranked.texts])
+    answer = ranked.texts
+    if body.return_text:
+        answer = [replace(one, text=body.texts[one.index]) for one in answer]
+    response = json_response(answer)
     # Its answer is a bare list, which has no place for what the others say in their `meta`.
     response.headers["X-Rerank-Method"] = ranked.method
     response.headers["X-Rerank-Precision"] = ranked.precision
     return response
-
-
-def _ranked_text(ranked: RankedText, body: TextsBody) -> dict[str, Any]:
-    text = {"text": body.texts[ranked.index]} if body.return_text else {}
-    return {"index": ranked.index, **text, "score": ranked.score, **_mark(ranked)}
 
 
 def _check_count(service: Service, n_documents: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from reranker.answers import RankedText
+from reranker.answers.search import Precision
 from reranker.api.rerank_warnings import spelling_warnings
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.ranking.ranked import Reranking
@@ -18,21 +20,7 @@ from reranker.transport import Parameters
 
 
 @dataclass(frozen=True, slots=True)
-class RankedText:
-    """One text in its new place.
-
-    Attributes:
-        index: its place among the texts as given, from 0.
-        without_known_word: no word of it has an embedding, so it is ranked last.
-    """
-
-    index: int
-    score: float
-    without_known_word: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RankedTexts:
+class TextRanking:
     """Texts, each once, best first: all, or as many of the best as were asked for.
 
     Attributes:
@@ -42,15 +30,15 @@ class RankedTexts:
         n_solved: as of `Reranking`.
     """
 
-    texts: tuple[RankedText, ...]
+    texts: list[RankedText]
     n_words: int
     method: str = "none"
-    precision: str = "none"
+    precision: Precision = "none"
     n_solved: int = 0
     warnings: tuple[str, ...] = ()
 
 
-def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], top_n: int | None = None) -> RankedTexts:
+def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], top_n: int | None = None) -> TextRanking:
     """Re-ranks texts; those without a known word come last, in the order given.
 
     `auto` adds BM25 of the texts in the query's language to transport. With `top_n` the best are the same as without.
@@ -77,10 +65,13 @@ def rank_texts(service: Service, options: RerankOptions, texts: Sequence[str], t
     try:
         ranking, warnings = _rerank(service, options, texts, parameters, top_n)
     except (EmptyQuery, UnknownWords) as error:
-        falling = tuple(RankedText(place, _low_score(len(texts) - place)) for place in range(len(texts)))
-        return RankedTexts(falling[:top_n], n_words, warnings=(f"the documents are in the order given: {error}",))
-    return RankedTexts(
-        tuple(RankedText(one.index, one.score, one.without_known_word) for one in ranking.documents),
+        falling = [RankedText(index=place, score=_low_score(len(texts) - place)) for place in range(len(texts))]
+        return TextRanking(falling[:top_n], n_words, warnings=(f"the documents are in the order given: {error}",))
+    return TextRanking(
+        [
+            RankedText(index=one.index, score=one.score, without_known_word=one.without_known_word)
+            for one in ranking.documents
+        ],
         n_words,
         ranking.method,
         ranking.precision,

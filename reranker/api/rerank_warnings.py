@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reranker.embeddings import Embeddings
-from reranker.ranking.reranker import Query
+from reranker.ranking.query import Query
 from reranker.service.bag_cache import Bag
 from reranker.text.tokens import tokenize
 

@@ -8,8 +8,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from reranker.base.request_context import note
-from reranker.search import answers
-from reranker.search.searcher import SearchRequest
+from reranker.search.request import SearchRequest
 from reranker.service.errors import json_response
 from reranker.service.requests import ExplainBody, SearchBody, parse, read_object
 from reranker.service.service import Service, current_service
@@ -28,7 +27,7 @@ def search() -> Response:
     note(**_facts(wanted))
     found = service.searcher.search(wanted)
     service.metrics.stage_seconds.labels("first_stage").observe(found.took_ms["first_stage"] / 1000)
-    return json_response(answers.search_answer(wanted.index, found))
+    return json_response(found)
 
 
 @blueprint.post("/v1/explain")
@@ -37,8 +36,7 @@ def explain() -> Response:
     service = current_service()
     body = parse(ExplainBody, read_object())
     wanted = _search_request(service, body)
-    explained = service.searcher.explain(wanted, body.doc_id)
-    return json_response(answers.explanation(wanted.index, body.doc_id, explained))
+    return json_response(service.searcher.explain(wanted, body.doc_id))
 
 
 def _facts(wanted: SearchRequest) -> dict[str, Any]:

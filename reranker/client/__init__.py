@@ -3,11 +3,11 @@
 from reranker.client import SinkrankClient
 """
 
+from reranker.answers import Problem
 from reranker.client.errors import (
     ClientError,
     ConflictProblem,
     NotFoundProblem,
-    Problem,
     RequestProblem,
     ServiceFailure,
     ServiceProblem,

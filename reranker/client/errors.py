@@ -15,10 +15,10 @@ ClientError                       a call of the service failed
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from reranker.answers import Problem
 from reranker.base.errors import SinkrankError
 
 # RFC 9457, section 4.2.1: the type of a problem that says no more than its status.
@@ -36,26 +36,6 @@ class ServiceUnreachable(ClientError):
 
 class UnexpectedAnswer(ClientError):
     """An answer that is none of the service's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Problem details (RFC 9457).
-
-    Attributes:
-        type: the same for all problems of a code.
-        title: the status in words.
-        status: of HTTP.
-        detail: what came, what was expected, and the cure.
-        code: of a small, fixed set (`bad_input`, `unknown_words`, …); empty where the service gave none, as on the
-            rerank routes, whose shape is Cohere's.
-    """
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str = ""
 
 
 class ServiceProblem(ClientError):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import urllib3
 from urllib3.util import parse_url
 
+from reranker.answers import ExplainAnswer, NotThisAnswer, Readiness, RerankAnswer, SearchAnswer, read_answer
+from reranker.answers.answer import Kind
 from reranker.base.errors import WrongParameter
-from reranker.client.answers import ExplainAnswer, Readiness, RerankAnswer, SearchAnswer
 from reranker.client.errors import ServiceUnreachable, UnexpectedAnswer, error_of_answer
 
 # A thousand hits of a page of text each are some 10 MB.
@@ -125,7 +126,7 @@ class SinkrankClient:
             "from": offset,
             "size": size,
         }
-        return cast(SearchAnswer, self._post("/v1/search", body))
+        return self._post("/v1/search", body, SearchAnswer)
 
     def explain(
         self,
@@ -164,7 +165,7 @@ class SinkrankClient:
             "feedback": feedback,
             "first_stage_share": first_stage_share,
         }
-        return cast(ExplainAnswer, self._post("/v1/explain", body))
+        return self._post("/v1/explain", body, ExplainAnswer)
 
     def rerank(
         self,
@@ -203,7 +204,7 @@ class SinkrankClient:
             "tau": tau,
             "n_iterations": n_iterations,
         }
-        return cast(RerankAnswer, self._post("/v2/rerank", body))
+        return self._post("/v2/rerank", body, RerankAnswer)
 
     def ready(self) -> Readiness:
         """What the service says of its parts; one that is not ready is no error, and is not asked again.
@@ -213,15 +214,23 @@ class SinkrankClient:
         """
         status, answer = self._ask("GET", "/-/ready", None, n_retries=0)
         if isinstance(answer, dict) and isinstance(answer.get("checks"), dict):
-            return cast(Readiness, answer)
+            return self._read(Readiness, answer)
         raise self._failure(status, answer)
 
-    def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _post(self, path: str, body: Mapping[str, Any], kind: type[Kind]) -> Kind:
         given = {name: value for name, value in body.items() if value is not None}
         status, answer = self._ask("POST", path, given, self._n_retries)
         if status == 200 and isinstance(answer, dict):
-            return answer
+            return self._read(kind, answer)
         raise self._failure(status, answer)
+
+    def _read(self, kind: type[Kind], answer: Any) -> Kind:
+        try:
+            return read_answer(kind, answer)
+        except NotThisAnswer as error:
+            raise UnexpectedAnswer(
+                f"{self._url} answered what this client cannot read ({error}); use the client of its version"
+            ) from error
 
     def _failure(self, status: int, answer: Any) -> Exception:
         if status >= 400:

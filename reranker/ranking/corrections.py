@@ -9,6 +9,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.embeddings import Embeddings
+from reranker.embeddings.hubness import Hubness
+from reranker.ranking.query import Query
+from reranker.ranking.unknown_terms import lacking_terms
+from reranker.text.bags import BagOfWords, WeightedBags
+from reranker.transport import mean_embeddings
+
 # Chosen on development pages (docs/evaluation.md).
 HUBNESS_WEIGHT = 0.2
 
@@ -77,3 +84,32 @@ def order_distance(distance: _Number, unknown_share: float, offset: _Number) -> 
     """What the order goes by, of one candidate of a query or of many at once."""
     # Not term by term: the rounding must not put it in another order than distance + offset does.
     return (1.0 - unknown_share) * (distance + offset)
+
+
+def find_corrections(
+    query: Query,
+    candidates: Sequence[tuple[BagOfWords, str]],
+    weighted: WeightedBags,
+    hubness: Hubness,
+    embeddings: Embeddings,
+    n_threads: int,
+) -> list[Correction]:
+    """What moves each candidate of a query.
+
+    Args:
+        candidates: bags of words, each with its language; `weighted` are the same bags, weighed.
+    """
+    found = None
+    if hubness.is_known(query.language):
+        found = hubness.of(query.language, mean_embeddings(weighted, embeddings.vectors, n_threads))
+    hubs = [None] * len(candidates) if found is None else found.tolist()
+    unknown = query.unknown_words
+    if not unknown:
+        return [Correction(hubness=each) for each in hubs]
+    lacking = [lacking_terms(unknown, bag, language, embeddings) for bag, language in candidates]
+    if None in lacking:  # a candidate of which nobody knows would win or lose by it
+        return [Correction(hubness=each) for each in hubs]
+    return [
+        Correction.of(unknown, query.unknown_share, terms or (), each)
+        for terms, each in zip(lacking, hubs, strict=True)
+    ]

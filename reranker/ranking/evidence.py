@@ -12,9 +12,10 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.answers import ScoreParts as ScoreParts
 from reranker.base.errors import WrongParameter
 from reranker.ranking.corrections import Correction, order_distance
-from reranker.ranking.scores import SCORE_DECIMALS, WINDOW_FLOOR
+from reranker.ranking.scores import WINDOW_FLOOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,41 +74,6 @@ def check_first_stage_share(share: float | None) -> None:
         raise WrongParameter(f"first_stage_share is {share}; give 0 to 1, or leave it out for the default shares")
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreParts:
-    """What each kind of evidence adds to a candidate's score; the parts sum to the score.
-
-    Attributes:
-        window: 0.02, which every re-ranked candidate has.
-        first_stage: from the first stage's own score (of a document in another language: from BM25 by translations of
-            the query's words), or from BM25 of texts that came without (`ranking.lexical`).
-        words: from the transport between the query's words and the candidate's.
-        lacking_words: 0 or less: taken off for words of the query without an embedding that the candidate lacks.
-        hubness: 0 or less: taken off because the candidate is near to every query.
-        feedback: from the transport between the query moved towards the best candidates and the candidate's words.
-        neighbours: from the scores of the candidates that it resembles.
-    """
-
-    window: float
-    first_stage: float
-    words: float
-    lacking_words: float
-    hubness: float
-    feedback: float
-    neighbours: float
-
-    @property
-    def total(self) -> float:
-        """Their sum, not rounded."""
-        of_query = self.first_stage + self.words + self.lacking_words + self.hubness
-        return self.window + of_query + self.feedback + self.neighbours
-
-    @property
-    def score(self) -> float:
-        """Their sum, rounded as scores are: 0.02 to 1."""
-        return min(1.0, max(WINDOW_FLOOR, round(self.total, SCORE_DECIMALS)))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """What is known of n candidates of one query.
@@ -148,7 +114,7 @@ class Evidence:
         return [ScoreParts(*row) for row in self._columns().T.tolist()]
 
     def _columns(self) -> NDArray[np.float64]:
-        """(7, n): the values of `ScoreParts` in the order of its attributes."""
+        """(7, n): the values of `ScoreParts` in the order of its fields."""
         first, transport, feedback, neighbours = self._shares()
         offsets = np.array([correction.offset for correction in self.corrections])
         nearness, slope = self._nearness(self.distances, offsets)

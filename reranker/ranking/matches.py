@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from reranker.answers import Match
 from reranker.embeddings import Embeddings
-from reranker.ranking.reranker import Query
+from reranker.ranking.query import Query
 from reranker.text.normalization import as_written
 from reranker.text.stems import stem
 from reranker.text.token_places import token_places
@@ -17,24 +16,6 @@ _LEAST_LIKENESS = 0.45
 # Of the nearest word's likeness: what lies farther off is left out beside it.
 _SHARE_OF_NEAREST = 0.85
 _WORDS_A_QUERY_WORD = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A word of a text that matches a query word.
-
-    Attributes:
-        start, end: in characters of the text.
-        query_word: the one that it is nearest to.
-        word: as its embedding knows it, or as it stands there.
-        likeness: cosine of the two, 0 to 1; 1 for the same word or the same stem.
-    """
-
-    start: int
-    end: int
-    query_word: str
-    word: str
-    likeness: float
 
 
 def find_matches(query: Query, text: str, language: str, embeddings: Embeddings) -> list[Match]:

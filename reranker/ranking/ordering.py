@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.answers.search import Precision
 from reranker.ranking.corrections import Correction, order_distance
 from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.neighbours import neighbour_scores
 from reranker.ranking.ranked import RankedDocument, Reranking
-from reranker.ranking.scores import score
+from reranker.ranking.scores import score, score_of
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Nearest, Parameters, auto_shares, nearest_documents
 from reranker.transport.cost_cache import CostCache
@@ -103,7 +105,7 @@ class Ordering:
                 place,
                 rank,
                 float(evidence.distances[place]),
-                parts[place].score,
+                score_of(parts[place]),
                 bool(np.isinf(evidence.distances[place])),
                 self._corrections[place],
                 parts[place],
@@ -130,7 +132,7 @@ class Ordering:
         return Reranking(
             documents,
             last.distances.method,
-            last.distances.precision,
+            cast(Precision, last.distances.precision),
             int(np.count_nonzero(last.distances.converged)),
             sum(int(found.distances.n_iterations.sum()) for found in solves),
             last.n_solved,

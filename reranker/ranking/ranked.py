@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reranker.answers import ScoreParts
+from reranker.answers.search import Precision
 from reranker.ranking.corrections import NO_CORRECTION, Correction
-from reranker.ranking.evidence import ScoreParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Reranking:
 
     documents: tuple[RankedDocument, ...]
     method: str
-    precision: str
+    precision: Precision
     n_converged: int
     n_iterations: int
     n_solved: int

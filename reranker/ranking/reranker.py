@@ -4,59 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.base.errors import BadInput, EmptyQuery, UnknownWords, WrongParameter
+from reranker.base.errors import BadInput, WrongParameter
 from reranker.base.off_loop import run_off_loop
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.ranking.batching import check_several, read_candidates, read_queries
-from reranker.ranking.corrections import CORRECTED_METHOD, NO_CORRECTION, Correction
+from reranker.ranking.corrections import CORRECTED_METHOD, NO_CORRECTION, find_corrections
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.feedback import is_worth_it
 from reranker.ranking.lexical import lexical_scores
 from reranker.ranking.ordering import Ordering
+from reranker.ranking.query import Query, check_known_words, read_query
 from reranker.ranking.ranked import Reranking
-from reranker.ranking.unknown_terms import lacking_terms, unknown_share
-from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
+from reranker.text.bags import BagOfWords
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
-from reranker.text.tokens import letter_tokens, tokenize
-from reranker.transport import Parameters, mean_embeddings
+from reranker.transport import Parameters
 from reranker.transport.cost_cache import CostCache
-
-# Of a word within a number: `utf8` is about utf, and no `h` is meant by h264.
-_LEAST_LETTERS = 3
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Query:
-    """A query's words, weighed.
-
-    Attributes:
-        weighted: the known words.
-        unknown_words: the tokens that take no embedding, numbers among them, in reading order.
-        unknown_share: of all tokens, 0 to 1 (`unknown_terms.unknown_share`).
-        tokens: all of them, in reading order.
-    """
-
-    text: str
-    language: str
-    weighted: WeightedBag
-    unknown_words: tuple[str, ...]
-    unknown_share: float = 0.0
-    tokens: tuple[str, ...] = ()
-
-    @property
-    def n_words(self) -> int:
-        """Distinct words, known or not."""
-        return len(self.weighted) + len(set(self.unknown_words))
-
 
 Observer = Callable[[Query, Reranking, float], None]
 """Told of each re-ranking: the query, the result, and the seconds that it took."""
@@ -113,41 +84,15 @@ class Reranker:
             UnknownLanguage: the language is not a code.
         """
         query = self.query_with_unknown_words(text, language, preferred_languages)
-        if not len(query.weighted):
-            held = ", ".join(self.embeddings.languages)
-            where = f"language {query.language!r}" if language is not None else f"any language here ({held})"
-            raise UnknownWords(
-                f"none of the query's words ({', '.join(query.unknown_words[:5])}) has an embedding in {where}; use "
-                f"other words, name the language they are in (of {held}), or make embeddings that hold their language: "
-                "`sinkrank embeddings prepare` with documents in it, or `sinkrank embeddings fetch`"
-            )
+        check_known_words(query, self.embeddings, has_language=language is not None)
         return query
 
     def query_with_unknown_words(
         self, text: str, language: str | None = None, preferred_languages: Sequence[str] | None = None
     ) -> Query:
         """The same, but a query of unknown words alone is read too: its weighted bag is empty."""
-        if not isinstance(text, str):
-            raise BadInput(f"the query is of type {type(text).__name__}; give a text")
-        if language is None:
-            preferred = self.preferred_languages if preferred_languages is None else preferred_languages
-            language = guess_language(text, self.embeddings, preferred)
-        else:
-            language = language_code(language)
-        # A query of nothing but stop words is taken at its word.
-        tokens = tokenize(text, language) or tokenize(text, language, with_stop_words=True)
-        if not tokens:
-            raise EmptyQuery("the query has no word or number; give it at least one")
-        unknown = tuple(token for token in tokens if self.embeddings.stand_in(language, token) is None)
-        if len(unknown) == len(tokens) and language in self.embeddings.languages:
-            # Rather than find nothing: the words within its numbers (`internet2`).
-            tokens += [word for word in letter_tokens(text, language) if self._is_known_part(language, word)]
-        bag = self.embeddings.bag_of_tokens(tokens, language)
-        weighted = self.idf.weigh(bag, language)
-        return Query(text, language, weighted, unknown, unknown_share(tokens, unknown), tuple(tokens))
-
-    def _is_known_part(self, language: str, word: str) -> bool:
-        return len(word) >= _LEAST_LETTERS and self.embeddings.term_id(language, word) is not None
+        preferred = self.preferred_languages if preferred_languages is None else preferred_languages
+        return read_query(text, language, self.embeddings, self.idf, preferred)
 
     def rerank_bags(
         self,
@@ -191,7 +136,7 @@ class Reranker:
         bags = self.idf.weigh_all(in_order)
         corrections = [NO_CORRECTION] * len(candidates)
         if method == CORRECTED_METHOD and len(query.weighted):
-            corrections = self._corrections(query, in_order, bags)
+            corrections = find_corrections(query, in_order, bags, self._hubness, self.embeddings, self.n_threads)
         ordering = Ordering(
             query.weighted,
             bags,
@@ -231,25 +176,6 @@ class Reranker:
             return None
         frequencies = self.idf.languages.get(query.language)
         return lexical_scores(query.tokens, query.language, candidates, self.embeddings, frequencies)
-
-    def _corrections(
-        self, query: Query, candidates: Sequence[tuple[BagOfWords, str]], weighted: WeightedBags
-    ) -> list[Correction]:
-        found = None
-        if self._hubness.is_known(query.language):
-            means = mean_embeddings(weighted, self.embeddings.vectors, self.n_threads)
-            found = self._hubness.of(query.language, means)
-        hubness = [None] * len(candidates) if found is None else found.tolist()
-        unknown = query.unknown_words
-        if not unknown:
-            return [Correction(hubness=each) for each in hubness]
-        lacking = [lacking_terms(unknown, bag, language, self.embeddings) for bag, language in candidates]
-        if None in lacking:  # a candidate of which nobody knows would win or lose by it
-            return [Correction(hubness=each) for each in hubness]
-        return [
-            Correction.of(unknown, query.unknown_share, terms or (), each)
-            for terms, each in zip(lacking, hubness, strict=True)
-        ]
 
     def rerank(
         self,

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.answers import ScoreParts
+
 # OpenSearch's rerank processor casts the literal to a Java Double: digits beyond its 18 characters fail the search.
 SCORE_DECIMALS = 6
 
@@ -29,6 +31,11 @@ def score(distance: float) -> float:
     if math.isinf(distance):
         return WINDOW_FLOOR
     return max(WINDOW_FLOOR, round(1.0 / (1.0 + distance), SCORE_DECIMALS))
+
+
+def score_of(parts: ScoreParts) -> float:
+    """The sum of the parts, rounded as all scores are: 0.02 to 1."""
+    return min(1.0, max(WINDOW_FLOOR, round(parts.total, SCORE_DECIMALS)))
 
 
 def scores_behind(window: int, first_rank: int, n: int) -> list[float]:

@@ -1,41 +1,36 @@
-"""Finds where the words of an explanation stand in the document's text, to shade them by the mass that came to them."""
+"""Finds where the words of a document stand, so that an explanation can mark them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, field
 
 from reranker.embeddings import Embeddings
-from reranker.ranking.explanation import Explanation
 from reranker.text.documents import Document
 from reranker.text.token_places import token_places
 
 
-def with_places(explained: Explanation, document: Document, embeddings: Embeddings) -> Explanation:
-    """The explanation with its document, and each document word with the places where it stands in title and text.
+@dataclass(frozen=True, slots=True)
+class WordPlaces:
+    """Start and end, in characters, of each place of a word, in reading order."""
 
-    Words beyond those that are read of a text (`reranker.text.tokens.MAX_TOKENS`) are not among the places.
+    in_title: list[list[int]] = field(default_factory=list)
+    in_text: list[list[int]] = field(default_factory=list)
+
+
+def word_places(document: Document, embeddings: Embeddings) -> dict[int, WordPlaces]:
+    """By term id: the places of the words that take the embedding of that term.
+
+    Only the words that are read of a text (`reranker.text.tokens.MAX_TOKENS`) have places.
     """
-    places = _places(document, embeddings)
     text_start = len(document.full_text) - len(document.text)
-    words = []
-    for word in explained.document_words:
-        found = places.get(word.term_id, [])
-        words.append(
-            replace(
-                word,
-                in_title=tuple((start, end) for start, end in found if start < text_start),
-                in_text=tuple((start - text_start, end - text_start) for start, end in found if start >= text_start),
-            )
-        )
-    return replace(explained, document=document, document_words=tuple(words))
-
-
-def _places(document: Document, embeddings: Embeddings) -> dict[int, list[tuple[int, int]]]:
-    """Start and end in the full text of the tokens that take each term, in reading order."""
-    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    found: dict[int, WordPlaces] = defaultdict(WordPlaces)
     for token, start, end in token_places(document.full_text, document.language):
         term_id = embeddings.stand_in(document.language, token)
-        if term_id is not None:
-            found[term_id].append((start, end))
+        if term_id is None:
+            continue
+        if start < text_start:
+            found[term_id].in_title.append([start, end])
+        else:
+            found[term_id].in_text.append([start - text_start, end - text_start])
     return found

@@ -1,36 +1,138 @@
-"""Turns answers and explanations into the JSON of `/v1/search`, `/v1/explain` and `--json` (docs/http.md)."""
+"""Makes the answers of a search and of an explanation out of what the ranking found."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
-from reranker.ranking.evidence import ScoreParts
-from reranker.ranking.explanation import DocumentWord, Explanation
-from reranker.search.searcher import SearchAnswer, SearchHit
+from reranker.answers import (
+    ExplainAnswer,
+    ExplainedDocument,
+    Hit,
+    OrderParts,
+    ScoreParts,
+    SearchAnswer,
+    TranslatedWord,
+    Translation,
+)
+from reranker.answers.search import FoundBy
+from reranker.ranking.corrections import NO_CORRECTION, Correction
+from reranker.ranking.explanation import Explanation, cost_meaning
+from reranker.ranking.query import Query
+from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.ranking.scores import score, score_of
+from reranker.search.request import SearchRequest
+from reranker.text.documents import Candidate, Document
 from reranker.translation.groups import WordGroup
-from reranker.transport.shares import LONG_QUERY, SHORT_QUERY
 
 
-def search_answer(index: str, answer: SearchAnswer) -> dict[str, Any]:
-    """A page of hits."""
-    return {
-        "hits": [_hit(hit) for hit in answer.hits],
-        "index": index,
-        "n_candidates": answer.n_candidates,
-        "language": answer.language,
-        "first_stage": answer.first_stage,
-        "method": answer.method,
-        "precision": answer.precision,
-        "n_converged": answer.n_converged,
-        "has_feedback": answer.has_feedback,
-        "unknown_words": list(answer.unknown_words),
-        "took_ms": answer.took_ms,
-    }
+def search_answer(
+    request: SearchRequest,
+    query: Query,
+    hits: list[Hit],
+    n_candidates: int,
+    reranking: Reranking | None,
+    took_ms: dict[str, float],
+) -> SearchAnswer:
+    """A page of hits.
+
+    Args:
+        reranking: None where the first stage's order was asked for, or is all there is.
+    """
+    return SearchAnswer(
+        hits=hits,
+        index=request.index,
+        n_candidates=n_candidates,
+        language=query.language,
+        first_stage=cast(FoundBy, request.first_stage),  # `auto` is resolved
+        method=reranking.method if reranking else "none",
+        precision=reranking.precision if reranking else "none",
+        n_converged=reranking.n_converged if reranking else 0,
+        has_feedback=reranking.has_feedback if reranking else False,
+        unknown_words=list(query.unknown_words),
+        took_ms=took_ms,
+    )
 
 
-def _hit(hit: SearchHit) -> dict[str, Any]:
-    document = hit.document
+def reranked_hit(document: Document, candidate: Candidate, ranked: RankedDocument) -> Hit:
+    """A hit of the re-ranked window."""
+    is_known = not ranked.without_known_word
+    return Hit(
+        **_shown(document),
+        score=ranked.score,
+        distance=ranked.distance if is_known else None,
+        rank=ranked.reranked_rank,
+        first_stage_score=candidate.first_stage_score,
+        first_stage_rank=candidate.first_stage_rank,
+        without_known_word=ranked.without_known_word,
+        score_parts=ranked.parts,
+        order_distance=ranked.order_distance if is_known else None,
+        hubness=ranked.correction.hubness,
+        lacking_words=list(ranked.correction.lacking_words),
+    )
+
+
+def hit_by_rank(document: Document, candidate: Candidate, rank: int, score: float) -> Hit:
+    """A hit that was not re-ranked: its score falls with its rank."""
+    return Hit(
+        **_shown(document),
+        score=score,
+        distance=None,
+        rank=rank,
+        first_stage_score=candidate.first_stage_score,
+        first_stage_rank=candidate.first_stage_rank,
+        without_known_word=False,
+        score_parts=None,
+        order_distance=None,
+        hubness=None,
+        lacking_words=[],
+    )
+
+
+def explain_answer(
+    index: str,
+    query: Query,
+    document: Document,
+    explained: Explanation,
+    correction: Correction = NO_CORRECTION,
+    parts: ScoreParts | None = None,
+    groups: Sequence[WordGroup] = (),
+) -> ExplainAnswer:
+    """A score taken apart.
+
+    Args:
+        correction: what moves the document besides its distance.
+        parts: what its score among the candidates of the search is the sum of; None where it is of the distance alone.
+        groups: translations of the query's words, by which the first stage searched documents in this language.
+    """
+    order_distance = correction.order_distance(explained.distance)
+    return ExplainAnswer(
+        id=document.doc_id,
+        index=index,
+        method=explained.method,
+        precision=explained.precision,
+        cost_meaning=cost_meaning(explained.method),
+        distance=explained.distance,
+        order_distance=order_distance,
+        order_parts=OrderParts(
+            words=(1.0 - correction.unknown_share) * explained.distance,
+            lacking_words=correction.added_by_lacking_words,
+            hubness=correction.added_by_hubness,
+        ),
+        unknown_share=correction.unknown_share,
+        unknown_words=list(query.unknown_words),
+        lacking_words=list(correction.lacking_words),
+        hubness=correction.hubness,
+        score=score(order_distance) if parts is None else score_of(parts),
+        score_parts=parts,
+        translations=[_translated(group) for group in groups],
+        words=explained.words,
+        document=ExplainedDocument(document.title, document.url, document.language, document.text),
+        document_words=explained.document_words,
+    )
+
+
+def _shown(document: Document) -> dict[str, Any]:
     return {
         "id": document.doc_id,
         "title": document.title,
@@ -38,85 +140,8 @@ def _hit(hit: SearchHit) -> dict[str, Any]:
         "language": document.language,
         "text": document.text,
         "metadata": dict(document.metadata),
-        "score": hit.score,
-        "distance": hit.distance,
-        "rank": hit.reranked_rank,
-        "first_stage_score": hit.first_stage_score,
-        "first_stage_rank": hit.first_stage_rank,
-        "without_known_word": hit.without_known_word,
-        "score_parts": _parts(hit.parts),
-        "order_distance": hit.order_distance,
-        "hubness": hit.correction.hubness,
-        "lacking_words": list(hit.correction.lacking_words),
     }
 
 
-def _parts(parts: ScoreParts | None) -> dict[str, float] | None:
-    return None if parts is None else asdict(parts)
-
-
-def cost_meaning(method: str) -> str:
-    """What the costs of an explanation's pairs are."""
-    of_means = "scaled so that all pairs sum to 1 - cosine of the whole texts"
-    if method == "auto":
-        return (
-            "1 - cosine of the two words, 0 (the same) to 2 (opposite); for the part of nbow "
-            f"({LONG_QUERY.nbow:.0%} to {SHORT_QUERY.nbow:.0%} of all mass) {of_means}"
-        )
-    if method == "nbow":
-        return f"1 - cosine of the two words, {of_means}"
-    return "the Euclidean distance of the two words' embeddings, 0 (the same) to 2 (opposite)"
-
-
-def explanation(index: str, doc_id: str, explained: Explanation) -> dict[str, Any]:
-    """A score taken apart; `distance` is finite.
-
-    mass · cost of all pairs of a word and its `rest_distance` sum to the word's distance, these to `distance`, the
-    values of `order_parts` to `order_distance`, and those of `score_parts` to `score`.
-    """
-    correction = explained.correction
-    return {
-        "id": doc_id,
-        "index": index,
-        "method": explained.method,
-        "precision": explained.precision,
-        "cost_meaning": cost_meaning(explained.method),
-        "distance": explained.distance,
-        "order_distance": explained.order_distance,
-        "order_parts": {
-            "words": (1.0 - correction.unknown_share) * explained.distance,
-            "lacking_words": correction.added_by_lacking_words,
-            "hubness": correction.added_by_hubness,
-        },
-        "unknown_share": correction.unknown_share,
-        "unknown_words": list(explained.unknown_words),
-        "lacking_words": list(correction.lacking_words),
-        "hubness": correction.hubness,
-        "score": explained.score,
-        "score_parts": _parts(explained.parts),
-        "translations": [_translations(group) for group in explained.translations],
-        "words": [asdict(word) for word in explained.words],
-        "document": _explained_document(explained),
-        "document_words": [_document_word(word) for word in explained.document_words],
-    }
-
-
-def _translations(group: WordGroup) -> dict[str, Any]:
-    return {
-        "word": group.token,
-        "translations": [{"term": each.term, "weight": each.weight} for each in group.translations],
-    }
-
-
-def _explained_document(explained: Explanation) -> dict[str, str] | None:
-    document = explained.document
-    if document is None:
-        return None
-    return {"title": document.title, "url": document.url, "language": document.language, "text": document.text}
-
-
-def _document_word(word: DocumentWord) -> dict[str, Any]:
-    """A term id says nothing to people, and may be another's with the next embeddings."""
-    shown = asdict(word)
-    del shown["term_id"]
-    return shown
+def _translated(group: WordGroup) -> TranslatedWord:
+    return TranslatedWord(group.token, [Translation(each.term, each.weight) for each in group.translations])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings import Embeddings
-from reranker.ranking.reranker import Query
+from reranker.ranking.query import Query
 from reranker.search.fusion import reciprocal_rank_fusion
 from reranker.stores.base.protocol import Filters, Store
 from reranker.text.documents import Candidate, EncodedDocument

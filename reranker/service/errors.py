@@ -14,9 +14,9 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from flask import Flask, Response, g, request
-from pydantic import BaseModel, ConfigDict
 from werkzeug.exceptions import HTTPException
 
+from reranker.answers import CohereError, Problem, TextsError
 from reranker.base.errors import BadInput, EmptyQuery, SinkrankError
 from reranker.service.json_text import json_bytes, to_json
 
@@ -40,25 +40,6 @@ class BadBody(BadInput):
     """JSON that does not fit the route."""
 
     code = "bad_body"
-
-
-class Problem(BaseModel):
-    """An error of our own routes: problem details as in RFC 9457, and a word for programs.
-
-    Attributes:
-        type: the same for all errors of a code; it is a name, and leads nowhere.
-        title: the status in words.
-        detail: what came, what was expected, and the cure.
-        code: of a small, fixed set: `bad_input`, `unknown_words`, …
-    """
-
-    model_config = ConfigDict(extra="forbid")
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
 
 
 def use_shape(shape: Shape) -> None:
@@ -113,12 +94,12 @@ def _unexpected(error: Exception) -> Response:
 def _render(status: int, code: str, message: str, is_empty: bool = False) -> Response:
     shape: Shape = g.get("error_shape") or _SHAPES_BY_PATH.get(request.path, "ours")
     if shape == "cohere":
-        return json_response({"id": str(uuid.uuid4()), "message": message}, status)
+        return json_response(CohereError(str(uuid.uuid4()), message), status)
     if shape == "tei":
         # TEI answers a body of the wrong form by 422 and an empty one by 400; its error types are a closed set.
         status = 422 if code in ("bad_body", "bad_input", "unknown_language") else status
-        kind = "empty" if is_empty else "validation" if status < 500 else "backend"
-        return json_response({"error": message, "error_type": kind}, status)
+        answer = TextsError(message, "empty" if is_empty else "validation" if status < 500 else "backend")
+        return json_response(answer, status)
     if shape == "engine":
         cause = {"type": code, "reason": message}
         return json_response({"error": {"root_cause": [cause], **cause}, "status": status}, status)
@@ -129,6 +110,6 @@ def _render(status: int, code: str, message: str, is_empty: bool = False) -> Res
         detail=message,
         code=code,
     )
-    response = json_response(problem.model_dump(), status)
+    response = json_response(problem, status)
     response.content_type = PROBLEM_TYPE
     return response

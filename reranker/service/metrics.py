@@ -12,8 +12,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from reranker.ranking.query import Query
 from reranker.ranking.ranked import Reranking
-from reranker.ranking.reranker import Query
 
 # Read by prometheus_client when it is imported: who wants several processes sets it before.
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"

@@ -4,119 +4,155 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from flask import request
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from rapidfuzz import process
 
 from reranker.base.errors import BadInput
 from reranker.service.errors import BadBody
+from reranker.service.request_fields import (
+    ConditionsOnMetadata,
+    Depth,
+    Epsilon,
+    FirstStage,
+    Iterations,
+    KnnWeight,
+    Method,
+    MethodOrNone,
+    Name,
+    Offset,
+    QueryText,
+    Share,
+    Size,
+    Tau,
+    Texts,
+    setting,
+)
 
-# A page of text is some 3,000 characters; the tokenizer reads 500 words of a query anyway.
-MAX_QUERY_CHARS = 100_000
 _MAX_SHOWN = 40
 
-QueryText = Annotated[str, Field(max_length=MAX_QUERY_CHARS)]
-# Of a language, method or index. A longer one is compared with all that are known, to name the nearest, for seconds.
-Name = Annotated[str, Field(max_length=200)]
+__all__ = [
+    "ExplainBody",
+    "MatchesBody",
+    "Name",
+    "QueryText",
+    "RerankBody",
+    "RerankOptions",
+    "SearchBody",
+    "TextsBody",
+    "parse",
+    "read_object",
+]
+
 Body = TypeVar("Body", bound=BaseModel)
 
 
-def _check_text(filters: dict[str, Any]) -> dict[str, Any]:
-    """pydantic refuses half a surrogate pair in a `str`, but does not look into values of any type."""
-    try:
-        json.dumps(filters, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ValueError("a value is not Unicode text") from None
-    return filters
+class _Ranked(BaseModel):
+    """What every request that orders documents may say. The text below a key is its description in OpenAPI."""
 
-
-class _Strict(BaseModel):
-    """For our own routes: a misspelled key is an error, and the text "10" is not a number."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(strict=True, frozen=True, use_attribute_docstrings=True)
 
     query: QueryText
+    """The text to search for."""
     index: Name | None = None
     language: Name | None = None
-    method: Name | None = None
-    epsilon: float | None = None
-    tau: float | None = None
-    n_iterations: int | None = None
+    """Of the query; guessed where it is left out."""
 
 
-class _Search(_Strict):
-    """What says which candidates there are, and how they are ordered. `languages` are the documents'."""
+class _Search(_Ranked):
+    """What says which candidates there are, and how they are ordered. For our own routes: a misspelled key is an error,
+    and the text "10" is not a number."""
 
+    model_config = ConfigDict(extra="forbid")
+
+    index: Name | None = setting("index")
+    method: Method | None = setting("method")
+    epsilon: Epsilon | None = setting("epsilon")
+    tau: Tau | None = setting("tau")
+    n_iterations: Iterations | None = setting("n_iterations")
     languages: list[Name] | None = None
-    filters: Annotated[dict[str, Any], AfterValidator(_check_text)] | None = None
-    first_stage: Name | None = None
-    knn_weight: float | None = None
-    depth: int | None = None
-    feedback: bool | None = None
-    first_stage_share: float | None = None
+    """Of the documents, any of them; all where it is left out."""
+    filters: ConditionsOnMetadata | None = None
+    """Conditions on metadata, all of which a document meets: a value, a list of values, or `gt`, `gte`, `lt`, `lte`."""
+    first_stage: FirstStage | None = setting("first_stage")
+    knn_weight: KnnWeight | None = setting("knn_weight")
+    depth: Depth | None = setting("depth")
+    feedback: bool | None = setting("feedback")
+    first_stage_share: Share | None = setting("first_stage_share")
 
 
 class SearchBody(_Search):
     """`POST /v1/search`; what is left out is taken from the settings."""
 
-    offset: int = Field(0, alias="from")
-    size: int | None = None
+    method: MethodOrNone | None = setting("method")
+    offset: Offset = Field(0, alias="from")
+    """Hits to leave out at the top."""
+    size: Size | None = setting("size")
 
 
 class ExplainBody(_Search):
     """`POST /v1/explain`: a search, and the `id` of the document to explain."""
 
     doc_id: str = Field(alias="id")
+    """Of the document to explain."""
 
 
 class MatchesBody(BaseModel):
     """`POST /v1/matches`; languages that are left out are guessed."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
     query: QueryText
-    texts: list[str]
+    """The text whose words are looked for."""
+    texts: Texts
+    """Where to look for them."""
     language: Name | None = None
+    """Of the query."""
     languages: list[Name] | None = None
+    """Of the texts, one each."""
 
 
-class RerankOptions(BaseModel):
-    """For the routes whose shape others have defined: their clients send keys of each other, which are passed over.
+class RerankOptions(_Ranked):
+    """For the routes whose shape others have defined: their clients send keys of each other, which are ignored."""
 
-    `index` names an index of ours: the words are weighed as in a search of it, and its stored bags are read.
-    """
+    model_config = ConfigDict(extra="ignore")
 
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
-
-    query: QueryText
     index: Name | None = None
-    language: Name | None = None
+    """One of our own indices: words are weighed as in a search of it, and its stored bags are read."""
     document_languages: Name | list[Name] | None = Field(
         None, validation_alias=AliasChoices("document_languages", "languages")
     )
-    method: Name | None = None
-    epsilon: float | None = None
-    tau: float | None = None
-    n_iterations: int | None = None
+    """One for all documents, or one each; guessed where it is left out."""
+    method: Method | None = setting("method")
+    epsilon: Epsilon | None = setting("epsilon")
+    tau: Tau | None = setting("tau")
+    n_iterations: Iterations | None = setting("n_iterations")
 
 
 class RerankBody(RerankOptions):
     """Cohere's and Jina's rerank request."""
 
     documents: list[Any]
+    """Texts, or objects with a key `text` or those of `rank_fields`."""
     model: str | None = None
+    """Comes back in the answer."""
     top_n: int | None = Field(None, ge=1)
+    """How many of the best to answer with; all where it is left out."""
     rank_fields: list[str] | None = None
+    """Keys of the documents whose texts are ranked, one a line."""
     return_documents: bool | None = None
+    """Whether each result holds its document."""
 
 
 class TextsBody(RerankOptions):
     """The rerank request of text-embeddings-inference."""
 
     texts: list[Any]
+    """The texts to rank."""
     return_text: bool | None = None
+    """Whether each result holds its text."""
 
 
 def read_object() -> dict[str, Any]:

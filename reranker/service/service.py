@@ -11,8 +11,9 @@ from flask import current_app
 from reranker.base.errors import BadInput, NoEmbeddings, StoreUnavailable, WrongParameter
 from reranker.base.request_context import note
 from reranker.embeddings import Embeddings
+from reranker.ranking.query import Query
 from reranker.ranking.ranked import Reranking
-from reranker.ranking.reranker import Observer, Query, Reranker
+from reranker.ranking.reranker import Observer, Reranker
 from reranker.search.searcher import Searcher
 from reranker.service.bag_cache import BagCache
 from reranker.service.examples import Examples
@@ -20,6 +21,7 @@ from reranker.service.late import Late
 from reranker.service.metrics import Metrics
 from reranker.service.missing_embeddings import no_embeddings_message
 from reranker.service.opened import Looking, Opened
+from reranker.service.request_fields import MAX_REQUEST_ITERATIONS, MIN_REQUEST_EPSILON
 from reranker.service.settings import Settings
 from reranker.service.shared_flag import SharedFlag
 from reranker.service.text_bags import TextBags
@@ -27,15 +29,9 @@ from reranker.service.tracing import trace_reranking
 from reranker.stores.base.protocol import Store
 from reranker.text.idf import IdfTable
 from reranker.transport import METHODS, Parameters, check_method, warm_up
-from reranker.transport.problem import FLOAT64_FROM_EPSILON
 
 EXTENSION = "sinkrank"
 _log = logging.getLogger(__name__)
-
-# What a request may ask for of itself. 10,000 iterations in the log domain, which begins below this epsilon, take
-# minutes for one long document, and a kernel under way cannot be stopped: a few such requests would hold the service.
-MAX_REQUEST_ITERATIONS = 1_000
-MIN_REQUEST_EPSILON = FLOAT64_FROM_EPSILON
 
 
 @dataclass(frozen=True, slots=True)

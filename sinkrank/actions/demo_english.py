@@ -54,7 +54,7 @@ def _search(searcher: Searcher, index: str, query: str) -> tuple[SearchAnswer, S
 
 
 def _page_ids(answer: SearchAnswer) -> list[str]:
-    return [str(hit.document.metadata.get("page")) for hit in answer.hits]
+    return [str(hit.metadata.get("page")) for hit in answer.hits]
 
 
 def _side_by_side(before: SearchAnswer, after: SearchAnswer) -> Table:
@@ -77,5 +77,5 @@ def _titles(answer: SearchAnswer) -> list[Text]:
     found = []
     for hit, page_id in list(zip(answer.hits, _page_ids(answer), strict=True))[:_N_SHOWN]:
         mark = "✓ " if first_answer(QUERY, [page_id]) else "  "
-        found.append(Text(mark) + tables.plain(hit.document.title))
+        found.append(Text(mark) + tables.plain(hit.title))
     return found

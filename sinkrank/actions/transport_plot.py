@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from xml.etree import ElementTree
 
+from reranker.answers import ExplainAnswer
 from reranker.ranking.explanation import Explanation
 
 # Beyond these the pictures cannot be read; the rest is summed up in bands, and named below the heat map.
@@ -26,6 +27,8 @@ _FAR_COST = 1.4
 _NEAR, _FAR = (11, 110, 153), (217, 217, 217)
 _INK, _SOFT = "#1b1f24", "#57606d"
 
+Explained = Explanation | ExplainAnswer
+
 
 @dataclass(frozen=True)
 class _Flow:
@@ -35,7 +38,7 @@ class _Flow:
     cost: float
 
 
-def transport_svg(explanation: Explanation, title: str) -> str:
+def transport_svg(explanation: Explained, title: str) -> str:
     """The pictures as one SVG document, in one light style that prints.
 
     `explanation` may name more pairs a word than the bands show; the heat map takes them all.
@@ -55,7 +58,7 @@ def transport_svg(explanation: Explanation, title: str) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _band_flows(explanation: Explanation) -> list[_Flow]:
+def _band_flows(explanation: Explained) -> list[_Flow]:
     """One for each of the words' first pairs; what is not named pair by pair flows to the other words."""
     flows = []
     for word in explanation.words[:_MAX_QUERY_WORDS]:
@@ -124,7 +127,7 @@ def _stack(masses: list[tuple[str, float]], top: float) -> tuple[dict[str, tuple
     return nodes, top
 
 
-def _draw_heat_map(root: ElementTree.Element, explanation: Explanation, top: float) -> tuple[int, int]:
+def _draw_heat_map(root: ElementTree.Element, explanation: Explained, top: float) -> tuple[int, int]:
     """Query words in rows, document words in columns, a cell as dark as the mass that moved; gives width and height."""
     words = explanation.words[:_MAX_QUERY_WORDS]
     flows = [_Flow(word.word, pair.document_word, pair.mass, pair.cost) for word in words for pair in word.pairs]

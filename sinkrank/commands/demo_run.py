@@ -23,6 +23,7 @@ from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
+from reranker.ranking.explanation import telling_pairs
 from reranker.search.searcher import SearchAnswer, Searcher, SearchRequest
 from reranker.service.examples import Example, write_examples
 from reranker.service.settings import Settings
@@ -256,19 +257,18 @@ def _hits(
     table.add_column("page", ratio=1)
     table.add_column("what brought it nearest", ratio=1)
     for hit in answer.hits:
-        document = hit.document
-        explanation = searcher.explain(request, document.doc_id)
-        page = tables.plain(document.title)
-        english = english_titles.get(str(document.metadata.get("page")), "")
-        if document.language != "en" and english:
+        explanation = searcher.explain(request, hit.id)
+        page = tables.plain(hit.title)
+        english = english_titles.get(str(hit.metadata.get("page")), "")
+        if hit.language != "en" and english:
             page.append(f"  ({tables.plain(english).plain})", style="dim")
         pairs = [
             f"{pair.query_word} → {pair.document_word}"
-            for pair in explanation.telling_pairs(N_PAIRS)
+            for pair in telling_pairs(explanation.words, N_PAIRS)
             if pair.saving > 0 and pair.cost < NEAR_COST
         ]
         table.add_row(
-            str(hit.reranked_rank),
+            str(hit.rank),
             f"{hit.score:.4f}",
             str(hit.first_stage_rank),
             f"{hit.first_stage_score:z.4f}",

@@ -10,7 +10,7 @@ import typer
 from sinkrank.console import options
 
 if TYPE_CHECKING:
-    from reranker.ranking.explanation import Explanation
+    from reranker.answers import ExplainAnswer
 
 # The heat map shows more pairs of a word than the table.
 _PLOTTED_PAIRS = 15
@@ -48,7 +48,6 @@ def explain(
     if plot is not None and plot.suffix.lower() != ".svg":
         raise typer.BadParameter(f"{plot} does not end in .svg, which is what is drawn", param_hint="--plot")
 
-    from reranker.search import answers
     from reranker.search.searcher import SearchRequest
     from reranker.stores.base.protocol import Filters
     from sinkrank.console import output, resources, tables
@@ -85,7 +84,7 @@ def explain(
         if plot is not None:
             _draw(plot, searcher.explain(request, doc_id, _PLOTTED_PAIRS), f"{text} → {doc_id}")
     if json_:
-        output.print_json(answers.explanation(request.index, doc_id, explanation))
+        output.print_json(explanation)
         return
     console = output.results()
     console.print(tables.explanation_table(explanation))
@@ -95,7 +94,7 @@ def explain(
         console.print("What brought it nearest: " + "; ".join(pairs), markup=False)
 
 
-def _draw(path: Path, explanation: Explanation, title: str) -> None:
+def _draw(path: Path, explanation: ExplainAnswer, title: str) -> None:
     from reranker.base.errors import BadInput
     from sinkrank.actions.transport_plot import transport_svg
 

@@ -53,7 +53,6 @@ def search(
 
     from dataclasses import replace
 
-    from reranker.search import answers
     from reranker.search.searcher import SearchRequest
     from reranker.stores.base.protocol import Filters
     from sinkrank.console import output, resources, tables
@@ -96,7 +95,7 @@ def search(
         answer = searcher.search(request)
     answer = replace(answer, took_ms={**answer.took_ms, "loading": round(loading_ms, 3)})
     if json_:
-        output.print_json(answers.search_answer(request.index, answer))
+        output.print_json(answer)
         return
     console = output.results()
     if answer.hits:

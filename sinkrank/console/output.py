@@ -46,7 +46,7 @@ def counted(n: int, thing: str) -> str:
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
-    print(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))  # noqa: T201
+    print(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False, default=dict))  # noqa: T201
 
 
 @contextmanager

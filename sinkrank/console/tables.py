@@ -8,11 +8,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from reranker.answers import ExplainAnswer, Hit, ScoreParts, SearchAnswer
+from reranker.ranking import explanation as transport
 from reranker.ranking.corrections import HUBNESS_WEIGHT
-from reranker.ranking.evidence import ScoreParts
-from reranker.ranking.explanation import Explanation
-from reranker.search.answers import cost_meaning
-from reranker.search.searcher import SearchAnswer, SearchHit
 from sinkrank.console.output import counted
 
 _TITLE_CHARS = 60
@@ -37,25 +35,24 @@ def search_table(answer: SearchAnswer, width: int) -> Table:
     else:
         table.add_column("title, id", overflow="fold")
     for hit in answer.hits:
-        document = hit.document
-        title, doc_id = plain(document.title or document.text[:_TITLE_CHARS]), plain(document.doc_id)
+        title, doc_id = plain(hit.title or hit.text[:_TITLE_CHARS]), plain(hit.id)
         title.stylize("bold")
         table.add_row(
-            Text(str(hit.reranked_rank), style=_movement_style(hit)),
+            Text(str(hit.rank), style=_movement_style(hit)),
             f"{hit.score:.4f}",
             str(hit.first_stage_rank),
             Text(f"{hit.first_stage_score:z.4f}", style="dim"),
-            document.language,
+            hit.language,
             *((title, doc_id) if is_wide else (Text("\n").join((title, doc_id)),)),
         )
     return table
 
 
-def _movement_style(hit: SearchHit) -> str:
+def _movement_style(hit: Hit) -> str:
     """A terminal shows the rank of a hit that has risen in green, of one that has fallen in red."""
-    if hit.reranked_rank < hit.first_stage_rank:
+    if hit.rank < hit.first_stage_rank:
         return "bold green"
-    return "red" if hit.reranked_rank > hit.first_stage_rank else "bold"
+    return "red" if hit.rank > hit.first_stage_rank else "bold"
 
 
 def search_footer(answer: SearchAnswer) -> str:
@@ -81,7 +78,7 @@ def search_footer(answer: SearchAnswer) -> str:
     return "\n".join(lines)
 
 
-def explanation_table(explanation: Explanation, title: str | None = None) -> Table:
+def explanation_table(explanation: ExplainAnswer, title: str | None = None) -> Table:
     """Each query word, where its mass went, and what that cost; the last line is the distance."""
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_footer=True)
     distance = f"{explanation.distance:.4f}"
@@ -108,25 +105,23 @@ def explanation_table(explanation: Explanation, title: str | None = None) -> Tab
     return table
 
 
-def explanation_footer(explanation: Explanation) -> str:
+def explanation_footer(explanation: ExplainAnswer) -> str:
     """What stands below the table: what its costs are, and the sum that the order goes by where that is not the
     distance alone."""
-    correction = explanation.correction
-    lines = [f"cost: {cost_meaning(explanation.method)}. The column mass · cost sums to the distance."]
+    lines = [f"cost: {explanation.cost_meaning}. The column mass · cost sums to the distance."]
     if explanation.unknown_words:
         named = plain(", ".join(explanation.unknown_words)).plain
         lines.append(f"words without an embedding, which the distance leaves out: {named}")
-    if explanation.parts is not None:
-        lines.append(_score_line(explanation.parts))
+    if explanation.score_parts is not None:
+        lines.append(_score_line(explanation.score, explanation.score_parts))
     elif explanation.order_distance != explanation.distance:
-        known_share = 1.0 - correction.unknown_share
-        parts = [f"{known_share * explanation.distance:.4f} (known words: {known_share:.4f} · the distance)"]
-        if correction.unknown_share:
-            lacking = plain(", ".join(correction.lacking_words)).plain or "none"
-            added = correction.added_by_lacking_words
-            parts.append(f"{added:.4f} (words without an embedding that the document lacks: {lacking})")
-        if correction.hubness is not None:
-            parts.append(f"{correction.added_by_hubness:.4f} (hubness: {HUBNESS_WEIGHT} · {correction.hubness:.4f})")
+        of = explanation.order_parts
+        parts = [f"{of.words:.4f} (known words: {1.0 - explanation.unknown_share:.4f} · the distance)"]
+        if explanation.unknown_share:
+            lacking = plain(", ".join(explanation.lacking_words)).plain or "none"
+            parts.append(f"{of.lacking_words:.4f} (words without an embedding that the document lacks: {lacking})")
+        if explanation.hubness is not None:
+            parts.append(f"{of.hubness:.4f} (hubness: {HUBNESS_WEIGHT} · {explanation.hubness:.4f})")
         lines.append(f"The order goes by {explanation.order_distance:.4f} = {' + '.join(parts)}")
     return "\n".join(lines)
 
@@ -143,18 +138,18 @@ _PART_NAMES = {
 }
 
 
-def _score_line(parts: ScoreParts) -> str:
-    named = [(getattr(parts, name), told) for name, told in _PART_NAMES.items()]
+def _score_line(score: float, parts: ScoreParts) -> str:
+    named = [(parts[name], told) for name, told in _PART_NAMES.items()]
     shown = " + ".join(f"{value:.4f} ({told})" for value, told in named if value)
-    return f"The score is {parts.score:.4f} = {shown}".replace("+ -", "- ")
+    return f"The score is {score:.4f} = {shown}".replace("+ -", "- ")
 
 
-def telling_pairs(explanation: Explanation, n: int) -> list[str]:
+def telling_pairs(explanation: ExplainAnswer, n: int) -> list[str]:
     """The pairs that brought the document nearest, `chat → cat (mass 0.12, cost 0.40)`; fewer where fewer did."""
     return [
         f"{plain(pair.query_word).plain} → {plain(pair.document_word).plain} "
         f"(mass {pair.mass:.2f}, cost {pair.cost:z.2f})"
-        for pair in explanation.telling_pairs(n)
+        for pair in transport.telling_pairs(explanation.words, n)
         if pair.saving > 0 and pair.mass >= 0.005
     ]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reranker.ranking.corrections import Correction
 from reranker.ranking.evidence import PLAIN, WITH_FEEDBACK, WITH_NEIGHBOURS, Evidence, scaled
-from reranker.ranking.scores import WINDOW_FLOOR
+from reranker.ranking.scores import WINDOW_FLOOR, score_of
 
 NAN, INF = math.nan, math.inf
 ABOVE_FLOOR = 1 - WINDOW_FLOOR
@@ -157,5 +157,5 @@ def test_parts_sum_to_scores_between_the_floor_and_1(rows, unknown_share, has_fe
     )
     for score, parts in zip(found.scores(), found.parts(), strict=True):
         assert WINDOW_FLOOR - 1e-9 <= score <= 1 + 1e-9
-        assert parts.score == pytest.approx(score, abs=1e-6)
-        assert 0 < parts.score <= 1
+        assert score_of(parts) == pytest.approx(score, abs=1e-6)
+        assert 0 < score_of(parts) <= 1

@@ -152,7 +152,22 @@ def answering(*answers: tuple[int, Any]) -> Iterator[tuple[FakeEngine, list[tupl
         yield fake, asked
 
 
-FOUND = (200, {"hits": [], "index": "pages"})
+FOUND = (
+    200,
+    {
+        "hits": [],
+        "index": "pages",
+        "n_candidates": 0,
+        "language": "en",
+        "first_stage": "hybrid",
+        "method": "none",
+        "precision": "none",
+        "n_converged": 0,
+        "has_feedback": False,
+        "unknown_words": [],
+        "took_ms": {"total": 0.5},
+    },
+)
 DOWN = (503, {"type": "urn:x", "title": "Service Unavailable", "status": 503, "detail": "down", "code": "y"})
 
 
@@ -207,6 +222,8 @@ def test_a_server_that_names_hours_to_wait_is_not_obeyed() -> None:
     [
         ((200, b"<html>a router</html>"), UnexpectedAnswer),
         ((200, ["a list"]), UnexpectedAnswer),
+        ((200, {"hits": []}), UnexpectedAnswer),
+        ((200, {"hits": 1}), UnexpectedAnswer),
         ((200, b"[" * 100_000), UnexpectedAnswer),
         ((302, {}), UnexpectedAnswer),
         ((401, b"<html>who are you</html>"), RequestProblem),

@@ -48,6 +48,59 @@ def test_requests_are_described_by_the_models_that_read_them() -> None:
     assert set(schemas["RerankBody"]["required"]) == {"query", "documents"}
 
 
+BODIES = {
+    # Without hits, since `from` and `size` together have a limit too.
+    "SearchBody": ("/v1/search", {"query": "cat", "size": 0}),
+    "ExplainBody": ("/v1/explain", {"query": "cat", "id": "cat-fr"}),
+    "RerankBody": ("/v2/rerank", {"query": "cat", "documents": ["dog"]}),
+}
+
+
+def stated(limit: str) -> list[tuple[str, str, Any]]:
+    """Model, key and value of each limit of this name in the description."""
+    found = []
+    for model in BODIES:
+        for key, schema in description()["components"]["schemas"][model]["properties"].items():
+            (first, *_) = schema.get("anyOf", [schema])
+            found += [(model, key, first[limit])] if limit in first else []
+    return found
+
+
+def status_of(client: FlaskClient, model: str, key: str, value: Any) -> int:
+    path, body = BODIES[model]
+    return client.post(path, json={**body, key: value}).status_code
+
+
+@pytest.mark.parametrize(("model", "key", "least"), stated("minimum"))
+def test_the_least_value_that_is_stated_is_the_least_that_is_taken(
+    client: FlaskClient, model: str, key: str, least: float
+) -> None:
+    assert status_of(client, model, key, least) == 200
+    assert status_of(client, model, key, least - (1 if isinstance(least, int) else least / 100)) == 400
+
+
+@pytest.mark.parametrize(("model", "key", "most"), stated("maximum"))
+def test_the_largest_value_that_is_stated_is_the_largest_that_is_taken(
+    client: FlaskClient, model: str, key: str, most: float
+) -> None:
+    assert status_of(client, model, key, most) == 200
+    assert status_of(client, model, key, most + 1) == 400
+
+
+@pytest.mark.parametrize(("model", "key", "values"), stated("enum"))
+def test_each_value_that_is_listed_is_taken_and_no_other(
+    client: FlaskClient, model: str, key: str, values: list[str]
+) -> None:
+    assert {status_of(client, model, key, value) for value in values} == {200}
+    assert status_of(client, model, key, "other") == 400
+
+
+def test_each_key_of_a_request_is_described() -> None:
+    schemas = description()["components"]["schemas"]
+    for model in (*BODIES, "MatchesBody", "TextsBody"):
+        assert [key for key, schema in schemas[model]["properties"].items() if not schema.get("description")] == []
+
+
 GOOD = [
     ("/v1/search", {"query": "cat zzz", "languages": ["fr"], "filters": {"year": {"gte": 1990}}}),
     ("/v1/search", {"query": "cat", "size": 5, "method": "none"}),

@@ -1,0 +1,55 @@
+"""What the service answers: each JSON object is declared once, here.
+
+Search and ranking make these objects, the routes write them as JSON, OpenAPI is made from their fields, and the client
+reads JSON back into them.
+"""
+
+from reranker.answers.answer import Answer
+from reranker.answers.errors import CohereError, Problem, TextsError
+from reranker.answers.explanation import (
+    DocumentWord,
+    ExplainAnswer,
+    ExplainedDocument,
+    OrderParts,
+    TranslatedWord,
+    Translation,
+    WordPair,
+    WordTransport,
+)
+from reranker.answers.matches import Match, MatchedText, MatchesAnswer
+from reranker.answers.operations import Alive, Check, Readiness
+from reranker.answers.reading import NotThisAnswer, read_answer
+from reranker.answers.rerank import ApiVersion, RankedText, RerankAnswer, RerankMeta, RerankResult, Usage
+from reranker.answers.search import Hit, ScoreParts, SearchAnswer
+
+__all__ = [
+    "Alive",
+    "Answer",
+    "ApiVersion",
+    "Check",
+    "CohereError",
+    "DocumentWord",
+    "ExplainAnswer",
+    "ExplainedDocument",
+    "Hit",
+    "Match",
+    "MatchedText",
+    "MatchesAnswer",
+    "NotThisAnswer",
+    "OrderParts",
+    "Problem",
+    "RankedText",
+    "Readiness",
+    "RerankAnswer",
+    "RerankMeta",
+    "RerankResult",
+    "ScoreParts",
+    "SearchAnswer",
+    "TextsError",
+    "TranslatedWord",
+    "Translation",
+    "Usage",
+    "WordPair",
+    "WordTransport",
+    "read_answer",
+]

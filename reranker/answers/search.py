@@ -1,0 +1,101 @@
+"""The answer of `POST /v1/search` and `sinkrank search --json`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Interval
+
+from reranker.answers.answer import Answer
+
+# Higher is better. OpenSearch's rerank processor reads no 0 and no more than 18 characters.
+Score = Annotated[float, Interval(gt=0, le=1)]
+Rank = Annotated[int, Ge(1)]
+Count = Annotated[int, Ge(0)]
+# The arithmetic of the distances; `none` where nothing was re-ranked.
+Precision = Literal["float32", "float64", "log", "none"]
+FoundBy = Literal["knn", "bm25", "translated", "hybrid"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreParts(Answer):
+    """What each kind of evidence adds to a score. The parts sum to the score."""
+
+    window: float
+    """0.02, which every re-ranked candidate has."""
+    first_stage: float
+    """From the score of the first stage, or from BM25 of texts that came without one."""
+    words: float
+    """From the transport between the words of the query and of the document."""
+    lacking_words: float
+    """0 or less: taken off for words of the query without an embedding that the document lacks."""
+    hubness: float
+    """0 or less: taken off because the document is near to every query."""
+    feedback: float
+    """From the transport between the document and the query moved towards its best candidates."""
+    neighbours: float
+    """From the scores of the candidates that the document resembles."""
+
+    @property
+    def total(self) -> float:
+        """Their sum, not rounded."""
+        of_query = self.first_stage + self.words + self.lacking_words + self.hubness
+        return self.window + of_query + self.feedback + self.neighbours
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hit(Answer):
+    """A document in its place."""
+
+    id: str
+    title: str
+    url: str
+    language: str
+    """Of the document."""
+    text: str
+    metadata: dict[str, Any]
+    score: Score
+    """Scores never rise from hit to hit, over all pages."""
+    distance: float | None
+    """Of the transport, 0 or more; null for a hit that was not re-ranked or has no word with an embedding."""
+    rank: Rank
+    """The new rank, over all pages."""
+    first_stage_score: float
+    first_stage_rank: Rank
+    without_known_word: bool
+    """The hit was re-ranked, but no word of it has an embedding, so transport says nothing of it."""
+    score_parts: ScoreParts | None
+    """Null where the order goes by the distance alone, and for a hit that was not re-ranked."""
+    order_distance: float | None
+    """The distance after lacking words and hubness are added; null where `distance` is."""
+    hubness: float | None
+    """How near the document is to every query, 0 to 1; null where it is not known."""
+    lacking_words: list[str]
+    """Words of the query without an embedding that the document lacks."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchAnswer(Answer):
+    """A page of hits, and how it was found."""
+
+    hits: list[Hit]
+    """Best first. There may be fewer than asked for where documents were deleted during the search."""
+    index: str
+    n_candidates: Count
+    """Documents that the first stage found."""
+    language: str
+    """Of the query: as given, or as guessed."""
+    first_stage: FoundBy
+    method: str
+    """The method used; `none` for the order of the first stage."""
+    precision: Precision
+    """The arithmetic of the distances; `none` where nothing was re-ranked."""
+    n_converged: Count
+    """Candidates whose transport met its tolerance."""
+    has_feedback: bool
+    """The candidates were scored again by the query moved towards the best of them."""
+    unknown_words: list[str]
+    """Words of the query without an embedding."""
+    took_ms: dict[str, float]
+    """`first_stage`, `rerank` and `total`; the total includes reading the texts of the hits."""

@@ -1,0 +1,94 @@
+"""Reads a query: its language, its words with and without an embedding, and their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
+from reranker.embeddings import Embeddings
+from reranker.embeddings.detection import guess_language
+from reranker.ranking.unknown_terms import unknown_share
+from reranker.text.bags import WeightedBag
+from reranker.text.idf import IdfTable
+from reranker.text.languages import language_code
+from reranker.text.tokens import letter_tokens, tokenize
+
+# Of a word within a number: `utf8` is about utf, and no `h` is meant by h264.
+_LEAST_LETTERS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Query:
+    """A query's words, weighed.
+
+    Attributes:
+        weighted: the known words.
+        unknown_words: the tokens that take no embedding, numbers among them, in reading order.
+        unknown_share: of all tokens, 0 to 1 (`unknown_terms.unknown_share`).
+        tokens: all of them, in reading order.
+    """
+
+    text: str
+    language: str
+    weighted: WeightedBag
+    unknown_words: tuple[str, ...]
+    unknown_share: float = 0.0
+    tokens: tuple[str, ...] = ()
+
+    @property
+    def n_words(self) -> int:
+        """Distinct words, known or not."""
+        return len(self.weighted) + len(set(self.unknown_words))
+
+
+def read_query(
+    text: str, language: str | None, embeddings: Embeddings, idf: IdfTable, preferred_languages: Sequence[str]
+) -> Query:
+    """Reads a query; its weighted bag is empty where no word has an embedding.
+
+    Args:
+        language: guessed where it is None.
+        preferred_languages: the likeliest first; they decide where several languages know as many of its words.
+
+    Raises:
+        BadInput: it is no text.
+        EmptyQuery: no letter or digit in the text.
+        UnknownLanguage: the language is not a code.
+    """
+    if not isinstance(text, str):
+        raise BadInput(f"the query is of type {type(text).__name__}; give a text")
+    language = guess_language(text, embeddings, preferred_languages) if language is None else language_code(language)
+    # A query of nothing but stop words is taken at its word.
+    tokens = tokenize(text, language) or tokenize(text, language, with_stop_words=True)
+    if not tokens:
+        raise EmptyQuery("the query has no word or number; give it at least one")
+    unknown = tuple(token for token in tokens if embeddings.stand_in(language, token) is None)
+    if len(unknown) == len(tokens) and language in embeddings.languages:
+        # Rather than find nothing: the words within its numbers (`internet2`).
+        tokens += [word for word in letter_tokens(text, language) if _is_known_part(language, word, embeddings)]
+    weighted = idf.weigh(embeddings.bag_of_tokens(tokens, language), language)
+    return Query(text, language, weighted, unknown, unknown_share(tokens, unknown), tuple(tokens))
+
+
+def check_known_words(query: Query, embeddings: Embeddings, has_language: bool) -> None:
+    """
+    Args:
+        has_language: the caller named the query's language.
+
+    Raises:
+        UnknownWords: no word of the query has an embedding.
+    """
+    if len(query.weighted):
+        return
+    held = ", ".join(embeddings.languages)
+    where = f"language {query.language!r}" if has_language else f"any language here ({held})"
+    raise UnknownWords(
+        f"none of the query's words ({', '.join(query.unknown_words[:5])}) has an embedding in {where}; use "
+        f"other words, name the language they are in (of {held}), or make embeddings that hold their language: "
+        "`sinkrank embeddings prepare` with documents in it, or `sinkrank embeddings fetch`"
+    )
+
+
+def _is_known_part(language: str, word: str, embeddings: Embeddings) -> bool:
+    return len(word) >= _LEAST_LETTERS and embeddings.term_id(language, word) is not None

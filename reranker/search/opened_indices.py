@@ -1,0 +1,86 @@
+"""Keeps what searches need of each index: its document frequencies, languages and translations."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reranker.embeddings import Embeddings
+from reranker.embeddings.detection import preferred_languages
+from reranker.ranking.reranker import Observer, Reranker
+from reranker.stores.base.protocol import Store, check_index_name, check_versions
+from reranker.text.idf import IdfTable
+from reranker.translation import Translator
+from reranker.transport.cost_cache import CostCache
+
+# How long an index's versions and idf are trusted before they are read again.
+INDEX_CACHE_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenedIndex:
+    """What is known of an index, read at a time of the clock.
+
+    Attributes:
+        reranker: with the index's idf; languages that the index has no documents of take the idf of the embeddings'
+            training texts.
+        languages: those that the index has documents in.
+    """
+
+    read_at: float
+    reranker: Reranker
+    languages: frozenset[str]
+    translator: Translator
+    idf_version: str
+
+
+class OpenedIndices:
+    """The indices of one store, each opened when it is first asked for; safe to share between threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        embeddings: Embeddings,
+        n_threads: int,
+        clock: Callable[[], float],
+        cost_cache: CostCache,
+        observer: Observer | None,
+        query_language: str | None,
+    ) -> None:
+        self._store = store
+        self._embeddings = embeddings
+        self._n_threads = n_threads
+        self._clock = clock
+        self._cost_cache = cost_cache
+        self._observer = observer
+        self._query_language = query_language
+        self._lock = threading.Lock()
+        self._opened: dict[str, OpenedIndex] = {}
+
+    def open(self, index: str) -> OpenedIndex:
+        """The index, its versions checked; it is read again after 30 s."""
+        check_index_name(index)
+        now = self._clock()
+        with self._lock:
+            opened = self._opened.get(index)
+        if opened is None or now - opened.read_at > INDEX_CACHE_SECONDS:
+            opened = self._read(index, now, opened)
+            with self._lock:
+                self._opened[index] = opened
+        return opened
+
+    def _read(self, index: str, now: float, before: OpenedIndex | None) -> OpenedIndex:
+        store, embeddings = self._store, self._embeddings
+        check_versions(index, store.describe(index), embeddings, store.address)
+        own_idf = store.idf(index)
+        idf = IdfTable({**embeddings.idf.languages, **own_idf.languages})
+        hubness = store.hubness_sample(index)
+        languages = store.languages(index)
+        preferred = preferred_languages(embeddings, self._query_language, languages)
+        reranker = Reranker(embeddings, idf, self._n_threads, hubness, self._cost_cache, self._observer, preferred)
+        if before is not None and before.idf_version == own_idf.version:
+            translator = before.translator  # with the words that it has translated
+        else:
+            translator = Translator(embeddings, own_idf)
+        return OpenedIndex(now, reranker, frozenset(languages), translator, own_idf.version)

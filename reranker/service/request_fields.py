@@ -1,0 +1,74 @@
+"""The types of the keys of requests, with the limits and defaults that OpenAPI states.
+
+Limits on length are checked when the body is read. Ranges are checked where the value is used (`SearchRequest`,
+`Parameters`, `Service.parameters`), whose messages name the cure; both take the numbers from one place.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+from pydantic.fields import FieldInfo
+
+from reranker.search.first_stage import FIRST_STAGES
+from reranker.search.request import LIMITS
+from reranker.service.settings import Settings
+from reranker.transport import METHODS
+from reranker.transport.problem import FLOAT64_FROM_EPSILON, MAX_EPSILON
+
+# A page of text is some 3,000 characters; the tokenizer reads 500 words of a query anyway.
+MAX_QUERY_CHARS = 100_000
+# Of a language, method or index. A longer one is compared with all that are known, to name the nearest, for seconds.
+_MAX_NAME_CHARS = 200
+MAX_TEXTS = 100
+
+# What a request may ask for of itself. 10,000 iterations in the log domain, which begins below this epsilon, take
+# minutes for one long document, and a kernel under way cannot be stopped: a few such requests would hold the service.
+MAX_REQUEST_ITERATIONS = 1_000
+MIN_REQUEST_EPSILON = FLOAT64_FROM_EPSILON
+
+
+def setting(name: str) -> Any:
+    """A key that may be left out: described by the setting of this name, which is then taken."""
+    declared = Settings.model_fields[name]
+    default = "" if declared.default is None else f", {json.dumps(declared.default)} if not set"
+    return Field(None, description=f"{declared.description} (default: the setting `{name}`{default})")
+
+
+def _stated(**limits: Any) -> FieldInfo:
+    """JSON Schema that is stated and not checked here."""
+    found: FieldInfo = Field(json_schema_extra=limits)
+    return found
+
+
+def _range(name: str) -> FieldInfo:
+    least, most = LIMITS[name]
+    return _stated(minimum=least, maximum=most)
+
+
+def _check_text(filters: dict[str, Any]) -> dict[str, Any]:
+    """pydantic refuses half a surrogate pair in a `str`, but does not look into values of any type."""
+    try:
+        json.dumps(filters, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("a value is not Unicode text") from None
+    return filters
+
+
+QueryText = Annotated[str, Field(max_length=MAX_QUERY_CHARS)]
+Name = Annotated[str, Field(max_length=_MAX_NAME_CHARS)]
+FirstStage = Annotated[Name, _stated(enum=list(FIRST_STAGES))]
+Method = Annotated[Name, _stated(enum=list(METHODS))]
+MethodOrNone = Annotated[Name, _stated(enum=[*METHODS, "none"])]
+ConditionsOnMetadata = Annotated[dict[str, Any], AfterValidator(_check_text)]
+Share = Annotated[float, _stated(minimum=0, maximum=1)]
+KnnWeight = Annotated[float, _range("knn_weight")]
+Depth = Annotated[int, _range("depth")]
+Offset = Annotated[int, _range("from")]
+Size = Annotated[int, _range("size")]
+Epsilon = Annotated[float, _stated(minimum=MIN_REQUEST_EPSILON, maximum=MAX_EPSILON)]
+Tau = Annotated[float, _stated(minimum=0)]
+Iterations = Annotated[int, _stated(minimum=1, maximum=MAX_REQUEST_ITERATIONS)]
+Texts = Annotated[list[str], _stated(maxItems=MAX_TEXTS)]
