@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 
@@ -11,6 +10,7 @@ from evaluation.systems.protocol import System
 from evaluation.systems.surroundings import Surroundings
 from papers.systems.papers import OWN_NAMES, PAPER_NAMES, make
 from reranker.base.errors import NotFound, WrongParameter
+from reranker.base.suggestions import did_you_mean
 
 
 def _tf_idf(_: Surroundings) -> System:
@@ -82,6 +82,5 @@ def make_systems(names: Iterable[str], given: Surroundings) -> list[System]:
 
 def _check(name: str, names: Sequence[str]) -> None:
     if name not in names:
-        near = get_close_matches(name, names, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"give some of {', '.join(names)}"
+        hint = did_you_mean(name, names) or f"give some of {', '.join(names)}"
         raise WrongParameter(f"{name!r} is not a system to measure beside; {hint}")

@@ -8,9 +8,9 @@ from typing import Annotated, Any, NoReturn, TypeVar
 
 from flask import request
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, ValidationError
-from rapidfuzz import process
 
 from reranker.base.errors import BadInput
+from reranker.base.suggestions import did_you_mean
 from reranker.service.errors import BadBody
 
 # A page of text is some 3,000 characters; the tokenizer reads 500 words of a query anyway.
@@ -62,7 +62,7 @@ class SearchBody(_Search):
     """`POST /v1/search`; what is left out is taken from the settings."""
 
     offset: int = Field(0, alias="from")
-    size: int | None = None
+    size: int = 10
 
 
 class ExplainBody(_Search):
@@ -171,8 +171,8 @@ def _message(model: type[BaseModel], error: Any) -> str:
     path = ".".join(str(part) for part in error["loc"])
     known = [field.alias or name for name, field in model.model_fields.items()]
     if error["type"] == "extra_forbidden":
-        match = process.extractOne(path, known)
-        nearest = f"; did you mean {match[0]!r}?" if match and match[1] >= 60 else "."
+        hint = did_you_mean(path, known)
+        nearest = f"; {hint}" if hint else "."
         return f"{path[:_MAX_SHOWN]!r} is not a key of this request{nearest} The keys are {', '.join(known)}"
     if error["type"] == "missing":
         return f"the key {path!r} is missing; this request needs it"

@@ -81,7 +81,7 @@ class Service:
             )
         check_method(settings.method)
         Parameters(settings.epsilon, settings.n_iterations, settings.tau)
-        metrics, cache, looking = Metrics(), BagCache(settings.bag_cache_size), Looking(settings)
+        metrics, cache, looking = Metrics(), BagCache(), Looking(settings)
 
         def opened() -> Opened | None:
             found = looking.look() if embeddings is None else embeddings

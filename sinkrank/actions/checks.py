@@ -14,7 +14,8 @@ from ingest.staleness import stale_parts
 from reranker.base.errors import NotOurIndex, SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
-from reranker.service.settings import SETTINGS_FILE, LoadedSettings, Settings, load_settings
+from reranker.service.settings import Settings
+from reranker.service.settings_sources import SETTINGS_FILE, LoadedSettings, load_settings
 from reranker.stores.base.protocol import Store, check_versions
 from reranker.transport import warm_up
 from sinkrank.actions import in_process_proxy
