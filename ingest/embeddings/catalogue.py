@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-
 from ingest.fetching.packages import Package
 from reranker.base.errors import WrongParameter
 from reranker.base.suggestions import did_you_mean

@@ -22,9 +22,9 @@ from ingest.fetching.connections import certificate_refused, opened, seconds_to_
 from ingest.fetching.folders import only_one, sha256_of
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import FetchFailed, one_line
+from reranker.base.retries import BUSY_STATUSES, FETCH
 
 _CHUNK_BYTES = 1 << 16
-_BUSY = (429, 500, 502, 503, 504)
 _PAGE = (b"<!doctype html", b"<html")
 
 
@@ -45,7 +45,7 @@ class Limits:
     stall_s: float = 60
     stall_bytes: int = 1 << 14
     connect_s: float = 15
-    n_attempts: int = 4
+    n_attempts: int = FETCH.n_tries
     n_redirects: int = 5
     max_wait_s: float = 120
 
@@ -127,7 +127,7 @@ class _Fetch:
                 if n_tries >= self._limits.n_attempts:
                     kept = f"; {self._n_here():,} bytes are kept for the next time" if self._n_here() else ""
                     raise FetchFailed(f"{error}{kept}") from error
-                self._wait(error.wait_s if error.wait_s is not None else 2.0 ** (n_tries - 1))
+                self._wait(error.wait_s if error.wait_s is not None else FETCH.wait_s(n_tries))
             except OSError as error:
                 self._discard()  # a full disk is not left full
                 raise FetchFailed(one_line(error)) from error
@@ -214,7 +214,7 @@ class _Fetch:
         if answer.status in (206, 416):
             self._discard()
             return _TryAgain("the server has no such part")
-        if answer.status in _BUSY:
+        if answer.status in BUSY_STATUSES:
             return _TryAgain(f"the server answers {answer.status}", seconds_to_wait(answer.headers.get("Retry-After")))
         return FetchFailed(f"the server answers {answer.status}; it may have moved or need a login")
 

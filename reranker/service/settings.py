@@ -124,7 +124,7 @@ class Settings(BaseModel):
     epsilon: float = Field(0.1, gt=0, description="entropic regularisation, in the unit of the cost")
     n_iterations: int = Field(50, ge=1, le=10_000, description="maximum number of Sinkhorn iterations")
     tau: float | None = Field(
-        None, ge=0, description="penalty for leaving the document's weights (`relaxed`); default: epsilon"
+        None, ge=0, description="penalty of `relaxed` for leaving the document's weights; default: epsilon"
     )
 
     max_body_bytes: int = Field(5_000_000, ge=1_000, description="maximum request body of Sinkrank's own routes")

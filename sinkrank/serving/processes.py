@@ -6,9 +6,9 @@ import os
 import shutil
 import signal
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from reranker.base.errors import WrongParameter
@@ -59,36 +59,65 @@ def serve_with_processes(
     """
     try:
         from gunicorn.app.base import BaseApplication
-        from gunicorn.arbiter import Arbiter
     except ImportError as error:
         raise WrongParameter(
             "more than one process needs gunicorn; install it with: pip install 'sinkrank[gunicorn]'"
         ) from error
+
+    def start(_: Any) -> None:
+        _drain_first(settings.drain_s, on_stop)
+        on_ready()
 
     class Application(BaseApplication):  # type: ignore[misc]
         def load_config(self) -> None:
             for name, value in _options(settings, listener).items():
                 if name in self.cfg.settings:
                     self.cfg.set(name, value)
-            self.cfg.set("when_ready", lambda _: on_ready())
+            # gunicorn has installed its signal handlers by then.
+            self.cfg.set("when_ready", start)
             self.cfg.set("child_exit", lambda _, worker: _forget(worker.pid))
 
         def load(self) -> Flask:
             return app
 
-    class DrainingArbiter(Arbiter):  # type: ignore[misc]
-        def stop(self, graceful: bool = True) -> None:
-            on_stop()
-            if graceful:
-                _drain(self, settings.drain_s)
-            super().stop(graceful)
-
     first = os.getpid()
     try:
-        DrainingArbiter(Application()).run()
+        Application().run()
     except SystemExit as ended:  # gunicorn ends the process; the first one has a last word to say
         if ended.code or os.getpid() != first:
             raise
+
+
+def _drain_first(drain_s: float, on_stop: Callable[[], None]) -> None:
+    """Delays the handlers of SIGTERM and SIGINT that are installed now.
+
+    SIGTERM is handled `drain_s` later, and the processes go on serving until then. SIGINT, and any second signal, is
+    handled at once.
+    """
+    owner = os.getpid()
+    stop_signals = (signal.SIGTERM, signal.SIGINT)
+    handlers: dict[int, Any] = {int(number): signal.getsignal(number) for number in stop_signals}
+    is_stopping = False
+
+    def obey(number: int, frame: FrameType | None) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        handlers[number](number, frame)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal is_stopping
+        if is_stopping or os.getpid() != owner:  # a worker process has these handlers until it installs its own
+            obey(number, frame)
+            return
+        is_stopping = True
+        on_stop()
+        if number == signal.SIGTERM and drain_s > 0:
+            signal.setitimer(signal.ITIMER_REAL, drain_s)
+        else:
+            obey(number, frame)
+
+    signal.signal(signal.SIGALRM, lambda _, frame: obey(signal.SIGTERM, frame))
+    for number in stop_signals:
+        signal.signal(number, note)
 
 
 def _options(settings: Settings, listener: socket.socket) -> dict[str, Any]:
@@ -105,21 +134,6 @@ def _options(settings: Settings, listener: socket.socket) -> dict[str, Any]:
         "proc_name": "sinkrank",
         "control_socket_disable": True,
     }
-
-
-def _drain(arbiter: Any, drain_s: float) -> None:
-    """Waits while the processes go on serving; a second signal ends the wait."""
-    deadline = time.monotonic() + drain_s
-    while (left_s := deadline - time.monotonic()) > 0:
-        if _second_signal(arbiter):
-            return
-        time.sleep(min(0.1, left_s))
-
-
-def _second_signal(arbiter: Any) -> bool:
-    queue = arbiter.SIG_QUEUE
-    waiting = list(queue) if isinstance(queue, list) else [queue.get_nowait() for _ in range(queue.qsize())]
-    return any(one in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT) for one in waiting)
 
 
 def _forget(pid: int) -> None:

@@ -123,7 +123,9 @@ def test_another_part_than_the_one_asked_for_is_not_taken(fetched: Fetched) -> N
 def test_a_busy_server_is_asked_again_when_it_says(fetched: Fetched, code: int) -> None:
     fetched.server.answers["/v.vec"] = in_turn(status(code, retry_after="7"), status(code), page(CONTENT))
     assert fetched().read_bytes() == CONTENT
-    assert fetched.waits == [7, 2]
+    asked_for, own = fetched.waits
+    assert asked_for == 7
+    assert 1 <= own <= 2  # between half and all of the second wait
 
 
 def test_a_server_that_asks_for_hours_is_not_waited_for(fetched: Fetched) -> None:
@@ -169,7 +171,7 @@ def test_a_server_that_always_cuts_is_given_up(fetched: Fetched) -> None:
     with pytest.raises(FetchFailed, match=r"broke|cut"):
         fetched()
     assert len(fetched.server.asked) == 4
-    assert fetched.waits == [1, 2, 4]
+    assert all(most / 2 <= wait <= most for wait, most in zip(fetched.waits, [1, 2, 4], strict=True))
 
 
 def test_a_body_without_an_end_stops_at_the_limit(fetched: Fetched) -> None:
