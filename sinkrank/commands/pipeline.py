@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Re-rank inside an OpenSearch search pipeline (needs ml-commons).")
 
 _ENGINE = ("store", "index")
-_Name = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="Name of the pipeline; default: sinkrank-INDEX.")
-]
 
 
 @app.command()
@@ -29,7 +26,6 @@ def install(
     service_url: Annotated[
         str, typer.Option("--service-url", metavar="URL", help="URL at which the cluster reaches `sinkrank serve`.")
     ],
-    name: _Name = None,
     fields: Annotated[
         list[str] | None,
         typer.Option(
@@ -66,7 +62,6 @@ def install(
     request = PipelineRequest(
         index=_index_of(settings),
         service_url=service_url,
-        name=name,
         fields=tuple(fields or ()),
         method=None if method is None else check_method(method),
         language=None if lang is None else language_code(lang),
@@ -96,8 +91,8 @@ def install(
 
 @app.command()
 @options.takes_settings(*_ENGINE)
-def remove(settings: Settings, name: _Name = None, json_: options.Json = False) -> None:
-    """Remove everything that install has created under this name. It is no error if nothing is there.
+def remove(settings: Settings, json_: options.Json = False) -> None:
+    """Remove everything that install has created for an index. It is no error if nothing is there.
 
     Example: [bold]sinkrank pipeline remove --index pages --store opensearch://localhost:9200[/bold]
     """
@@ -107,7 +102,7 @@ def remove(settings: Settings, name: _Name = None, json_: options.Json = False) 
     from sinkrank.console import output
 
     with _opened_pipelines(settings) as pipelines:
-        removed = pipelines.remove(name or default_name(_index_of(settings)))
+        removed = pipelines.remove(default_name(_index_of(settings)))
     if json_:
         output.print_json(asdict(removed))
         return
