@@ -68,7 +68,7 @@ def _open(
     copied = opened_index(
         read_index_source(wanted.from_index, options.layout, wanted.query),
         settings.home / "ingest",
-        # The API key and the client certificate are for the store, not for the cluster that is read.
+        # The API key and the client certificate are only for the store.
         access=EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs),
         timeout_s=settings.store_timeout_s,
         progress=progress,

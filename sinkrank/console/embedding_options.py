@@ -1,4 +1,4 @@
-"""What the commands that make embedding stores have in common: options, the dictionaries they name, what they show."""
+"""Shared by the commands that make embedding stores: options, dictionaries, and the summary."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def open_dictionaries(names: Sequence[str], home: Path, progress: Progress) -> l
 def check_has_collection(collection: Sequence[str] | None, option: str, value: str | None) -> None:
     """
     Raises:
-        typer.BadParameter: an option is given that says how a collection is read, and there is none.
+        typer.BadParameter: the option needs a collection, and there is none.
     """
     if value is not None and not collection:
         raise typer.BadParameter("it needs --collection", param_hint=option)
@@ -143,7 +143,7 @@ def _told(records: Iterable[Record], progress: Progress) -> Iterator[Document]:
 
 
 def show_summary(summary: Summary, as_json: bool) -> None:
-    """What was made and what was left out; what the user should know of it on standard error."""
+    """Prints what was made and what was skipped, and warnings on standard error."""
     from dataclasses import asdict
 
     from sinkrank.console import output
@@ -162,4 +162,4 @@ def show_summary(summary: Summary, as_json: bool) -> None:
         soft_wrap=True,
     )
     for reason, n in summary.skipped.items():
-        console.print(f"left out: {n:,} {reason}", markup=False, soft_wrap=True)
+        console.print(f"skipped: {n:,} {reason}", markup=False, soft_wrap=True)

@@ -52,14 +52,14 @@ def search_table(answer: SearchAnswer, width: int) -> Table:
 
 
 def _movement_style(hit: SearchHit) -> str:
-    """A terminal shows the rank of a hit that has risen in green, of one that has fallen in red."""
+    """Green for a hit that moved up, red for one that moved down."""
     if hit.reranked_rank < hit.first_stage_rank:
         return "bold green"
     return "red" if hit.reranked_rank > hit.first_stage_rank else "bold"
 
 
 def search_footer(answer: SearchAnswer) -> str:
-    """What stands below the table: how the answer came to be."""
+    """The lines below the table: first stage, re-ranking and times."""
     took = answer.took_ms
     if not answer.n_candidates:
         lines = ["no document was found"]
@@ -82,7 +82,7 @@ def search_footer(answer: SearchAnswer) -> str:
 
 
 def explanation_table(explanation: Explanation, title: str | None = None) -> Table:
-    """Each query word, where its mass went, and what that cost; the last line is the distance."""
+    """Each query word, where its mass goes, and the cost of that; the last line is the distance."""
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_footer=True)
     distance = f"{explanation.distance:.4f}"
     table.add_column("query word", footer=f"{explanation.method} distance")
@@ -109,13 +109,13 @@ def explanation_table(explanation: Explanation, title: str | None = None) -> Tab
 
 
 def explanation_footer(explanation: Explanation) -> str:
-    """What stands below the table: what its costs are, and the sum that the order goes by where that is not the
+    """The lines below the table: the meaning of the costs, and the sum that orders the candidates if that is not the
     distance alone."""
     correction = explanation.correction
     lines = [f"cost: {cost_meaning(explanation.method)}. The column mass · cost sums to the distance."]
     if explanation.unknown_words:
         named = plain(", ".join(explanation.unknown_words)).plain
-        lines.append(f"words without an embedding, which the distance leaves out: {named}")
+        lines.append(f"words without an embedding, not part of the distance: {named}")
     if explanation.parts is not None:
         lines.append(_score_line(explanation.parts))
     elif explanation.order_distance != explanation.distance:
@@ -127,7 +127,7 @@ def explanation_footer(explanation: Explanation) -> str:
             parts.append(f"{added:.4f} (words without an embedding that the document lacks: {lacking})")
         if correction.hubness is not None:
             parts.append(f"{correction.added_by_hubness:.4f} (hubness: {HUBNESS_WEIGHT} · {correction.hubness:.4f})")
-        lines.append(f"The order goes by {explanation.order_distance:.4f} = {' + '.join(parts)}")
+        lines.append(f"The candidates are ordered by {explanation.order_distance:.4f} = {' + '.join(parts)}")
     return "\n".join(lines)
 
 
@@ -136,7 +136,7 @@ _PART_NAMES = {
     "first_stage": "the first stage's score",
     "words": "near words",
     "feedback": "words of the best candidates",
-    "neighbours": "candidates that it resembles",
+    "neighbours": "similar candidates",
     "lacking_words": "words without an embedding that the document lacks",
     "hubness": "hubness",
     "window": "every candidate",
@@ -150,7 +150,7 @@ def _score_line(parts: ScoreParts) -> str:
 
 
 def telling_pairs(explanation: Explanation, n: int) -> list[str]:
-    """The pairs that brought the document nearest, `chat → cat (mass 0.12, cost 0.40)`; fewer where fewer did."""
+    """The pairs that contributed most, `chat → cat (mass 0.12, cost 0.40)`; fewer if fewer contributed."""
     return [
         f"{plain(pair.query_word).plain} → {plain(pair.document_word).plain} "
         f"(mass {pair.mass:.2f}, cost {pair.cost:z.2f})"
@@ -160,5 +160,5 @@ def telling_pairs(explanation: Explanation, n: int) -> list[str]:
 
 
 def plain(text: str) -> Text:
-    """A text of a document, with nothing in it that a terminal obeys."""
+    """A text of a document without control characters."""
     return Text("".join(" " if unicodedata.category(char) in ("Cc", "Zl", "Zp") else char for char in text))

@@ -1,4 +1,4 @@
-"""Serves the application in several processes with gunicorn; they share the memory of what was opened before."""
+"""Serves the application in several processes with gunicorn; they share the memory of everything opened before."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     from reranker.service.settings import Settings
 
-# Where prometheus_client has the processes add up their numbers; it reads this when it is imported.
+# The folder in which prometheus_client adds up the metrics of all processes; read when it is imported.
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-# gunicorn's own upper limit of a request line; 0, which is none, would let a client fill the memory.
+# gunicorn's maximum; 0 (no limit) would let a client fill the memory.
 _MAX_REQUEST_LINE = 8_190
 
 
 @contextmanager
 def shared_numbers() -> Iterator[None]:
-    """A folder in which the processes keep their numbers, removed at the end; where the environment names one, that.
+    """A folder in which the processes keep their metrics, removed at the end; or the folder that the environment names.
 
-    It is entered before anything that counts is imported.
+    Enter it before the metrics are imported.
     """
     if os.environ.get(MULTIPROCESS_VARIABLE):
         yield
@@ -41,7 +41,7 @@ def shared_numbers() -> Iterator[None]:
     try:
         yield
     finally:
-        if os.getpid() == owner:  # a process that was forked comes by here too when it ends
+        if os.getpid() == owner:  # forked processes run this too
             del os.environ[MULTIPROCESS_VARIABLE]
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -49,10 +49,10 @@ def shared_numbers() -> Iterator[None]:
 def serve_with_processes(
     app: Flask, settings: Settings, listener: socket.socket, on_ready: Callable[[], None], on_stop: Callable[[], None]
 ) -> None:
-    """Serves until SIGTERM or SIGINT comes; then as `server.serve_until_stopped`, in each process.
+    """Serves until SIGTERM or SIGINT, then stops as `server.serve_until_stopped`, in each process.
 
     Args:
-        on_stop: called in this process when a signal came, before the draining.
+        on_stop: called in this process after the signal, before draining.
 
     Raises:
         WrongParameter: gunicorn is not installed.
@@ -83,7 +83,7 @@ def serve_with_processes(
     first = os.getpid()
     try:
         Application().run()
-    except SystemExit as ended:  # gunicorn ends the process; the first one has a last word to say
+    except SystemExit as ended:  # gunicorn ends the process; the first process still prints its last message
         if ended.code or os.getpid() != first:
             raise
 
@@ -121,7 +121,7 @@ def _drain_first(drain_s: float, on_stop: Callable[[], None]) -> None:
 
 
 def _options(settings: Settings, listener: socket.socket) -> dict[str, Any]:
-    """gunicorn's settings; one that its version does not know is left out. The listener is gunicorn's from here on."""
+    """gunicorn's settings. It owns the listener from here on."""
     return {
         "bind": f"fd://{listener.detach()}",
         "workers": settings.processes,
@@ -137,7 +137,7 @@ def _options(settings: Settings, listener: socket.socket) -> dict[str, Any]:
 
 
 def _forget(pid: int) -> None:
-    """Takes the numbers of a process that has ended out of those that are about running ones."""
+    """Removes the metrics of a process that has ended from those about running processes."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(pid)  # type: ignore[no-untyped-call]

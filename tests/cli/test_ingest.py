@@ -375,7 +375,7 @@ def test_what_is_left_out_of_a_folder_is_told(run: Run, home: Path) -> None:
     (home / "docs" / "cats.jsonl").write_text("{}", encoding="utf-8")
     result = run("ingest", "docs", "--lang", "en")
     assert result.exit_code == 0, result.stderr
-    assert "left out of the folder docs: 1 .png, 1 .jsonl" in " ".join(result.stderr.split())
+    assert "ignored in the folder docs: 1 .png, 1 .jsonl" in " ".join(result.stderr.split())
     counted = json.loads(run("ingest", "docs", "--lang", "en", "--json").stdout)
     assert counted["left_out"] == {"docs": {".png": 1, ".jsonl": 1}}
     shown = json.loads(run("search", "cat", "--json").stdout)["hits"]
