@@ -36,8 +36,8 @@ def show_english(searcher: Searcher, index: str, console: Console) -> None:
             console.print(_side_by_side(before, after))
     went = compare(ranks["bm25"], ranks["default"])
     console.print(
-        f"Of {went.n_queries} everyday queries over these pages {went.n_better} find the page that answers higher than by "
-        f"BM25, {went.n_worse} lower; it is the first hit for {went.n_first}, by BM25 for {went.n_first_before}.",
+        f"Of {went.n_queries} everyday queries over these pages {went.n_better} find the page that answers higher than "
+        f"by BM25, {went.n_worse} lower; it is the first hit for {went.n_first}, by BM25 for {went.n_first_before}.",
         markup=False,
         soft_wrap=True,
     )
