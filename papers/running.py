@@ -10,7 +10,7 @@ from papers.suite import plots, report
 from papers.suite.suite import COLLECTIONS, Suite, run
 from papers.systems.catalogue import ALL_NAMES
 from reranker.base.errors import NotFound
-from reranker.service.settings import load_settings
+from reranker.service.settings_sources import load_settings
 from sinkrank.console import output
 
 

@@ -16,7 +16,8 @@ import regex
 import yaml
 
 from reranker.api.openapi import ROUTES
-from reranker.service.settings import Settings, load_settings
+from reranker.service.settings import Settings
+from reranker.service.settings_sources import load_settings
 from sinkrank.serving.processes import MULTIPROCESS_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[1]

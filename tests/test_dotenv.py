@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reranker.base.errors import BadInput
-from reranker.service.settings import load_settings
+from reranker.service.settings_sources import load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -22,12 +22,16 @@ def test_the_real_environment_beats_the_file_which_beats_the_settings_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / ".env").write_text("# ours\nexport SINKRANK_PORT=8\nSINKRANK_DEPTH='7'\nOTHER=x\nSINKRANK_INDEX=\n")
-    (folder / "sinkrank.toml").write_text("depth = 2\nsize = 3\n")
+    (folder / "sinkrank.toml").write_text("depth = 2\nmax_documents = 3\n")
     monkeypatch.setenv("SINKRANK_PORT", "9")
     loaded = load_settings()
     settings = loaded.settings
-    assert (settings.port, settings.depth, settings.size, settings.index) == (9, 7, 3, None)
-    assert [loaded.origins[name] for name in ("port", "depth", "size")] == ["environment", ".env", "sinkrank.toml"]
+    assert (settings.port, settings.depth, settings.max_documents, settings.index) == (9, 7, 3, None)
+    assert [loaded.origins[name] for name in ("port", "depth", "max_documents")] == [
+        "environment",
+        ".env",
+        "sinkrank.toml",
+    ]
 
 
 def test_a_password_is_taken_as_it_stands(folder: Path) -> None:

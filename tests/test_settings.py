@@ -6,7 +6,8 @@ import pytest
 
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import DEFAULT_RULE, UNKNOWN_WORDS_RULES
-from reranker.service.settings import Settings, load_settings
+from reranker.service.settings import Settings
+from reranker.service.settings_sources import load_settings
 
 
 def write(folder, text):
@@ -16,11 +17,11 @@ def write(folder, text):
 
 
 def test_a_flag_beats_the_environment_which_beats_the_file_which_beats_the_default(tmp_path):
-    file = write(tmp_path, "port = 1\ndepth = 2\nsize = 3\n")
+    file = write(tmp_path, "port = 1\ndepth = 2\nmax_documents = 3\n")
     loaded = load_settings({"port": 9, "depth": None}, {"SINKRANK_PORT": "8", "SINKRANK_DEPTH": "7"}, file)
     settings = loaded.settings
-    assert (settings.port, settings.depth, settings.size, settings.host) == (9, 7, 3, "127.0.0.1")
-    assert [loaded.origins[name] for name in ("port", "depth", "size", "host")] == [
+    assert (settings.port, settings.depth, settings.max_documents, settings.host) == (9, 7, 3, "127.0.0.1")
+    assert [loaded.origins[name] for name in ("port", "depth", "max_documents", "host")] == [
         "flag",
         "environment",
         str(file),
@@ -69,7 +70,7 @@ def test_a_secret_never_stands_in_a_message_or_a_picture_of_the_settings():
 
 
 def test_a_broken_file_and_a_missing_named_file_are_errors(tmp_path):
-    with pytest.raises(BadInput, match="not TOML"):
+    with pytest.raises(BadInput, match="not valid TOML"):
         load_settings({}, {}, write(tmp_path, "port = = 1"))
     with pytest.raises(WrongParameter, match=r"cannot be read \(Is a directory\); name another"):
         load_settings({}, {}, tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from evaluation.judged.judgments import JudgedQuery
 from evaluation.systems.vectors import VectorCache
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import EmptyQuery, WrongParameter
+from reranker.base.suggestions import did_you_mean
 from reranker.search.searcher import MAX_DEPTH
 from reranker.stores.base.protocol import Filters, Store
 
@@ -67,8 +67,7 @@ def parse_comparators(names: Sequence[str]) -> tuple[str, ...]:
         return COMPARATORS
     for name in names:
         if name not in COMPARATORS:
-            near = get_close_matches(name, COMPARATORS, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"give some of {', '.join(COMPARATORS)}"
+            hint = did_you_mean(name, COMPARATORS) or f"give some of {', '.join(COMPARATORS)}"
             raise WrongParameter(f"{name!r} is not a system to compare with on a collection; {hint}")
     return tuple(dict.fromkeys(names))
 

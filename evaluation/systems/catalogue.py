@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 
 from evaluation.systems.protocol import System
 from evaluation.systems.surroundings import Surroundings
 from reranker.base.errors import NotFound, WrongParameter
+from reranker.base.suggestions import did_you_mean
 
 
 def _tf_idf(_: Surroundings) -> System:
@@ -81,6 +81,5 @@ def _make(name: str, given: Surroundings) -> System:
 def check_system(name: str, names: Sequence[str]) -> None:
     """Raises WrongParameter if a system is not among the names; the nearest one is named."""
     if name not in names:
-        near = get_close_matches(name, names, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"give some of {', '.join(names)}"
+        hint = did_you_mean(name, names) or f"give some of {', '.join(names)}"
         raise WrongParameter(f"{name!r} is not a system to measure beside; {hint}")

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from rapidfuzz import process
-
 from ingest.fetching.packages import Package
 from reranker.base.errors import WrongParameter
+from reranker.base.suggestions import did_you_mean
 from reranker.text.languages import known_languages
 
 
@@ -242,10 +241,10 @@ def published(name: str) -> Published:
         WrongParameter: there is none; the nearest names are told.
     """
     if name not in CATALOGUE:
-        nearest = [match for match, _, _ in process.extract(name, list(CATALOGUE), limit=3)]
+        hint = did_you_mean(name, CATALOGUE)
         raise WrongParameter(
-            f"there are no published vectors {name!r} in the catalogue; the nearest names are {', '.join(nearest)} "
-            "(`sinkrank embeddings fetch --list` shows all)"
+            f"the catalogue has no vectors named {name!r}; {hint}{' ' if hint else ''}"
+            "`sinkrank embeddings fetch` lists all names"
         )
     return CATALOGUE[name]
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import process
 
 from ingest.embeddings.streams import EmbeddingsFile, open_file
 from reranker.base.errors import BadEmbeddings, BadInput
+from reranker.base.suggestions import did_you_mean
 
 _WITH_HEADER, _WITHOUT_HEADER, _BINARY = "text with header", "text without header", "binary"
 
@@ -87,10 +87,8 @@ def inspect(path: Path, file_format: str | None = None, member: str | None = Non
         BadEmbeddings: the file is of no format that is read here, or not of the one that was named.
     """
     if file_format is not None and file_format not in FORMATS:
-        nearest = process.extractOne(file_format, list(FORMATS))
-        raise BadInput(
-            f"format {file_format!r} is not known; did you mean {nearest[0]!r}? The formats are {', '.join(FORMATS)}"
-        )
+        hint = did_you_mean(file_format, FORMATS) or "."
+        raise BadInput(f"format {file_format!r} is not known; {hint} The formats are {', '.join(FORMATS)}")
     with open_file(path, member) as file:
         sample = file.sample(_SAMPLE_BYTES)
     if not sample:

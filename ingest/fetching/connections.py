@@ -44,7 +44,7 @@ def opened(
     for _ in range(n_redirects + 1):
         parts = urlsplit(url)
         if parts.scheme != "https" or not parts.hostname:
-            raise FetchFailed(f"it leads to {parts.scheme}://{parts.hostname}, and only https:// is followed")
+            raise FetchFailed(f"it redirects to {parts.scheme}://{parts.hostname}; only https:// is followed")
         with _pool_manager(parts.hostname) as pool:
             answer = pool.request(
                 "GET",
@@ -60,7 +60,7 @@ def opened(
                     yield answer
                     return
             url = urljoin(url, answer.headers.get("Location", ""))
-    raise FetchFailed(f"it is redirected more than {n_redirects} times")
+    raise FetchFailed(f"it redirects more than {n_redirects} times")
 
 
 def _pool_manager(host: str) -> urllib3.PoolManager:
@@ -107,7 +107,7 @@ def why_it_broke(error: Exception) -> str:
     text = _OBJECT.sub("", " ".join(str(reason).split()))
     if isinstance(error, NewConnectionError | ConnectTimeoutError | ProxyError):
         return f"there is no connection ({text}); check the network, or name a proxy with HTTPS_PROXY"
-    return f"the line broke ({text})"
+    return f"the connection broke ({text})"
 
 
 def certificate_refused(error: Exception) -> FetchFailed | None:

@@ -1,7 +1,7 @@
-"""Fetches one file over HTTPS: what has come of it lies in `NAME.part`, and the file appears whole or not at all.
+"""Fetches a file over HTTPS. Received bytes are kept in `NAME.part`; the file itself appears only when it is complete.
 
-A fetch that was cut goes on where it was (Range with If-Range). Proxies come from HTTPS_PROXY and NO_PROXY, own
-certificate authorities from SSL_CERT_FILE. Addresses come from the code, never from a request.
+An interrupted fetch resumes (Range with If-Range). HTTPS_PROXY and NO_PROXY name proxies, SSL_CERT_FILE names
+certificate authorities. Addresses come from the code, never from a request.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ from ingest.fetching.connections import certificate_refused, opened, seconds_to_
 from ingest.fetching.folders import only_one, sha256_of
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import FetchFailed, one_line
+from reranker.base.retries import BUSY_STATUSES, FETCH
 
 _CHUNK_BYTES = 1 << 16
-_BUSY = (429, 500, 502, 503, 504)
 _PAGE = (b"<!doctype html", b"<html")
+_IS_A_PAGE = "the server sent a web page instead of the file; a proxy or a login may be in the way"
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a fetch may take.
+    """Limits of a fetch.
 
     Attributes:
         max_bytes: of the file.
-        total_s: for all attempts together.
-        stall_s: for the next `stall_bytes`.
-        n_attempts: tries without one new byte.
-        max_wait_s: that a server may ask for before the next try.
+        total_s: time of all attempts together.
+        stall_s: time in which at least `stall_bytes` must arrive.
+        n_attempts: consecutive tries without progress.
+        max_wait_s: longest wait that a server may ask for.
     """
 
     max_bytes: int = 16 << 30
@@ -45,16 +46,16 @@ class Limits:
     stall_s: float = 60
     stall_bytes: int = 1 << 14
     connect_s: float = 15
-    n_attempts: int = 4
+    n_attempts: int = FETCH.n_tries
     n_redirects: int = 5
     max_wait_s: float = 120
 
 
 class _TryAgain(Exception):
-    """An answer or a cut that another try may mend.
+    """A failure that another try may not have.
 
     Attributes:
-        wait_s: that the server asks for; None where it does not say.
+        wait_s: the wait that the server asks for, if any.
     """
 
     def __init__(self, why: str, wait_s: float | None = None) -> None:
@@ -115,7 +116,7 @@ class _Fetch:
         self._deadline = time.monotonic() + limits.total_s
 
     def run(self) -> None:
-        """Until the file is whole, or no more can be done."""
+        """Tries until the file is complete, or raises FetchFailed."""
         n_tries = 0
         while True:
             before = self._n_here()
@@ -127,18 +128,18 @@ class _Fetch:
                 if n_tries >= self._limits.n_attempts:
                     kept = f"; {self._n_here():,} bytes are kept for the next time" if self._n_here() else ""
                     raise FetchFailed(f"{error}{kept}") from error
-                self._wait(error.wait_s if error.wait_s is not None else 2.0 ** (n_tries - 1))
+                self._wait(error.wait_s if error.wait_s is not None else FETCH.wait_s(n_tries))
             except OSError as error:
                 self._discard()  # a full disk is not left full
                 raise FetchFailed(one_line(error)) from error
         if self._sha256 is not None and (digest := sha256_of(self._part)) != self._sha256:
             self._discard()
-            raise FetchFailed(f"what came has the sha256 {digest}, expected {self._sha256}; try again")
+            raise FetchFailed(f"the fetched file has the sha256 {digest}, expected {self._sha256}; try again")
         self._part.replace(self._target)
         self._state.unlink(missing_ok=True)
 
     def _attempt(self) -> None:
-        """One request, from where the last one ended."""
+        """One request, from the end of the part."""
         limits = self._limits
         try:
             with opened(self._url, self._range(), limits.connect_s, limits.stall_s, limits.n_redirects) as answer:
@@ -148,7 +149,7 @@ class _Fetch:
             raise refused if refused is not None else _TryAgain(why_it_broke(error)) from error
 
     def _range(self) -> dict[str, str]:
-        """Asks for the rest of the very file that the part is of; the part goes where that cannot be asked."""
+        """Headers that request the rest of the same file; without a validator the part is discarded."""
         n_here = self._n_here()
         if not n_here:
             return {}
@@ -159,23 +160,23 @@ class _Fetch:
         return {"Range": f"bytes={n_here}-", "If-Range": validator}
 
     def _take(self, answer: urllib3.BaseHTTPResponse) -> None:
-        """Writes what an answer brings behind what is here."""
+        """Appends the body of an answer to the part."""
         n_here = self._n_here()
         if answer.status == 206 and n_here:
             total = whole_size(answer.headers.get("Content-Range", ""), n_here)
             if total is None:
                 self._discard()
-                raise _TryAgain("the server sent another part than the one asked for")
+                raise _TryAgain("the server sent a different part than requested")
         elif answer.status == 200:
             n_here = 0
             length = answer.headers.get("Content-Length", "")
             total = int(length) if length.isdigit() else None
             if total is None and not (self._is_known or "chunked" in answer.headers.get("Transfer-Encoding", "")):
-                raise FetchFailed("the server does not say how long it is, so that its end cannot be known")
+                raise FetchFailed("the server does not send its size, so that its end is unknown")
         else:
             raise self._refused(answer)
         if "text/html" in answer.headers.get("Content-Type", "").lower():
-            raise FetchFailed("a web page came in place of the file; a proxy or a login may be in the way")
+            raise FetchFailed(_IS_A_PAGE)
         self._check_total(total, n_here)
         self._keep_validator(answer)
         with self._part.open("ab" if n_here else "wb") as part:
@@ -183,21 +184,23 @@ class _Fetch:
             part.flush()
             os.fsync(part.fileno())
         if total is not None and n_here != total:
-            raise _TryAgain(f"the line was cut after {n_here:,} of {total:,} bytes")
+            raise _TryAgain(f"the connection broke after {n_here:,} of {total:,} bytes")
         if self._n_bytes is not None and n_here != self._n_bytes:
             self._discard()
-            raise FetchFailed(f"{n_here:,} bytes came, and the file has {self._n_bytes:,}")
+            raise FetchFailed(f"the server sent {n_here:,} bytes, and the file has {self._n_bytes:,}")
 
     def _copy(self, answer: urllib3.BaseHTTPResponse, part: BinaryIO, n_here: int, total: int | None) -> int:
         window_ends, n_window = time.monotonic() + self._limits.stall_s, 0
         while chunk := answer.read1(_CHUNK_BYTES):
             if n_here == 0 and chunk.lstrip().lower().startswith(_PAGE):
-                raise FetchFailed("a web page came in place of the file; a proxy or a login may be in the way")
+                raise FetchFailed(
+                    "the server sent a web page instead of the file; a proxy or a login may be in the way"
+                )
             n_here += len(chunk)
             n_window += len(chunk)
             if n_here > (total if total is not None else self._most()):
                 self._discard()
-                raise FetchFailed(f"more than the {total or self._most():,} bytes came that it may have")
+                raise FetchFailed(f"the server sent more than {total or self._most():,} bytes")
             part.write(chunk)
             self._progress(n_here, total, f"fetching {self._target.name}")
             now = time.monotonic()
@@ -205,16 +208,16 @@ class _Fetch:
                 raise FetchFailed(f"it took more than {self._limits.total_s:g} s; {n_here:,} bytes are kept")
             if now > window_ends:
                 if n_window < self._limits.stall_bytes:
-                    raise _TryAgain(f"only {n_window:,} bytes came in {self._limits.stall_s:g} s")
+                    raise _TryAgain(f"the server sent only {n_window:,} bytes in {self._limits.stall_s:g} s")
                 window_ends, n_window = now + self._limits.stall_s, 0
         return n_here
 
     def _refused(self, answer: urllib3.BaseHTTPResponse) -> Exception:
-        """What an answer means that brings no file."""
+        """The error for an answer without a file."""
         if answer.status in (206, 416):
             self._discard()
             return _TryAgain("the server has no such part")
-        if answer.status in _BUSY:
+        if answer.status in BUSY_STATUSES:
             return _TryAgain(f"the server answers {answer.status}", seconds_to_wait(answer.headers.get("Retry-After")))
         return FetchFailed(f"the server answers {answer.status}; it may have moved or need a login")
 
@@ -224,16 +227,16 @@ class _Fetch:
         if self._n_bytes is not None and total != self._n_bytes:
             raise FetchFailed(f"the server has {total:,} bytes, and the file has {self._n_bytes:,}")
         if total > self._limits.max_bytes:
-            raise FetchFailed(f"it has {total:,} bytes, and {self._limits.max_bytes:,} at most are taken")
+            raise FetchFailed(f"it has {total:,} bytes; the limit is {self._limits.max_bytes:,}")
         free = shutil.disk_usage(self._target.parent).free
         if total - n_here > free:
-            raise FetchFailed(f"{total - n_here:,} bytes are to come, and {self._target.parent} has {free:,} free")
+            raise FetchFailed(f"{total - n_here:,} bytes are missing, and {self._target.parent} has {free:,} free")
 
     def _most(self) -> int:
         return self._limits.max_bytes if self._n_bytes is None else self._n_bytes
 
     def _keep_validator(self, answer: urllib3.BaseHTTPResponse) -> None:
-        """So that the rest is only ever taken of the same file; a weak ETag does not promise that."""
+        """Keeps what identifies the file, so that a fetch resumes only the same file; a weak ETag does not suffice."""
         tag = answer.headers.get("ETag", "")
         validator = tag if tag.startswith('"') else answer.headers.get("Last-Modified", "")
         self._state.write_text(f"{self._url}\n{validator}", "utf-8")

@@ -22,8 +22,7 @@ def search() -> Response:
     """Searches an index; see `requests.SearchBody` for the body, docs/http.md for the answer."""
     service = current_service()
     body = parse(SearchBody, read_object())
-    size = service.settings.size if body.size is None else body.size
-    wanted = replace(_search_request(service, body), offset=body.offset, size=size)
+    wanted = replace(_search_request(service, body), offset=body.offset, size=body.size)
     note(**_facts(wanted))
     found = service.searcher.search(wanted)
     service.metrics.stage_seconds.labels("first_stage").observe(found.took_ms["first_stage"] / 1000)

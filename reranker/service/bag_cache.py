@@ -21,12 +21,14 @@ Bag = tuple[BagOfWords, str]
 # An index that was deleted and made anew counts its sequence numbers from 0 again: so long it may be taken for the old.
 MAX_AGE_S = 300.0
 _DIGEST_BYTES = 16
+# 5 KB each at most: 50 MB in each process.
+_MAX_BAGS = 10_000
 
 
 class BagCache:
     """At most `n_bags` bags (of 500 words each at most, some 5 KB); safe to share between threads."""
 
-    def __init__(self, n_bags: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, n_bags: int = _MAX_BAGS, clock: Callable[[], float] = time.monotonic) -> None:
         self._bags: TTLCache[Hashable, Bag] = TTLCache(n_bags, MAX_AGE_S, clock)
         self._n_bags = n_bags
         self._lock = threading.Lock()

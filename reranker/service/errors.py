@@ -70,8 +70,8 @@ def _http(error: HTTPException) -> Response:
     if status < 400:
         return Response(status=status, headers=error.get_headers())
     messages = {
-        404: f"there is no {request.path} here; the routes are in the documentation, the page is at /-/ui",
-        405: f"{request.method} is not for {request.path}; use {', '.join(_allowed(error))}",
+        404: f"there is no route {request.path}; the documentation lists the routes, the page is at /-/ui",
+        405: f"{request.path} does not take {request.method}; use {', '.join(_allowed(error))}",
         413: f"the body is larger than {request.max_content_length} bytes; send less at a time",
     }
     answer = _render(

@@ -1,4 +1,4 @@
-"""Sets up the log: lines for people, or one JSON object a line, each with the request that it is about."""
+"""Sets up the log: plain text, or one JSON object per line, with the id of the request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLAIN = "%(asctime)s %(levelname)s %(name)s%(request)s: %(message)s"
 
 
 class _WithRequest(logging.Filter):
-    """Writes into each record which request it is about."""
+    """Adds the id of the current request to each record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         context = current_request()
@@ -41,10 +41,10 @@ class _JsonFormatter(logging.Formatter):
 
 
 def set_up_logs(settings: Settings, stream: TextIO | None = None) -> None:
-    """Replaces what handles the process's log; a level already lower (`--debug`) stays.
+    """Replaces the handlers of the process's log. A level that is already lower (`--debug`) stays.
 
     Args:
-        stream: where lines go; standard error where it is None.
+        stream: default: standard error.
     """
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
     handler.setFormatter(_JsonFormatter() if settings.log_format == "json" else logging.Formatter(_PLAIN))

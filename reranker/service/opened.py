@@ -83,8 +83,8 @@ class Looking:
             embeddings = Embeddings.open(self.path, self._settings.unknown_words)
         except SinkrankError as error:
             if str(error) != self.problem:
-                _log.error("the embeddings that are there now cannot be opened: %s", error)
+                _log.error("the new embeddings cannot be opened: %s", error)
             self.problem = str(error)
             return None
-        _log.warning("the embeddings at %s are there now: searches are re-ranked", self.path)
+        _log.warning("found embeddings at %s: searches are re-ranked from now on", self.path)
         return embeddings

@@ -8,9 +8,9 @@ from typing import Any, NoReturn, TypeVar
 
 from flask import request
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
-from rapidfuzz import process
 
 from reranker.base.errors import BadInput
+from reranker.base.suggestions import did_you_mean
 from reranker.service.errors import BadBody
 from reranker.service.request_fields import (
     ConditionsOnMetadata,
@@ -89,7 +89,8 @@ class SearchBody(_Search):
     method: MethodOrNone | None = setting("method")
     offset: Offset = Field(0, alias="from")
     """Hits to leave out at the top."""
-    size: Size | None = setting("size")
+    size: Size = 10
+    """Hits to return."""
 
 
 class ExplainBody(_Search):
@@ -207,8 +208,8 @@ def _message(model: type[BaseModel], error: Any) -> str:
     path = ".".join(str(part) for part in error["loc"])
     known = [field.alias or name for name, field in model.model_fields.items()]
     if error["type"] == "extra_forbidden":
-        match = process.extractOne(path, known)
-        nearest = f"; did you mean {match[0]!r}?" if match and match[1] >= 60 else "."
+        hint = did_you_mean(path, known)
+        nearest = f"; {hint}" if hint else "."
         return f"{path[:_MAX_SHOWN]!r} is not a key of this request{nearest} The keys are {', '.join(known)}"
     if error["type"] == "missing":
         return f"the key {path!r} is missing; this request needs it"

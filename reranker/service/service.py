@@ -72,12 +72,12 @@ class Service:
         # What no request could do with is refused before the first one comes.
         if settings.method == "none":
             raise WrongParameter(
-                "method is 'none', the first stage's order: one search may ask for it, a service re-ranks; give it a "
-                f"method of {', '.join(METHODS)}"
+                "method is 'none', which keeps the first stage's order; only single searches may use it; give the "
+                f"service one of {', '.join(METHODS)}"
             )
         check_method(settings.method)
         Parameters(settings.epsilon, settings.n_iterations, settings.tau)
-        metrics, cache, looking = Metrics(), BagCache(settings.bag_cache_size), Looking(settings)
+        metrics, cache, looking = Metrics(), BagCache(), Looking(settings)
 
         def opened() -> Opened | None:
             found = looking.look() if embeddings is None else embeddings
@@ -86,8 +86,8 @@ class Service:
         late = Late(opened)
         if late.get() is None:
             _log.warning(
-                "%s. Until they are there searches come back in the engine's order; then re-ranking begins by itself, "
-                "without a restart",
+                "%s. Until then searches keep the engine's order; re-ranking starts without a restart once there are "
+                "embeddings",
                 no_embeddings_message(settings),
             )
         examples = None if store is None else Examples(store, settings.home)
@@ -142,12 +142,11 @@ class Service:
         """
         most = max(MAX_REQUEST_ITERATIONS, self.settings.n_iterations)
         if n_iterations is not None and n_iterations > most:
-            raise BadInput(f"n_iterations is over {most}, the most that a request may ask for; 50 is usual")
+            raise BadInput(f"n_iterations is over {most}, the maximum for a request; 50 is usual")
         least = min(MIN_REQUEST_EPSILON, self.settings.epsilon)
         if epsilon is not None and epsilon < least:
             raise BadInput(
-                f"epsilon is {epsilon}, and the least that a request may ask for is {least}; for none at all use the "
-                f"method 'emd'"
+                f"epsilon is {epsilon}; the minimum for a request is {least}; for exact transport use the method 'emd'"
             )
         return Parameters(
             epsilon=self.settings.epsilon if epsilon is None else epsilon,

@@ -1,141 +1,168 @@
-"""Reads the settings once: flags come before the environment, that before `.env`, that before `sinkrank.toml`, that
-before the defaults."""
+"""Declares each setting once: type, default, limits, description.
+
+The commands' options, `docs/settings.md` and the errors are made from these declarations. `settings_sources.py` reads
+the values. A new setting needs a field here and `python -m docs.settings_table`, which writes its row.
+"""
 
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
-from dotenv import dotenv_values
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
-from rapidfuzz import fuzz, process
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic.fields import FieldInfo
 
-from reranker.base.errors import UnknownLanguage, WrongParameter
+from reranker.base.errors import UnknownLanguage
 
-ENVIRONMENT_PREFIX = "SINKRANK_"
-SETTINGS_FILE = "sinkrank.toml"
-DOTENV_FILE = ".env"
+# These settings hold addresses, and an address may hold a password. Their values are never shown in full.
+ADDRESS_SETTINGS = frozenset({"store", "proxy_nodes"})
 
-# Variables of ours that are not settings of the service: they steer the test suite.
-_NOT_SETTINGS = frozenset(
-    {
-        "SINKRANK_TEST_ENGINES",
-        "SINKRANK_JAVA_HOMES",
-        "SINKRANK_ENGINE_CACHE",
-        "SINKRANK_REST_TESTS",
-        "SINKRANK_CORPUS_CACHE",
-    }
-)
 
-# Their values are not told where one does not fit; an address may hold a password.
-_MAY_BE_SECRET = frozenset({"store", "store_password", "store_api_key", "proxy_nodes"})
-_MAX_SHOWN = 40
-
-_LISTS = ("proxy_text_fields", "proxy_nodes")  # parted by commas in the environment
+def _see(page: str) -> dict[str, Any]:
+    """Links a setting to the page that explains it."""
+    return {"see": page}
 
 
 class Settings(BaseModel):
-    """Each setting with its default; docs/settings.md describes them, and a test keeps the two together."""
+    """All settings with their defaults. Values are validated here; nothing is read from the environment."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    home: Path = Field(Path(".sinkrank"), description="folder of what the demo makes, and of the default store")
-    embeddings: Path | None = Field(None, description="embedding store; HOME/embeddings where it is not set")
-    store: str | None = Field(None, description="a folder, or opensearch://, elasticsearch:// or https:// address")
-    index: str | None = Field(None, description="index to search; the store's only one where it is not set")
-    store_username: str | None = Field(None, description="user of the engine")
-    store_password: SecretStr | None = Field(None, description="its password; better set in the environment")
-    store_ca_certs: Path | None = Field(None, description="PEM file of the authorities to trust for https")
-    store_verify_certs: bool = Field(True, description="check the engine's certificate")
-    store_client_cert: Path | None = Field(
-        None, description="PEM file of the certificate that shows the engine who asks"
+    home: Path = Field(Path(".sinkrank"), description="folder of the default store, embeddings and fetched files")
+    embeddings: Path | None = Field(None, description="embedding store; default: HOME/embeddings")
+    store: str | None = Field(
+        None, description="a folder, or opensearch://, elasticsearch:// or https:// HOST:PORT; default: HOME/store"
     )
-    store_client_key: Path | None = Field(None, description="PEM file of its key, where that is a file of its own")
-    store_api_key: SecretStr | None = Field(None, description="API key of the engine, encoded; in place of a user")
+    index: str | None = Field(None, description="index to search; default: the store's only index")
+    store_username: str | None = Field(None, description="user name for the engine")
+    store_password: SecretStr | None = Field(
+        None, description="password for the engine; set it in the environment rather than in a file"
+    )
+    store_ca_certs: Path | None = Field(None, description="certificate authorities (PEM) to trust for https")
+    store_verify_certs: bool = Field(True, description="verify the engine's certificate")
+    store_client_cert: Path | None = Field(None, description="client certificate (PEM) for mutual TLS")
+    store_client_key: Path | None = Field(
+        None, description="key of the client certificate (PEM), if it is in a file of its own"
+    )
+    store_api_key: SecretStr | None = Field(
+        None, description="encoded API key for the engine, instead of user name and password"
+    )
     store_aws_region: str | None = Field(
-        None, description="sign requests for AWS of this region, with boto3's credentials; it needs the extra `aws`"
+        None, description="sign requests for this AWS region with boto3's credentials; needs the extra `aws`"
     )
-    store_aws_service: Literal["es", "aoss"] = Field("es", description="service that they are signed for")
-    store_pipeline: str | None = Field(None, description="ingest pipeline of the engine that documents go through")
-    store_timeout_s: float = Field(10.0, gt=0, le=600, description="how long the store may take to answer")
-    host: str = Field("127.0.0.1", description="address to listen at")
-    port: int = Field(8080, ge=0, le=65535, description="port to listen at; 0 takes a free one")
+    store_aws_service: Literal["es", "aoss"] = Field(
+        "es", description="AWS service to sign for; `aoss` is OpenSearch Serverless"
+    )
+    store_pipeline: str | None = Field(
+        None, description="ingest pipeline of the engine for written documents; default: the index's own"
+    )
+    store_timeout_s: float = Field(10.0, gt=0, le=600, description="timeout of a request to the store, in seconds")
+
+    host: str = Field("127.0.0.1", description="address to listen on")
+    port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 picks a free one")
     threads: int = Field(
-        0, ge=0, le=256, description="threads of one re-ranking; 0 for one a core of each process's share, at most 4"
+        0, ge=0, le=256, description="threads per re-ranking; 0 divides the cores among the processes, at most 4 each"
     )
-    workers: int = Field(8, ge=1, le=256, description="requests that a process handles at a time")
-    processes: int = Field(1, ge=1, le=64, description="processes that serve; over 1 gunicorn starts them")
+    workers: int = Field(8, ge=1, le=256, description="concurrent requests per server process")
+    processes: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="number of server processes; more than 1 needs the extra `gunicorn`",
+        json_schema_extra=_see("operations.md#processes"),
+    )
     drain_s: float = Field(
-        0.0, ge=0, le=600, description="how long, once told to stop, it goes on serving while /-/ready says no"
+        0.0,
+        ge=0,
+        le=600,
+        description="seconds to keep serving after SIGTERM while `/-/ready` returns 503, so that load balancers stop "
+        "sending traffic",
     )
-    grace_s: float = Field(15.0, ge=0, le=3600, description="how long it then waits for running requests to end")
-    log_format: Literal["plain", "json"] = Field("plain", description="lines for people, or a JSON object a line")
+    grace_s: float = Field(15.0, ge=0, le=3600, description="seconds to wait, after that, for running requests to end")
+
+    log_format: Literal["plain", "json"] = Field("plain", description="plain text, or one JSON object per line")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "warning", description="from which level on it logs; info has a line for each request"
+        "warning", description="lowest level to log; `info` logs one line per request"
     )
-    log_queries: bool = Field(False, description="log the text of queries also above the level debug")
-    slow_query_ms: int = Field(1_000, ge=0, description="a search that takes longer is logged; 0 logs none")
-    traces: bool = Field(False, description="trace with OpenTelemetry; it needs the extra `otel`")
+    log_queries: bool = Field(False, description="log the text of queries at every level; by default only at `debug`")
+    slow_query_ms: int = Field(1_000, ge=0, description="log searches that take longer; 0 logs none")
+    traces: bool = Field(False, description="send OpenTelemetry traces; needs the extra `otel`")
+
     first_stage: Literal["auto", "knn", "bm25", "translated", "hybrid"] = Field(
-        "auto", description="what fetches the candidates: see [choosing](choosing.md)"
+        "auto", description="how candidates are fetched", json_schema_extra=_see("choosing.md")
     )
-    knn_weight: float = Field(0.5, ge=0, le=1, description="of kNN in the fusion of `hybrid`; BM25 has the rest")
-    depth: int = Field(100, ge=1, le=1000, description="candidates that are re-ranked")
+    knn_weight: float = Field(0.5, ge=0, le=1, description="weight of kNN in `hybrid`; BM25 has the rest")
+    depth: int = Field(100, ge=1, le=1000, description="number of candidates to re-rank")
     query_language: str | None = Field(
-        None, description="language of a query that names none and whose words do not tell; the index's most frequent"
+        None,
+        description="language of a query that names none and whose words do not tell; default: the index's most "
+        "frequent language",
     )
-    size: int = Field(10, ge=0, le=1000, description="hits of a page")
-    method: str = Field("auto", description="distance that orders the candidates")
-    feedback: bool = Field(True, description="score again with the query moved towards its best candidates")
+    method: str = Field(
+        "auto",
+        description="method that orders the candidates: auto, relaxed, sinkhorn, emd, rwmd or nbow",
+        json_schema_extra=_see("methods.md"),
+    )
+    feedback: bool = Field(
+        True,
+        description="score again with the query moved towards its best candidates",
+        json_schema_extra=_see("methods.md#feedback"),
+    )
     first_stage_share: float | None = Field(
-        None, ge=0, le=1, description="share of the first stage's score in the order; the documented shares if not set"
+        None,
+        ge=0,
+        le=1,
+        description="share of the first stage's score in the order; default: by first stage",
+        json_schema_extra=_see("methods.md#how-much-the-first-stage-counts"),
     )
     unknown_words: Literal["skip", "nearest", "same", "both", "paper"] = Field(
-        "both", description="what a word without an embedding takes: see the methods"
+        "both",
+        description="embedding for words that have none",
+        json_schema_extra=_see("methods.md#words-without-an-embedding"),
     )
     epsilon: float = Field(0.1, gt=0, description="entropic regularisation, in the unit of the cost")
-    n_iterations: int = Field(50, ge=1, le=10_000, description="Sinkhorn iterations at most")
-    tau: float | None = Field(None, ge=0, description="price of leaving the document's weights; epsilon if not set")
-    max_body_bytes: int = Field(5_000_000, ge=1_000, description="largest body that our own routes read")
-    max_documents: int = Field(1_000, ge=1, le=10_000, description="documents of one rerank request")
-    bag_cache_size: int = Field(
-        10_000, ge=0, le=10_000_000, description="texts whose words are kept for when they come again (5 KB each)"
+    n_iterations: int = Field(50, ge=1, le=10_000, description="maximum number of Sinkhorn iterations")
+    tau: float | None = Field(
+        None, ge=0, description="penalty of `relaxed` for leaving the document's weights; default: epsilon"
     )
-    proxy_window_size: int = Field(100, ge=1, le=1000, description="hits that the proxy re-ranks")
+
+    max_body_bytes: int = Field(5_000_000, ge=1_000, description="maximum request body of Sinkrank's own routes")
+    max_documents: int = Field(1_000, ge=1, le=10_000, description="maximum number of documents in a rerank request")
+
+    proxy_window_size: int = Field(100, ge=1, le=1000, description="number of hits to re-rank in the proxy")
     proxy_text_fields: tuple[str, ...] = Field(
-        (),
-        description="_source fields to read where the index is not ours; else those of the query, else every string",
+        (), description="`_source` fields to read; default: those of the query, else every string field"
     )
     proxy_learn_weights: bool = Field(
         True,
-        description="learn how rare words are in each index that is not ours, from a sample of it",
+        description="estimate word frequencies of an index from a sample of its documents",
+        json_schema_extra=_see("http.md#any-index"),
     )
     proxy_translate: Literal["no_hits", "always", "never"] = Field(
-        "no_hits", description="when the proxy asks in the documents' languages for a query in another language"
+        "no_hits",
+        description="when to search again with the query translated into the documents' languages",
+        json_schema_extra=_see("http.md#across-languages"),
     )
     proxy_nodes: tuple[str, ...] = Field(
-        (), description="the engine's nodes that the proxy asks, the next where one is down; the store where not set"
+        (), description="addresses of the engine's nodes; the next one is asked if one is down; default: the store"
     )
     proxy_budget_ms: int = Field(
-        2_000, ge=1, le=600_000, description="time from a search's arrival after which it is not re-ranked any more"
+        2_000, ge=1, le=600_000, description="time limit of a search; after it the hits keep the engine's order"
     )
     proxy_max_reranks: int = Field(
-        8, ge=1, le=256, description="searches that are re-ranked at a time; others take the engine's order"
+        8, ge=1, le=256, description="concurrent re-rankings; further searches keep the engine's order"
     )
-    proxy_breaker_failures: int = Field(5, ge=1, description="re-rankings that fail in a row before it rests")
-    proxy_breaker_rest_s: float = Field(30.0, gt=0, le=86_400, description="how long it then rests")
+    proxy_breaker_failures: int = Field(5, ge=1, description="consecutive failures that pause re-ranking")
+    proxy_breaker_rest_s: float = Field(30.0, gt=0, le=86_400, description="length of that pause, in seconds")
     proxy_timeout_s: float = Field(
-        300.0, gt=0, le=86_400, description="how long the engine may take to answer what the proxy passes on"
+        300.0, gt=0, le=86_400, description="timeout of a request passed to the engine, in seconds"
     )
     proxy_max_body_bytes: int = Field(
-        1_073_741_824, ge=1_000, description="largest body that the proxy passes on; kept on disk, not in memory"
+        1_073_741_824, ge=1_000, description="maximum request body passed to the engine; buffered on disk"
     )
     proxy_max_answer_bytes: int = Field(
-        32_000_000, ge=1_000, description="largest answer of the engine that is re-ranked"
+        32_000_000, ge=1_000, description="maximum answer of the engine to re-rank; a larger one is passed through"
     )
 
     @field_validator("query_language")
@@ -160,95 +187,26 @@ class Settings(BaseModel):
 
     @property
     def n_threads(self) -> int:
-        """What `threads` says, or one a core: the processes share the cores, and none takes more than 4."""
+        """`threads`, or the cores divided by the processes, at most 4."""
         return self.threads or min(4, max(1, (os.cpu_count() or 1) // self.processes))
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedSettings:
-    """The settings, and for each where its value came from: `flag`, `environment`, `.env`, the settings file's name,
-    or `default`."""
-
-    settings: Settings
-    origins: Mapping[str, str]
+def may_be_secret(name: str) -> bool:
+    """Whether a setting's value may hold a password, so that it must not be shown."""
+    return name in ADDRESS_SETTINGS or SecretStr in value_types(Settings.model_fields[name])
 
 
-def load_settings(
-    flags: Mapping[str, Any] | None = None,
-    environ: Mapping[str, str] | None = None,
-    file: Path | None = None,
-) -> LoadedSettings:
-    """Reads the settings.
-
-    Args:
-        flags: values of the command line; those that are None were not given.
-        environ: `os.environ` where it is None, and before it what `.env` of the working folder says.
-        file: the settings file; `sinkrank.toml` of the working folder, if there is one, where it is None.
-
-    Raises:
-        WrongParameter: an unknown key (the nearest known one is named), or a value that does not fit.
-    """
-    dotenv = _read_dotenv() if environ is None else {}
-    environ = os.environ if environ is None else environ
-    values: dict[str, Any] = {}
-    origins = dict.fromkeys(Settings.model_fields, "default")
-    path = file or Path(SETTINGS_FILE)
-    layers: list[tuple[str, Mapping[str, Any]]] = [
-        (str(path), _read_file(path, required=file is not None)),
-        (DOTENV_FILE, _read_environment(dotenv)),
-        ("environment", _read_environment(environ)),
-        ("flag", {name: value for name, value in (flags or {}).items() if value is not None}),
-    ]
-    for origin, layer in layers:
-        for name, value in layer.items():
-            if name not in Settings.model_fields:
-                raise WrongParameter(_unknown_key(name, origin))
-            values[name] = value
-            origins[name] = origin
-    try:
-        return LoadedSettings(Settings(**values), origins)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
-        came = "" if name in _MAY_BE_SECRET else f"; got {str(first['input'])[:_MAX_SHOWN]!r}"
-        raise WrongParameter(f"setting {name} (from {origins.get(name, 'flag')}): {first['msg']}{came}") from None
+def value_types(field: FieldInfo) -> tuple[Any, ...]:
+    """The types a setting's value may have, without None: `Path | None` has (Path,), a tuple has (tuple[str, ...],)."""
+    choices = get_args(field.annotation) if type(None) in get_args(field.annotation) else (field.annotation,)
+    return tuple(one for one in choices if one is not type(None))
 
 
-def _read_file(path: Path, required: bool) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        if required:
-            raise WrongParameter(f"there is no settings file {str(path)!r}; name one that exists") from None
-        return {}
-    except OSError as error:
-        raise WrongParameter(f"settings file {str(path)!r} cannot be read ({error.strerror}); name another") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise WrongParameter(f"{path} is not TOML in UTF-8 ({error}); a line is such as port = 9000") from error
-
-
-def _read_dotenv() -> dict[str, str]:
-    """The variables of `.env`, taken as they stand; a name without a value is left out."""
-    path = Path(DOTENV_FILE)
-    try:
-        found = dotenv_values(path, interpolate=False) if path.is_file() else {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise WrongParameter(f"{DOTENV_FILE} cannot be read ({error}); mend it, or take it away") from error
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for variable, value in environ.items():
-        # An empty variable is one that was not set: compose files write them so.
-        if variable.startswith(ENVIRONMENT_PREFIX) and variable not in _NOT_SETTINGS and value:
-            name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
-            values[name] = tuple(value.split(",")) if name in _LISTS else value
-    return values
-
-
-def _unknown_key(name: str, origin: str) -> str:
-    match = process.extractOne(name, list(Settings.model_fields), scorer=fuzz.ratio)
-    nearest = f"; did you mean {match[0]!r}?" if match and match[1] >= 60 else ""
-    shown = f"{ENVIRONMENT_PREFIX}{name.upper()}" if origin in ("environment", DOTENV_FILE) else name
-    return f"{shown} (from {origin}) is not a setting{nearest or '; `sinkrank serve --print-settings` lists them'}"
+def allowed_values(field: FieldInfo) -> str:
+    """A setting's choices or range, for people: `es, aoss`, 0 to 65,535; empty where there is no limit."""
+    choices = [choice for kind in value_types(field) for choice in get_args(kind) if get_origin(kind) is Literal]
+    if choices:
+        return ", ".join(f"`{choice}`" for choice in choices)
+    limits = {key: getattr(one, key) for one in field.metadata for key in ("gt", "ge", "le") if hasattr(one, key)}
+    low = f"over {limits['gt']:,}" if "gt" in limits else f"{limits['ge']:,}" if "ge" in limits else ""
+    return f"{low} to {limits['le']:,}" if "le" in limits else f"{low} or more" if "ge" in limits else low

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import process
 
 from reranker.base.errors import BadInput, WrongParameter
+from reranker.base.suggestions import did_you_mean
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import reference
 from reranker.transport.cost_cache import CostCache
@@ -119,9 +119,8 @@ def check_method(method: str) -> str:
         WrongParameter: no method has this name; the message gives the nearest.
     """
     if method not in METHODS:
-        nearest = process.extractOne(method.lower(), METHODS)
-        hint = f"did you mean '{nearest[0]}'? " if nearest and nearest[1] else ""
-        raise WrongParameter(f"method is '{method}'; {hint}give one of {', '.join(METHODS)}")
+        hint = did_you_mean(method, METHODS)
+        raise WrongParameter(f"method is '{method}'; {hint}{' ' if hint else ''}give one of {', '.join(METHODS)}")
     return method
 
 

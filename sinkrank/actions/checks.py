@@ -1,4 +1,4 @@
-"""What `sinkrank doctor` looks at; each check ends in one sentence."""
+"""The checks of `sinkrank doctor`; each gives one sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ingest.staleness import stale_parts
 from reranker.base.errors import NotOurIndex, SinkrankError
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
-from reranker.service.settings import SETTINGS_FILE, LoadedSettings, Settings, load_settings
+from reranker.service.settings import Settings
+from reranker.service.settings_sources import SETTINGS_FILE, LoadedSettings, load_settings
 from reranker.stores.base.protocol import Store, check_versions
 from reranker.transport import warm_up
 from sinkrank.actions import in_process_proxy
@@ -26,7 +27,7 @@ _OLDEST_PYTHON = (3, 11)
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was looked at, whether it is well, and what was found or is to be done."""
+    """What was checked, whether it is in order, and what was found or what to do."""
 
     name: str
     ok: bool
@@ -64,7 +65,7 @@ def _settings(loaded: LoadedSettings, config: Path | None) -> Check:
     given = sum(origin != "default" for origin in loaded.origins.values())
     path = config or Path(SETTINGS_FILE)
     file = f"read from {path}, " if path.exists() else ""
-    return Check("settings", True, f"{file}{given} given, the others as default")
+    return Check("settings", True, f"{file}{given} set, the others have their defaults")
 
 
 def _embeddings(settings: Settings, quick: bool) -> tuple[Embeddings | None, Check]:
@@ -109,7 +110,9 @@ def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
     except SinkrankError as error:
         return Check(label, False, str(error))
     if embeddings is None:
-        return Check(label, False, f"{found}; made with embeddings of version {made.embeddings_version}, none are here")
+        return Check(
+            label, False, f"{found}; made with embeddings of version {made.embeddings_version}, which are missing"
+        )
     return Check(label, not stale, "; ".join([found, *stale]))
 
 
@@ -127,7 +130,7 @@ def _other_index(settings: Settings, store: Store, name: str, embeddings: Embedd
             return Check(
                 f"index {name}",
                 False,
-                "not made by Sinkrank; the proxy passes its searches on until there are embeddings",
+                "not made by Sinkrank; the proxy passes its searches to the engine until there are embeddings",
             )
         try:
             return Check(f"index {name}", *look_at(settings, engine, name, embeddings))
@@ -144,7 +147,7 @@ def _hubness(sample: HubnessSample, index: str) -> str:
     few = [f"{language} {n}" for language, n in counted.items() if n < MIN_QUERIES]
     if not sample.embeddings_version:
         return f"no hubness sample (`sinkrank ingest refresh --index {index}` draws one)"
-    too_few = f" (under {MIN_QUERIES}, so left out: {', '.join(few)})" if few else ""
+    too_few = f" (under {MIN_QUERIES}, so not used: {', '.join(few)})" if few else ""
     return f"hubness sample of {', '.join(enough) or 'no language'}{too_few}"
 
 
@@ -152,7 +155,7 @@ def _versions(store: Store, name: str) -> str:
     versions = store.versions(name)
     others = [version.name for version in versions if not version.is_serving]
     serving = "".join(f", version {version.name}" for version in versions if version.is_serving)
-    return f"{serving}, kept beside it {', '.join(others)}" if others else serving
+    return f"{serving}, also kept: {', '.join(others)}" if others else serving
 
 
 def _unfinished(settings: Settings) -> Iterator[Check]:
@@ -162,7 +165,7 @@ def _unfinished(settings: Settings) -> Iterator[Check]:
         yield Check(
             "ingest",
             False,
-            f"{len(paths)} did not come to their end ({names}); give the same command again, or delete the file",
+            f"{len(paths)} did not finish ({names}); run the same command again, or delete the file",
         )
 
 

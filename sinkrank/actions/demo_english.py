@@ -1,4 +1,4 @@
-"""The demo's example in one language: an everyday query over English pages, in BM25's order and in the default one."""
+"""The demo's example in one language: an everyday query over English pages, by BM25 and in the default order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEPTH = 100
 
 
 def show_english(searcher: Searcher, index: str, console: Console) -> None:
-    """Prints the example, and how all fifty everyday queries went."""
+    """Prints the example, and the results of all fifty everyday queries."""
     ranks: dict[str, list[int | None]] = {"bm25": [], "default": []}
     for query in EVERYDAY_QUERIES:
         try:
@@ -36,9 +36,8 @@ def show_english(searcher: Searcher, index: str, console: Console) -> None:
             console.print(_side_by_side(before, after))
     went = compare(ranks["bm25"], ranks["default"])
     console.print(
-        f"Of {went.n_queries} everyday queries over these pages the page that answers stands higher than by BM25 for "
-        f"{went.n_better}, lower for {went.n_worse}; it is the first hit for {went.n_first}, by BM25 for "
-        f"{went.n_first_before}.",
+        f"Of {went.n_queries} everyday queries over these pages {went.n_better} find the page that answers higher than "
+        f"by BM25, {went.n_worse} lower; it is the first hit for {went.n_first}, by BM25 for {went.n_first_before}.",
         markup=False,
         soft_wrap=True,
     )

@@ -1,4 +1,4 @@
-"""What `sinkrank doctor` says of an index that Sinkrank did not make: whether the proxy can re-rank it, and by what."""
+"""Checks an index that Sinkrank did not make: whether the proxy can re-rank it, and which fields it reads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def look_at(settings: Settings, store: EngineStore, index: str, embeddings: Embe
     """
     hits = list(store.sample(index, (), SAMPLE_DOCUMENTS))
     if not hits:
-        return False, "not made by Sinkrank; it holds no document that can be read: fill it, then look again"
+        return False, "not made by Sinkrank; it has no readable document; add documents, then run this again"
     fields = settings.proxy_text_fields
     sources = [hit["_source"] for hit in hits if isinstance(hit.get("_source"), Mapping)]
     figures = sample_figures((source_text(source, fields) for source in sources), embeddings)
@@ -97,7 +97,7 @@ def _advice(
     status: str,
     has_sources: bool,
 ) -> Iterator[str]:
-    """What to do, most important first."""
+    """Advice, the most important first."""
     if not has_sources:
         yield (
             "its words come from term vectors, and none can be sampled to weigh words by"

@@ -1,5 +1,7 @@
-"""Opens the proxy in this process, in front of the engine of the settings: what `evaluate`, `tune` and `doctor` look at
-an index through that Sinkrank did not make."""
+"""Opens the proxy in this process, in front of the engine of the settings.
+
+`evaluate`, `tune` and `doctor` use it for an index that Sinkrank did not make.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def engine_of(store: Store) -> EngineStore | None:
-    """The store where it is an engine; a folder holds no index that Sinkrank did not make."""
+    """The store if it is an engine, else None: every index of a folder was made by Sinkrank."""
     from reranker.stores.engine.store import EngineStore
 
     return store if isinstance(store, EngineStore) else None
 
 
 def is_foreign(settings: Settings) -> bool:
-    """Whether the index of the settings is one that Sinkrank did not make; not where it is not there.
+    """Whether the index of the settings exists and was not made by Sinkrank.
 
     Raises:
         StoreUnavailable: the engine does not answer.
@@ -90,14 +92,14 @@ def check_engine(settings: Settings, store: Store) -> EngineStore:
 
 
 def app_of(settings: Settings, store: EngineStore, embeddings: Embeddings) -> Flask:
-    """The service's app over a store that is open, without a log line for each slow search."""
+    """The service's app over an open store, without logging slow searches."""
     from reranker.api.app import create_app
 
     return create_app(settings.model_copy(update={"slow_query_ms": 0}), store, embeddings)
 
 
 def caller_headers(settings: Settings) -> Mapping[str, str]:
-    """The credentials of the settings as a caller sends them: the proxy itself lends none."""
+    """The credentials of the settings as headers: the proxy adds none of its own."""
     from reranker.stores.base.addresses import EngineAddress, read_address
     from reranker.stores.engine.client import credential_headers
 

@@ -1,4 +1,4 @@
-"""What `sinkrank embeddings prepare` needs beside the work itself: its folder under the home, and what it shows."""
+"""The folder of `sinkrank embeddings prepare` under the home, and what the command shows."""
 
 from __future__ import annotations
 
@@ -93,11 +93,11 @@ def work_folder(
     from ingest.files import STDIN, open_sources
 
     if files and index is not None:
-        raise WrongParameter("files and --index were given; give one of them")
+        raise WrongParameter("give either files or --index, not both")
     source = None
     if files:
         if STDIN in files:
-            raise WrongParameter("standard input cannot be read again where a run was stopped; give a file")
+            raise WrongParameter("standard input cannot be read again to resume a run; give a file")
         with open_sources([name for name in files if "://" not in name] or []) as sources:
             identity: list[Any] = [*(one.identity() for one in sources), *(name for name in files if "://" in name)]
     else:
@@ -200,7 +200,7 @@ def show_plan(plan: dict[str, Any], console: Console) -> None:
     named: set[str] = set()
     for part in plan["parts"]:
         download = f", {part['download_mb']:,} MB to download" if part["download_mb"] else ""
-        otherwise = "if that cannot be had: " if part["part"] in named else ""
+        otherwise = "if that is not available: " if part["part"] in named else ""
         named.add(part["part"])
         lines.append(f"  {part['part']}: {otherwise}{part['what']} (about {_time(part['seconds'])}{download})")
     lines += [f"  without {name}: {reason}" for name, reason in plan["left_out"].items()]
@@ -234,7 +234,9 @@ def show_report(report: Report) -> None:
         table.add_row(name, f"{n_words:,}", shown, f"{figures.unknown_share:.1%}")
     console.print(table)
     if any(one.name == "training" for one in report.made):
-        console.print("training has seen these documents: its figure is too good for other queries", soft_wrap=True)
+        console.print(
+            "training has seen these documents: its figure is too optimistic for other queries", soft_wrap=True
+        )
     for note in report.notes:
         console.print(note, markup=False, soft_wrap=True)
     for name, reason in report.left_out.items():
@@ -252,7 +254,7 @@ def show_report(report: Report) -> None:
 
 
 def next_step(files: Sequence[str], languages: Collection[str], settings: Settings) -> str:
-    """The command to give now that there are embeddings.
+    """The command to run next.
 
     Args:
         languages: of the documents.

@@ -1,5 +1,4 @@
-"""Draws an explanation as SVG: bands between the words, as thick as the mass that moved and coloured by its cost, and a
-heat map of the same masses."""
+"""Draws an explanation as SVG: bands between words (width: mass, colour: cost), and a heat map of the masses."""
 
 from __future__ import annotations
 
@@ -150,9 +149,9 @@ def _draw_heat_map(root: ElementTree.Element, explanation: Explained, top: float
             cell = ElementTree.SubElement(root, "rect", box, fill="#0b5cad")
             cell.set("fill-opacity", f"{flow.mass / most:.3f}")
             _tooltip(cell, flow)
-    note = f"a cell is as dark as the mass that moved; the darkest is {most:.3f}"
+    note = f"darker cells have more mass; the darkest is {most:.3f}"
     if hidden := len(received) - len(columns):
-        note += f"; {hidden} document words with less mass are left out"
+        note += f"; {hidden} document words with less mass are not shown"
     bottom = y0 + len(words) * _CELL + 20
     _text(root, _LEFT, bottom, note, fill=_SOFT)
     return _LEFT + len(columns) * _CELL + 80, round(bottom + _MARGIN)

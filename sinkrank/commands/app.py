@@ -1,6 +1,7 @@
 """Joins the commands into one, and turns errors into exit codes and one line each.
 
-The modules of the commands import nothing heavy (NumPy, Numba, pydantic) before they run, so that `--help` is quick.
+The modules of the commands import nothing heavy (NumPy, Numba) before they run, so that `--help` is quick. They import
+pydantic, which the declarations of the settings need.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _main(
     debug: Annotated[bool, typer.Option("--debug", help="Log more, and show the traceback of an error.")] = False,
     # Its callback runs while the options are read, so that no command need follow.
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_show_version)
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
     logging.basicConfig(
@@ -99,7 +100,7 @@ app.command()(doctor)
 
 
 def _reflow_help(group: typer.Typer) -> None:
-    """Joins the lines of each paragraph of the commands' help, so that it wraps to the terminal's width."""
+    """Joins the lines of each paragraph of the help, so that it wraps to the terminal's width."""
     for command in group.registered_commands:
         paragraphs = inspect.getdoc(command.callback) or ""
         command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs.split("\n\n"))

@@ -1,5 +1,4 @@
-"""The demo: real pages into an index, searches across languages and in one, and the service; what is there is used
-again."""
+"""The demo: indexes real pages, searches them across languages and in English, and serves."""
 
 from __future__ import annotations
 
@@ -85,7 +84,7 @@ TEXT_SEARCHES = (
 
 
 def run_demo(settings: Settings, console: Console, serve: bool) -> int:
-    """Prepares everything that is not there yet, prints the searches on standard output, and serves until Ctrl-C.
+    """Prepares what is missing, prints the searches on standard output, and serves until Ctrl-C.
 
     Args:
         settings: `home` says where everything is kept; the demo has its own embeddings, store and index there.
@@ -116,13 +115,13 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> int:
 
 
 def _showcase(home: Path, steps: Steps, console: Console) -> Showcase:
-    """LibreOffice's help where it can be had, and the shipped texts where it cannot."""
+    """LibreOffice's help if it can be fetched, else the small texts that come with Sinkrank."""
     try:
         with steps("fetching the LibreOffice help in six languages") as progress:
             corpus = load_libreoffice(home, progress)
     except CorpusUnavailable as error:
         console.print(str(error), markup=False)
-        console.print("Going on with the small texts that are shipped with Sinkrank.", markup=False)
+        console.print("Using the small texts that come with Sinkrank instead.", markup=False)
         return Showcase("texts", home, load_parallel_texts(), TEXT_SEARCHES)
     return Showcase("libreoffice", home, corpus, LIBREOFFICE_SEARCHES)
 
@@ -136,7 +135,7 @@ def _embeddings(showcase: Showcase, settings: Settings, steps: Steps) -> Embeddi
 
 
 def _fill(showcase: Showcase, store: Store, embeddings: Embeddings, steps: Steps) -> None:
-    """Brings the held-out pages into the index, unless they all are there already.
+    """Indexes the held-out pages, unless the index holds all of them.
 
     The state file names what the index is to hold before the first document goes in, and says that all of it is there
     after the last: an index of a run that was stopped is made anew.
@@ -153,7 +152,7 @@ def _fill(showcase: Showcase, store: Store, embeddings: Embeddings, steps: Steps
         return
     if _description(store, showcase.index) is not None and state.get("index") != showcase.index:
         raise BadInput(
-            f"{store.address} holds an index {showcase.index!r} that the demo has not made; run the demo in another "
+            f"{store.address} holds an index {showcase.index!r} that the demo did not make; run the demo in another "
             "folder, with `sinkrank demo --home DIR`"
         )
     before = state.get("index")
@@ -183,7 +182,7 @@ def _is_whole(store: Store, index: str, n_documents: int, wanted: Mapping[str, A
 
 
 def _description(store: Store, index: str) -> IndexDescription | None:
-    """What the index was made with; None where there is no such index, or no store yet."""
+    """The description of the index; None if there is no such index or store."""
     try:
         return store.describe(index)
     except NotFound:
@@ -222,7 +221,9 @@ def _search(showcase: Showcase, searcher: Searcher, console: Console) -> None:
     home = "" if is_default else f" --home {shlex.quote(str(showcase.home))}"
     languages = f"--lang {first.language} --to {first.document_language}"
     console.print(
-        f"\nSearch on: {_as_called()} search {shlex.quote(first.text)} {languages}{home}", markup=False, soft_wrap=True
+        f"\nSearch on: {_as_called()} search {shlex.quote(first.text)} {languages}{home}",
+        markup=False,
+        soft_wrap=True,
     )
 
 
@@ -233,7 +234,7 @@ def _examples(showcase: Showcase) -> list[Example]:
 
 
 def _as_called() -> str:
-    """The command as it can be typed again: `make demo` calls it by its path, in an environment that is not active."""
+    """The command as the user can type it: `make demo` calls it by its path, without activating the environment."""
     called = Path(sys.argv[0])
     return str(called) if called.name == "sinkrank" and shutil.which("sinkrank") is None else "sinkrank"
 
@@ -245,7 +246,7 @@ def _hits(
     searcher: Searcher,
     english_titles: Mapping[str, str],
 ) -> Table:
-    """The hits with both ranks and scores, and for each the word pairs that brought it nearest."""
+    """The hits with both ranks and scores, and the word pairs that contributed most to each."""
     table = Table(
         box=box.SIMPLE_HEAD,
         title=f"“{search.text}”: {search.language} asks for pages in {search.document_language}",

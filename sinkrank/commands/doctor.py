@@ -1,4 +1,4 @@
-"""`sinkrank doctor`: whether everything is in place, and what to do where it is not."""
+"""`sinkrank doctor`: checks that everything is in place, and says how to fix what is not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sinkrank.console import options
 def doctor(
     json_: options.Json = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Leave out what takes long: compiling, and reading all embeddings.")
+        bool, typer.Option("--quick", help="Skip the slow checks: compiling, and reading all embeddings.")
     ] = False,
     home: options.Home = None,
     embeddings: options.EmbeddingsPath = None,
@@ -20,7 +20,7 @@ def doctor(
     index: options.IndexName = None,
     config: options.Config = None,
 ) -> None:
-    """Check settings, embeddings, store, indices and the compiled kernel; exit code 1 if there is a problem.
+    """Check settings, embeddings, store, indices and the compiled kernel. The exit code is 1 if there is a problem.
 
     Example: [bold]sinkrank doctor --store opensearch://localhost:9200[/bold]
     """

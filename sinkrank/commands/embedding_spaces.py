@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from reranker.service.settings import Settings
 from sinkrank.console import options
 from sinkrank.console.embedding_options import (
+    MAKES_STORE,
     Dictionaries,
-    Output,
     Precision,
     Replace,
     TextField,
@@ -21,23 +22,22 @@ from sinkrank.console.embedding_options import (
 )
 
 _First = Annotated[Path, typer.Argument(metavar="STORE", help="An embedding store.")]
-_Second = Annotated[Path, typer.Argument(metavar="OTHER", help="Another one.")]
+_Second = Annotated[Path, typer.Argument(metavar="OTHER", help="Another embedding store.")]
 
 
+@options.takes_settings(*MAKES_STORE)
 def extend(
+    settings: Settings,
     store: _First,
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="FILE", help="JSONL of texts aligned with a language of the store, as for train."),
     ] = None,
     dictionary: Dictionaries = None,
-    output: Output = None,
     replace: Replace = False,
     json_: options.Json = False,
-    home: options.Home = None,
-    config: options.Config = None,
 ) -> None:
-    """Add languages to a store by texts that are aligned with those it holds; what is there stays as it is.
+    """Add languages to a store from texts aligned with its languages. Existing words keep their vectors and ids.
 
     Example: [bold]sinkrank embeddings extend my-embeddings fi-en.jsonl --output with-finnish[/bold]
     """
@@ -45,7 +45,6 @@ def extend(
     from reranker.embeddings import Embeddings
     from sinkrank.console import output as shown
 
-    settings = options.load(config, home=home, embeddings=output).settings
     with shown.progress_bars() as progress:
         dictionaries = open_dictionaries(dictionary or [], settings.home, progress)
         summary = run(
@@ -58,18 +57,17 @@ def extend(
     show_summary(summary, json_)
 
 
+@options.takes_settings(*MAKES_STORE)
 def align(
+    settings: Settings,
     store: _First,
     other: _Second,
     dictionary: Dictionaries = None,
     precision: Precision = "float32",
-    output: Output = None,
     replace: Replace = False,
     json_: options.Json = False,
-    home: options.Home = None,
-    config: options.Config = None,
 ) -> None:
-    """Make one space of two stores of other languages: the second is rotated so that translations lie near each other.
+    """Align two stores of different languages: the second is rotated so that translations get similar vectors.
 
     Example: [bold]sinkrank embeddings align english finnish --dictionary fi-en --output both[/bold]
     """
@@ -78,7 +76,6 @@ def align(
     from reranker.embeddings import Embeddings, check_precision
     from sinkrank.console import output as shown
 
-    settings = options.load(config, home=home, embeddings=output).settings
     with shown.progress_bars() as progress:
         dictionaries = open_dictionaries(dictionary or [], settings.home, progress)
         summary = run(
@@ -93,19 +90,18 @@ def align(
     show_summary(summary, json_)
 
 
+@options.takes_settings(*MAKES_STORE)
 def join(
+    settings: Settings,
     stores: Annotated[list[Path], typer.Argument(metavar="STORE", help="Two or more embedding stores.")],
     dim: Annotated[
-        int | None, typer.Option("--dim", min=1, help="Dimensions to keep (default: those of the largest store).")
+        int | None, typer.Option("--dim", min=1, help="Dimensions to keep; default: those of the largest store.")
     ] = None,
     precision: Precision = "float32",
-    output: Output = None,
     replace: Replace = False,
     json_: options.Json = False,
-    home: options.Home = None,
-    config: options.Config = None,
 ) -> None:
-    """Make one store of several that share words: their vectors end to end, reduced to the main directions.
+    """Join stores that share words: the vectors of each word are concatenated and reduced to the main directions.
 
     Example: [bold]sinkrank embeddings join trained built --output joined[/bold]
     """
@@ -114,8 +110,7 @@ def join(
     from sinkrank.console import output as shown
 
     if len(stores) < 2:
-        raise typer.BadParameter("name two stores or more", param_hint="STORE...")
-    settings = options.load(config, home=home, embeddings=output).settings
+        raise typer.BadParameter("name two or more stores", param_hint="STORE...")
     with shown.progress_bars() as progress:
         summary = run(
             [Embeddings.open(store) for store in stores],
@@ -128,37 +123,32 @@ def join(
     show_summary(summary, json_)
 
 
+@options.takes_settings(*MAKES_STORE)
 def build(
+    settings: Settings,
     dictionary: Dictionaries = None,
     collection: Annotated[
         list[str] | None,
         typer.Option(
             "--collection",
             metavar="FILE",
-            help="Documents, as ingest reads them, or URL/INDEX: their words and their translations. May be repeated.",
+            help="Encode only the words of these documents, and their translations: files as for ingest, or URL/INDEX. "
+            "May be repeated.",
         ),
     ] = None,
     lang: Annotated[
         str | None,
-        typer.Option("--lang", metavar="CODE", help="Language of the collection's documents that name none."),
+        typer.Option("--lang", metavar="CODE", help="Language of documents of the collection that name none."),
     ] = None,
     text_field: TextField = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            "--cache", metavar="FILE", help="Keeps encoded words for the next time (HOME/encoded-words.sqlite3)."
-        ),
-    ] = None,
     precision: Precision = "float32",
-    output: Output = None,
     replace: Replace = False,
     json_: options.Json = False,
-    home: options.Home = None,
-    config: options.Config = None,
 ) -> None:
-    """Make cross-lingual embeddings without aligned text: a sentence encoder's vectors of the words of dictionaries.
+    """Build cross-lingual embeddings without aligned text: a sentence encoder encodes the words of dictionaries.
 
-    Some 200 words a second and core. Encoded words are kept, so a stopped run goes on. Needs the extra encoders.
+    It encodes some 200 words per second and core. Encoded words are cached, so an interrupted run resumes. It needs the
+    extra encoders.
 
     Example: [bold]sinkrank embeddings build --dictionary en-fr --dictionary fr-en --collection pages.jsonl[/bold]
     """
@@ -171,7 +161,6 @@ def build(
 
     for option, value in (("--lang", lang), ("--text-field", text_field)):
         check_has_collection(collection, option, value)
-    settings = options.load(config, home=home, embeddings=output).settings
     kept = check_precision(precision)
     check_output(settings.embeddings_path, replace=replace)
     encoder = e5_words(settings.n_threads)
@@ -183,7 +172,7 @@ def build(
         if collection:
             languages = {language for pair in pairs for language, _ in pair}
             counted = count_words(collection, lang, text_field, settings, progress, languages)
-        with WordVectors(cache or settings.home / "encoded-words.sqlite3", encoder) as words:
+        with WordVectors(settings.home / "encoded-words.sqlite3", encoder) as words:
             summary = run(
                 pairs,
                 words.encode,

@@ -1,4 +1,4 @@
-"""`sinkrank embeddings`: import, train, look at and ask an embedding store."""
+"""`sinkrank embeddings`: makes, combines and shows embedding stores."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reranker.service.settings import Settings
 from sinkrank.commands import embedding_spaces, fetch
 from sinkrank.commands.embeddings_prepare import prepare
 from sinkrank.console import options
 from sinkrank.console.document_sources import opened_records, short_name, usable
 from sinkrank.console.embedding_options import (
+    MAKES_STORE,
     Dictionaries,
     GroupField,
     LanguageField,
-    Output,
     Precision,
     Replace,
     TextField,
@@ -35,33 +36,33 @@ from sinkrank.console.vocabulary_options import (
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
 
-app = typer.Typer(
-    no_args_is_help=True, help="Import, train, build, combine and look at word embeddings.", rich_markup_mode="rich"
-)
+app = typer.Typer(no_args_is_help=True, help="Make, combine and show word embeddings.", rich_markup_mode="rich")
 
 
 app.command()(prepare)
 
 
 @app.command("import")
+@options.takes_settings(*MAKES_STORE)
 def import_(
+    settings: Settings,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE", help="Plain, gzipped or zipped; fr=FILE gives its language to one file."),
+        typer.Argument(metavar="FILE", help="Plain, gzipped or zipped; fr=FILE names the language of a file."),
     ],
     lang: Annotated[
         str | None,
         typer.Option(
             "--lang",
             metavar="CODE",
-            help="Language of the files without one; of files in many languages the only one to take.",
+            help="Language of files that name none; the only language to keep of a file in many languages.",
         ),
     ] = None,
     file_format: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help="word2vec, word2vec-binary, fasttext, muse, numberbatch, glove (default: seen from the contents).",
+            help="word2vec, word2vec-binary, fasttext, muse, numberbatch or glove; default: detected.",
         ),
     ] = None,
     max_terms: MaxTerms = None,
@@ -70,13 +71,10 @@ def import_(
     collection: Collection = None,
     text_field: TextField = None,
     precision: Precision = "float32",
-    output: Output = None,
     replace: Replace = False,
     json_: options.Json = False,
-    home: options.Home = None,
-    config: options.Config = None,
 ) -> None:
-    """Make an embedding store of published files: word2vec, GloVe, fastText, Numberbatch, MUSE.
+    """Import published vectors into an embedding store: word2vec, GloVe, fastText, Numberbatch, MUSE.
 
     The languages must share one space, as aligned fastText, MUSE and Numberbatch do.
 
@@ -87,7 +85,6 @@ def import_(
     from sinkrank.console import output as shown
 
     check_has_collection(collection, "--text-field", text_field)
-    settings = options.load(config, home=home, embeddings=output).settings
     sources = [Source(path, language, file_format) for path, language in (named_file(file, lang) for file in files)]
     check_output(settings.embeddings_path, replace=replace)
     with shown.progress_bars() as progress:
@@ -111,10 +108,12 @@ app.command("fetch")(fetch.fetch)
 
 
 @app.command()
+@options.takes_settings(*MAKES_STORE)
 def train(
+    settings: Settings,
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE", help="Documents, as ingest reads them, or URL/INDEX.", show_default=False),
+        typer.Argument(metavar="FILE", help="Documents: files as for ingest, or URL/INDEX.", show_default=False),
     ] = None,
     group_field: GroupField = None,
     lang: Annotated[
@@ -122,29 +121,25 @@ def train(
         typer.Option(
             "--lang",
             metavar="CODE",
-            help="Language of documents that name none, and the only one to take; auto detects it, and takes all.",
+            help="Language of documents that name none, and the only one to train; auto detects and trains all.",
         ),
     ] = None,
     text_field: Annotated[
         str | None,
-        typer.Option(
-            "--text-field", metavar="NAME", help="Field of the text (default: text, body, contents, content)."
-        ),
+        typer.Option("--text-field", metavar="NAME", help="Text field; default: text, body, contents or content."),
     ] = None,
     title_field: TitleField = None,
     language_field: LanguageField = None,
     dictionary: Dictionaries = None,
     dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of an embedding.")] = 300,
     precision: Precision = "float32",
-    output: Output = None,
     replace: Replace = False,
     json_: options.Json = False,
-    home: options.Home = None,
-    config: options.Config = None,
 ) -> None:
-    """Learn embeddings from your own documents: of one language, or of several where documents are translations.
+    """Train embeddings on your own documents.
 
-    Translations of each other share the field group. Dictionaries join several languages too.
+    Documents in one language are enough. Several languages need documents that are translations of each other and have
+    the same value in the field group, or dictionaries.
 
     Example: [bold]sinkrank embeddings train articles.jsonl --lang en --output my-embeddings[/bold]
 
@@ -158,7 +153,6 @@ def train(
 
     if not files and not dictionary:
         raise typer.BadParameter("name at least one file of documents, or a --dictionary", param_hint="FILE...")
-    settings = options.load(config, home=home, embeddings=output).settings
     kept = check_precision(precision)
     check_output(settings.embeddings_path, replace=replace)
     layout = Layout(
@@ -189,12 +183,11 @@ for _command in (embedding_spaces.build, embedding_spaces.extend, embedding_spac
 
 
 @app.command()
+@options.takes_settings("home", "embeddings")
 def info(
-    verify: Annotated[bool, typer.Option("--verify", help="Read every byte and compare it with the digests.")] = False,
+    settings: Settings,
+    verify: Annotated[bool, typer.Option("--verify", help="Also check the digests of all files.")] = False,
     json_: options.Json = False,
-    home: options.Home = None,
-    embeddings: options.EmbeddingsPath = None,
-    config: options.Config = None,
 ) -> None:
     """Show what an embedding store holds.
 
@@ -202,7 +195,7 @@ def info(
     """
     from sinkrank.console import output, resources
 
-    store = resources.open_embeddings(options.load(config, home=home, embeddings=embeddings).settings)
+    store = resources.open_embeddings(settings)
     if verify:
         store.verify()
     facts = _facts(store)
@@ -221,19 +214,18 @@ def info(
 
 
 @app.command()
+@options.takes_settings("home", "embeddings")
 def nearest(
+    settings: Settings,
     word: Annotated[str, typer.Argument(metavar="WORD", help="A word; case does not matter.")],
     lang: Annotated[str, typer.Option("--lang", metavar="CODE", help="The word's language.")],
     to: Annotated[
-        str | None, typer.Option("--to", metavar="CODE", help="Language of the neighbours (default: any).")
+        str | None, typer.Option("--to", metavar="CODE", help="Language of the neighbours; default: any.")
     ] = None,
-    n: Annotated[int, typer.Option("-n", min=1, max=1000, help="How many.")] = 10,
+    n: Annotated[int, typer.Option("-n", min=1, max=1000, help="Number of neighbours.")] = 10,
     json_: options.Json = False,
-    home: options.Home = None,
-    embeddings: options.EmbeddingsPath = None,
-    config: options.Config = None,
 ) -> None:
-    """Show the words of the highest cosine with a word.
+    """Show the words with the highest cosine to a word.
 
     Example: [bold]sinkrank embeddings nearest table --lang en --to fr[/bold]
     """
@@ -246,7 +238,7 @@ def nearest(
     from sinkrank.console import output, resources
 
     language, target = language_code(lang), language_code(to) if to is not None else None
-    store = resources.open_embeddings(options.load(config, home=home, embeddings=embeddings).settings)
+    store = resources.open_embeddings(settings)
     found = [(code, as_written(term, code), cosine) for code, term, cosine in store.nearest(word, language, target, n)]
     if json_:
         neighbours = [{"word": term, "language": code, "cosine": round(cosine, 6)} for code, term, cosine in found]

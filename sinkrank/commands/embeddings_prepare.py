@@ -6,36 +6,38 @@ from typing import Annotated
 
 import typer
 
+from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options
 from sinkrank.console.embedding_options import (
+    MAKES_STORE,
     GroupField,
     LanguageField,
-    Output,
     Precision,
     Replace,
     TitleField,
 )
+from sinkrank.console.parsing import parse_names
 
 
+@options.takes_settings(*MAKES_STORE, "store", "index")
 def prepare(
+    loaded: LoadedSettings,
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FILE", help="Documents, as ingest reads them; or none, and --index.", show_default=False
+            metavar="FILE", help="Documents: files as for ingest; without them give --index.", show_default=False
         ),
     ] = None,
-    store: options.StoreAddress = None,
-    index: options.IndexName = None,
     lang: Annotated[
         str | None,
-        typer.Option("--lang", metavar="CODE", help="Language of documents that name none (default: detected)."),
+        typer.Option("--lang", metavar="CODE", help="Language of documents that name none; default: detected."),
     ] = None,
     queries_in: Annotated[
         str | None,
         typer.Option(
             "--queries-in",
             metavar="CODE,…",
-            help="Languages of queries that the documents are not in: fi,de (default: the documents' own).",
+            help="Languages of queries besides those of the documents: fi,de.",
         ),
     ] = None,
     text_field: Annotated[
@@ -43,7 +45,7 @@ def prepare(
         typer.Option(
             "--text-field",
             metavar="NAME",
-            help="Field of the text (default: text, body, contents, content); of an index several, parted by commas.",
+            help="Text field; default: text, body, contents or content. Of an index also several, separated by commas.",
         ),
     ] = None,
     title_field: TitleField = None,
@@ -51,22 +53,17 @@ def prepare(
     group_field: GroupField = None,
     without: Annotated[
         str | None,
-        typer.Option(
-            "--without", metavar="PART,…", help="Parts to leave out: published, training, encoder, dictionaries."
-        ),
+        typer.Option("--without", metavar="PART,…", help="Parts to skip: published, training, encoder, dictionaries."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the documents, show the plan, and stop.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the documents, show the plan, and exit.")] = False,
     precision: Precision = "float32",
-    output: Output = None,
     replace: Replace = False,
     json_: options.Json = False,
-    home: options.Home = None,
-    config: options.Config = None,
 ) -> None:
-    """Make the best embeddings for your documents: published vectors, training on them and encoded words, joined.
+    """Make the best embeddings for your documents: published vectors, training and encoded words, joined.
 
-    The languages are found in the documents. The plan, with time and size, is shown first. A part that cannot be had is
-    left out. A run that was stopped goes on where it was.
+    It detects the languages of the documents, and shows a plan with time and size first. It skips a part that is not
+    available. Run the same command again to resume an interrupted run.
 
     Example: [bold]sinkrank embeddings prepare articles.jsonl[/bold]
 
@@ -84,9 +81,11 @@ def prepare(
     from sinkrank.actions import preparing
     from sinkrank.console import output as shown
 
-    settings = options.load(config, home=home, embeddings=output, store=store, index=index).settings
+    settings = loaded.settings
+    # Only the option: an index that is set for searches does not make documents of it.
+    index = settings.index if loaded.origins["index"] == "flag" else None
     left_out = check_names((without or "").split(","))
-    query_languages = [language_code(code.strip()) for code in (queries_in or "").split(",") if code.strip()]
+    query_languages = [language_code(code) for code in parse_names(queries_in)]
     kept = check_precision(precision)
     layout = Layout(
         language_field=language_field,
@@ -121,5 +120,5 @@ def prepare(
         shown.print_json(preparing.as_json(asdict(report)))
     else:
         preparing.show_report(report)
-        if output is None:
+        if loaded.origins["embeddings"] != "flag":
             shown.talk().print(preparing.next_step(files or [], described["languages"], settings), markup=False)

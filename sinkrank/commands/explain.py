@@ -7,64 +7,45 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reranker.service.settings import Settings
 from sinkrank.console import options
 
 if TYPE_CHECKING:
     from reranker.answers import ExplainAnswer
 
-# The heat map shows more pairs of a word than the table.
+# The heat map shows more pairs per word than the table.
 _PLOTTED_PAIRS = 15
 
 
+@options.takes_settings("first_stage", "depth", "method", "epsilon", "tau", "feedback", *options.SEARCHABLE)
 def explain(
+    settings: Settings,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The query.")],
-    doc_id: Annotated[str, typer.Argument(metavar="DOC_ID", help="The document's id, as a search shows it.")],
+    doc_id: Annotated[str, typer.Argument(metavar="DOC_ID", help="Document id, as a search shows it.")],
     lang: options.QueryLanguage = None,
     to: options.DocumentLanguages = None,
-    first_stage: options.FirstStage = None,
-    depth: options.Depth = None,
-    method: options.Method = None,
-    epsilon: options.Epsilon = None,
-    tau: options.Tau = None,
-    feedback: options.Feedback = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw the transport too: bands and a heat map.")
+        Path | None,
+        typer.Option("--plot", metavar="FILE.svg", help="Also draw the transport as bands and as a heat map."),
     ] = None,
     json_: options.Json = False,
-    home: options.Home = None,
-    embeddings: options.EmbeddingsPath = None,
-    store: options.StoreAddress = None,
-    index: options.IndexName = None,
-    config: options.Config = None,
 ) -> None:
-    """Take the score of a document for a query apart, word by word.
+    """Explain the score of a document for a query, word by word.
 
-    For each query word: the document words that its mass went to, the cost of a unit of that mass, and its share of the
-    distance. Mass times cost sums to the distance, and the shares to 100 %. By auto the last line has the parts of the
-    score. Give the options of the search: the parts are scaled over its candidates.
+    The table shows for each query word the document words that its mass goes to, the cost of each, and its share of
+    the distance. Mass times cost sums to the distance; the shares sum to 100 %. With the method auto the last line
+    lists the parts of the score. Give the same options as for the search, because the parts are scaled over its
+    candidates.
 
     Example: [bold]sinkrank explain "asiakirjan tulostaminen" el/text/swriter/guide/print_preview --lang fi[/bold]
     """
     if plot is not None and plot.suffix.lower() != ".svg":
-        raise typer.BadParameter(f"{plot} does not end in .svg, which is what is drawn", param_hint="--plot")
+        raise typer.BadParameter(f"{plot} does not end in .svg; the plot is an SVG file", param_hint="--plot")
 
     from reranker.search.searcher import SearchRequest
     from reranker.stores.base.protocol import Filters
     from sinkrank.console import output, resources, tables
 
-    settings = options.load(
-        config,
-        home=home,
-        embeddings=embeddings,
-        store=store,
-        index=index,
-        first_stage=first_stage,
-        depth=depth,
-        method=method,
-        epsilon=epsilon,
-        tau=tau,
-        feedback=feedback,
-    ).settings
     with resources.opened_searcher(settings) as searcher:
         request = SearchRequest(
             text=text,

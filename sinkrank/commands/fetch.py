@@ -6,44 +6,46 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reranker.service.settings import Settings
 from sinkrank.console import options
 from sinkrank.console.embedding_options import (
-    Output,
+    MAKES_STORE,
     Precision,
     Replace,
     TextField,
     check_has_collection,
     show_summary,
 )
+from sinkrank.console.parsing import parse_names
 from sinkrank.console.vocabulary_options import Collection, MaxTerms, MinCount, Vocabulary, import_sources
 
 if TYPE_CHECKING:
     from ingest.embeddings.catalogue import Published
 
 
+@options.takes_settings(*MAKES_STORE)
 def fetch(
+    settings: Settings,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Vectors of the catalogue, which is shown without it."),
+        typer.Argument(metavar="NAME", help="Name in the catalogue; without it the catalogue is shown."),
     ] = None,
     lang: Annotated[
         list[str] | None,
-        typer.Option("--lang", metavar="CODES", help="Languages to take, such as en,fr; may be repeated."),
+        typer.Option("--lang", metavar="CODES", help="Languages to fetch, such as en,fr; may be repeated."),
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="Show the catalogue.")] = False,
     max_terms: MaxTerms = None,
     vocabulary: Vocabulary = None,
     min_count: MinCount = None,
     collection: Collection = None,
     text_field: TextField = None,
     precision: Precision = "float32",
-    output: Output = None,
     replace: Replace = False,
     json_: options.Json = False,
-    home: options.Home = None,
-    config: options.Config = None,
 ) -> None:
     """Fetch published word vectors and make an embedding store of them.
+
+    Without a NAME it shows the catalogue.
 
     Example: [bold]sinkrank embeddings fetch fasttext-aligned --lang en,fr --max-terms 200000[/bold]
     """
@@ -52,13 +54,12 @@ def fetch(
     from reranker.embeddings import check_output, check_precision
     from sinkrank.console import output as shown
 
-    if name is None or list_:
+    if name is None:
         _show_catalogue(json_)
         return
     check_has_collection(collection, "--text-field", text_field)
-    settings = options.load(config, home=home, embeddings=output).settings
     entry = published(name)
-    languages = [code.strip() for codes in lang or [] for code in codes.split(",") if code.strip()]
+    languages = [code for codes in lang or [] for code in parse_names(codes)]
     chosen = chosen_languages(entry, languages)
     checked_precision = check_precision(precision)
     check_output(settings.embeddings_path, replace=replace)

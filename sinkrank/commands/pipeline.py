@@ -8,47 +8,46 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reranker.service.settings import Settings
 from sinkrank.console import options
 
 if TYPE_CHECKING:
-    from reranker.service.settings import Settings
     from reranker.stores.engine.pipeline import EnginePipelines
 
-app = typer.Typer(no_args_is_help=True, help="Re-rank inside OpenSearch's own search pipelines (needs ml-commons).")
+app = typer.Typer(no_args_is_help=True, help="Re-rank inside an OpenSearch search pipeline (needs ml-commons).")
 
-_Name = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="What it is called in the cluster (sinkrank-INDEX).")
-]
+_ENGINE = ("store", "index")
 
 
 @app.command()
+@options.takes_settings(*_ENGINE)
 def install(
+    settings: Settings,
     service_url: Annotated[
-        str, typer.Option("--service-url", metavar="URL", help="Where the cluster reaches `sinkrank serve`.")
+        str, typer.Option("--service-url", metavar="URL", help="URL at which the cluster reaches `sinkrank serve`.")
     ],
-    name: _Name = None,
     fields: Annotated[
         list[str] | None,
-        typer.Option("--field", metavar="NAME", help="Top-level field to rank by; may be repeated (all text fields)."),
+        typer.Option(
+            "--field", metavar="NAME", help="Top-level field to rank by; may be repeated; default: all text fields."
+        ),
     ] = None,
-    method: options.Method = None,
+    method: Annotated[
+        str | None, typer.Option("--method", metavar="NAME", help="Method; default: the service's own.")
+    ] = None,
     lang: Annotated[
-        str | None, typer.Option("--lang", metavar="CODE", help="Language of the queries; guessed if not given.")
+        str | None, typer.Option("--lang", metavar="CODE", help="Language of the queries; default: detected.")
     ] = None,
-    default: Annotated[
-        bool, typer.Option("--default", help="Also for searches of the index that name no pipeline.")
-    ] = False,
+    default: Annotated[bool, typer.Option("--default", help="Make it the index's default search pipeline.")] = False,
     allow_endpoint: Annotated[
         bool,
-        typer.Option("--allow-endpoint", help="Change the cluster's settings where it may not call the service yet."),
+        typer.Option(
+            "--allow-endpoint", help="Change the cluster's settings if they do not allow calls to the service."
+        ),
     ] = False,
     json_: options.Json = False,
-    home: options.Home = None,
-    store: options.StoreAddress = None,
-    index: options.IndexName = None,
-    config: options.Config = None,
 ) -> None:
-    """Set up connector, model and search pipeline on a cluster; a second run changes what differs.
+    """Install a connector, a model and a search pipeline in a cluster. A second run changes only what differs.
 
     Example: [bold]sinkrank pipeline install --index pages --store opensearch://localhost:9200 --service-url
     http://10.0.0.7:8080 --allow-endpoint[/bold]
@@ -60,11 +59,9 @@ def install(
     from reranker.transport import check_method
     from sinkrank.console import output
 
-    settings = options.load(config, home=home, store=store, index=index).settings
     request = PipelineRequest(
         index=_index_of(settings),
         service_url=service_url,
-        name=name,
         fields=tuple(fields or ()),
         method=None if method is None else check_method(method),
         language=None if lang is None else language_code(lang),
@@ -93,15 +90,9 @@ def install(
 
 
 @app.command()
-def remove(
-    name: _Name = None,
-    json_: options.Json = False,
-    home: options.Home = None,
-    store: options.StoreAddress = None,
-    index: options.IndexName = None,
-    config: options.Config = None,
-) -> None:
-    """Take away all that install has made under this name; what is not there is no error.
+@options.takes_settings(*_ENGINE)
+def remove(settings: Settings, json_: options.Json = False) -> None:
+    """Remove everything that install has created for an index. It is no error if nothing is there.
 
     Example: [bold]sinkrank pipeline remove --index pages --store opensearch://localhost:9200[/bold]
     """
@@ -110,9 +101,8 @@ def remove(
     from reranker.stores.engine.pipeline_definition import default_name
     from sinkrank.console import output
 
-    settings = options.load(config, home=home, store=store, index=index).settings
     with _opened_pipelines(settings) as pipelines:
-        removed = pipelines.remove(name or default_name(_index_of(settings)))
+        removed = pipelines.remove(default_name(_index_of(settings)))
     if json_:
         output.print_json(asdict(removed))
         return
@@ -135,7 +125,7 @@ def remove(
 
 
 def _index_of(settings: Settings) -> str:
-    """The index that was named; which one a pipeline is for is never guessed."""
+    """The named index. A pipeline never guesses its index."""
     from reranker.base.errors import WrongParameter
 
     if settings.index is None:

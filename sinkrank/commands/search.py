@@ -6,41 +6,32 @@ from typing import Annotated
 
 import typer
 
+from reranker.service.settings import Settings
 from sinkrank.console import options
 
 
+@options.takes_settings("first_stage", "depth", "method", "epsilon", "tau", "feedback", *options.SEARCHABLE)
 def search(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to search for.")],
+    settings: Settings,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The query.")],
     lang: options.QueryLanguage = None,
     to: options.DocumentLanguages = None,
-    first_stage: options.FirstStage = None,
-    knn_weight: options.KnnWeight = None,
-    depth: options.Depth = None,
-    method: options.Method = None,
-    epsilon: options.Epsilon = None,
-    tau: options.Tau = None,
-    feedback: options.Feedback = None,
     filters: Annotated[
         list[str] | None,
         typer.Option(
             "--filter",
             metavar="CONDITION",
-            help="On metadata: 'module=swriter', 'year>=2000', \"year>='2000'\" (text, as CSV has it). May be "
-            "repeated: all fields must match; for one field any of its values.",
+            help="Condition on metadata: 'module=swriter', 'year>=2000', \"year>='2000'\" (as text). May be repeated: "
+            "all fields must match, each with any of its values.",
         ),
     ] = None,
-    offset: Annotated[int, typer.Option("--from", help="Hits to leave out at the top.")] = 0,
-    size: Annotated[int | None, typer.Option("--size", help="Hits to show (default: 10).")] = None,
+    offset: Annotated[int, typer.Option("--from", help="Number of hits to skip.")] = 0,
+    size: Annotated[int, typer.Option("--size", help="Number of hits to show.")] = 10,
     json_: options.Json = False,
-    home: options.Home = None,
-    embeddings: options.EmbeddingsPath = None,
-    store: options.StoreAddress = None,
-    index: options.IndexName = None,
-    config: options.Config = None,
 ) -> None:
-    """Search an index: a first stage fetches candidates, transport between words re-orders them.
+    """Search an index: the first stage fetches candidates, transport between words re-ranks them.
 
-    The method none keeps the first stage's order.
+    The method none keeps the order of the first stage.
 
     Example: [bold]sinkrank search "asiakirjan tulostaminen" --lang fi --to el[/bold]
     """
@@ -57,21 +48,6 @@ def search(
     from reranker.stores.base.protocol import Filters
     from sinkrank.console import output, resources, tables
 
-    settings = options.load(
-        config,
-        home=home,
-        embeddings=embeddings,
-        store=store,
-        index=index,
-        first_stage=first_stage,
-        knn_weight=knn_weight,
-        depth=depth,
-        method=method,
-        epsilon=epsilon,
-        tau=tau,
-        feedback=feedback,
-        size=size,
-    ).settings
     with resources.opened_searcher(settings) as searcher:
         request = SearchRequest(
             text=text,
@@ -83,12 +59,12 @@ def search(
             method=settings.method,
             parameters=resources.parameters_of(settings),
             offset=offset,
-            size=settings.size,
+            size=size,
             feedback=settings.feedback,
             first_stage_share=settings.first_stage_share,
             knn_weight=settings.knn_weight,
         )
-        # A first run loads embeddings and code, which a service does once: its time is no search's.
+        # The first search loads embeddings and compiled code, which a service does once: it is not timed.
         with output.talk().status(output.LOADING):
             searcher.warm_up(request)
         loading_ms = (time.perf_counter() - started) * 1000

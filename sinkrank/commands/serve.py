@@ -8,76 +8,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reranker.service.settings import Settings
+from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options
 
 if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
-    from reranker.service.settings import LoadedSettings, Settings
     from reranker.stores.base.protocol import Store
 
 
+@options.takes_settings(
+    "host", "port", "workers", "processes", "threads", "first_stage", "depth", "method", *options.SEARCHABLE
+)
 def serve(
-    host: Annotated[str | None, typer.Option("--host", help="Address to listen at (default: 127.0.0.1).")] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", help="Port to listen at; 0 takes a free one (default: 8080).")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", help="Requests that a process handles at a time (default: 8).")
-    ] = None,
-    processes: Annotated[
-        int | None, typer.Option("--processes", help="Processes that serve, with gunicorn if over 1 (default: 1).")
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads of one re-ranking (default: one a core, at most 4).")
-    ] = None,
-    first_stage: Annotated[str | None, typer.Option("--first-stage", help="knn, bm25 or hybrid.")] = None,
-    knn_weight: options.KnnWeight = None,
-    depth: Annotated[int | None, typer.Option("--depth", help="Candidates to re-rank (default: 100).")] = None,
-    query_language: Annotated[
-        str | None, typer.Option("--query-language", metavar="CODE", help="Of queries whose words do not tell theirs.")
-    ] = None,
-    method: options.Method = None,
-    epsilon: options.Epsilon = None,
-    tau: options.Tau = None,
+    loaded: LoadedSettings,
     print_settings: Annotated[
-        bool, typer.Option("--print-settings", help="Show each setting and where it came from, and stop.")
+        bool, typer.Option("--print-settings", help="Print each setting with its source, and exit.")
     ] = False,
-    json_: Annotated[bool, typer.Option("--json", help="With --print-settings: as one JSON document.")] = False,
-    home: options.Home = None,
-    embeddings: options.EmbeddingsPath = None,
-    store: options.StoreAddress = None,
-    index: options.IndexName = None,
-    config: options.Config = None,
+    json_: Annotated[bool, typer.Option("--json", help="With --print-settings: print one JSON document.")] = False,
 ) -> None:
-    """Serve the search, the rerank APIs, the proxy and the page over HTTP, until Ctrl-C or SIGTERM.
+    """Serve search, the rerank APIs, the proxy and the page over HTTP until Ctrl-C or SIGTERM.
 
-    Requests that have begun are answered before it ends. Without a store it still re-ranks the texts of a request.
-    Without embeddings it passes searches on to the engine, and re-ranks them as soon as `sinkrank embeddings prepare`
-    has made some.
+    Running requests are answered before it stops. Without a store it only re-ranks the texts of a request. Without
+    embeddings the proxy passes searches to the engine, and re-ranks them once `sinkrank embeddings prepare` has made
+    some.
 
     Example: [bold]sinkrank serve --port 8080 --store opensearch://localhost:9200[/bold]
     """
     if json_ and not print_settings:
-        raise typer.BadParameter("it goes with --print-settings", param_hint="--json")
-    loaded = options.load(
-        config,
-        host=host,
-        port=port,
-        workers=workers,
-        processes=processes,
-        threads=threads,
-        first_stage=first_stage,
-        knn_weight=knn_weight,
-        depth=depth,
-        query_language=query_language,
-        method=method,
-        epsilon=epsilon,
-        tau=tau,
-        home=home,
-        embeddings=embeddings,
-        store=store,
-        index=index,
-    )
+        raise typer.BadParameter("it needs --print-settings", param_hint="--json")
     if print_settings:
         _print_settings(loaded, json_)
         return

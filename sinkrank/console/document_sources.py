@@ -34,7 +34,7 @@ def opened_records(
 
     layout = layout.checked()
     files = [name for name in names if "://" not in name]
-    # The key and the certificate are for the store, and for nobody else.
+    # The API key and the client certificate are only for the store.
     access = EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs)
     with ExitStack() as opened:
         sources = opened.enter_context(open_sources(files)) if files else []
@@ -58,26 +58,26 @@ def opened_records(
 
 
 def say_left_out(sources: Iterable[Source]) -> None:
-    """Names what is not read of folders, by kind."""
+    """Lists the files of folders that are ignored, by kind."""
     from sinkrank.console import output
 
     for source in sources:
         if source.left_out:
             kinds = ", ".join(f"{n:,} {kind}" for kind, n in source.left_out)
             output.talk().print(
-                f"left out of the folder {source.name}: {kinds} (read are HTML, Markdown and text; name files of other "
-                "formats themselves)",
+                f"ignored in the folder {source.name}: {kinds} (only HTML, Markdown and text are read; name files of "
+                "other formats one by one)",
                 markup=False,
             )
 
 
 def layout_of_copy(layout: Layout) -> Layout:
-    """That of the copy of an index, whose rows have our own names."""
+    """The layout of a copied index, whose rows have Sinkrank's own field names."""
     return replace(layout, id_field=None, language_field=None, title_field=None, text_field=None)
 
 
 def usable(records: Iterable[Record], unusable: Unusable) -> Iterator[Document]:
-    """The documents of the records; rows that are none are counted, with their file, line and reason."""
+    """The documents of the records. Unusable rows are counted, with file, line and reason."""
     for record in records:
         if record.document is not None:
             yield record.document
@@ -86,7 +86,7 @@ def usable(records: Iterable[Record], unusable: Unusable) -> Iterator[Document]:
 
 
 def shown(name: str) -> str:
-    """An index by its name alone: its URL may hold a password."""
+    """The name of an index without its URL, which may hold a password."""
     return name.rpartition("/")[2] if "://" in name else name
 
 

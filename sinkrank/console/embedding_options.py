@@ -1,4 +1,4 @@
-"""What the commands that make embedding stores have in common: options, the dictionaries they name, what they show."""
+"""Shared by the commands that make embedding stores: options, dictionaries, and the summary."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reranker.service.settings import Settings
+from sinkrank.console import options
 from sinkrank.console.document_sources import opened_records, shown
 
 if TYPE_CHECKING:
@@ -16,44 +18,45 @@ if TYPE_CHECKING:
     from ingest.embeddings.dictionaries import Dictionary
     from ingest.embeddings.summary import Summary
     from ingest.progress import Progress
-    from reranker.service.settings import Settings
     from reranker.text.documents import Document
 
 # Often enough for a bar that moves.
 _ROWS_A_REPORT = 1_000
 
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="DIR", help="Embedding store to make (default: HOME/embeddings)."),
-]
-Replace = Annotated[bool, typer.Option("--replace", help="Put it in the place of a store that is there.")]
-Precision = Annotated[
-    str, typer.Option("--precision", help="float32, float16 (half the size) or int8 (a quarter of it).")
-]
+# What the commands that make an embedding store take of the settings.
+MAKES_STORE = (
+    options.SettingOption(
+        "embeddings", ("--output", "-o"), help="Embedding store to make; default: HOME/embeddings.", panel=None
+    ),
+    "home",
+)
+Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing store.")]
+Precision = Annotated[str, typer.Option("--precision", help="float32, float16 (half the size) or int8 (a quarter).")]
 Dictionaries = Annotated[
     list[str] | None,
     typer.Option(
         "--dictionary",
         metavar="PAIR[=FILE]",
-        help="en-fr=FILE: a dictd index, its folder, or TSV; en-fr alone: FreeDict's, fetched once. May be repeated.",
+        help="en-fr=FILE (a dictd index, its folder, or TSV), or en-fr for FreeDict's, which is fetched once. May be "
+        "repeated.",
     ),
 ]
 TextField = Annotated[
-    str | None, typer.Option("--text-field", metavar="NAME", help="The text of the collection's documents.")
+    str | None, typer.Option("--text-field", metavar="NAME", help="Text field of the collection's documents.")
 ]
 TitleField = Annotated[
-    str | None, typer.Option("--title-field", metavar="NAME", help="Field of the title (default: title, headline).")
+    str | None, typer.Option("--title-field", metavar="NAME", help="Title field; default: title or headline.")
 ]
 LanguageField = Annotated[
     str | None,
-    typer.Option("--language-field", metavar="NAME", help="Field of the language (default: language, lang)."),
+    typer.Option("--language-field", metavar="NAME", help="Language field; default: language or lang."),
 ]
 GroupField = Annotated[
     str | None,
     typer.Option(
         "--group-field",
         metavar="NAME",
-        help="The field that translations of each other share; may be id (default: group, where it is there).",
+        help="Field with the same value in all translations of a document; may be id; default: group, if it exists.",
     ),
 ]
 
@@ -90,10 +93,10 @@ def open_dictionaries(names: Sequence[str], home: Path, progress: Progress) -> l
 def check_has_collection(collection: Sequence[str] | None, option: str, value: str | None) -> None:
     """
     Raises:
-        typer.BadParameter: an option is given that says how a collection is read, and there is none.
+        typer.BadParameter: the option needs a collection, and there is none.
     """
     if value is not None and not collection:
-        raise typer.BadParameter("it says how a collection is read; give --collection too", param_hint=option)
+        raise typer.BadParameter("it needs --collection", param_hint=option)
 
 
 def count_words(
@@ -140,7 +143,7 @@ def _told(records: Iterable[Record], progress: Progress) -> Iterator[Document]:
 
 
 def show_summary(summary: Summary, as_json: bool) -> None:
-    """What was made and what was left out; what the user should know of it on standard error."""
+    """Prints what was made and what was skipped, and warnings on standard error."""
     from dataclasses import asdict
 
     from sinkrank.console import output
@@ -159,4 +162,4 @@ def show_summary(summary: Summary, as_json: bool) -> None:
         soft_wrap=True,
     )
     for reason, n in summary.skipped.items():
-        console.print(f"left out: {n:,} {reason}", markup=False, soft_wrap=True)
+        console.print(f"skipped: {n:,} {reason}", markup=False, soft_wrap=True)

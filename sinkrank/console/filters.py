@@ -13,7 +13,7 @@ _BOUNDS = {">=": "gte", ">": "gt", "<=": "lte", "<": "lt"}
 
 
 def parse_filters(conditions: Sequence[str]) -> dict[str, Any]:
-    """The metadata filters of a request; one field twice means any of its values, or both bounds of a range.
+    """The metadata filters of a request. A field given twice matches any of its values, or both bounds of a range.
 
     A value that reads as a number or as true or false is sought as such and as text, since CSV has text alone; a
     bound of a range is a number then, or in quotes (`year>='2000'`) text.
@@ -46,7 +46,7 @@ def parse_filters(conditions: Sequence[str]) -> dict[str, Any]:
 
 
 def _readings(text: str) -> list[str | int | float | bool]:
-    """What a value may mean, the narrowest first; in quotes it is text alone."""
+    """The possible values of a text, the most specific first; a quoted text is only text."""
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         return [text[1:-1]]
     if text in ("true", "false"):

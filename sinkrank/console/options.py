@@ -1,90 +1,152 @@
-"""Options that several commands take, and the settings that they lead to."""
+"""Options that several commands take. Those that are settings are made from the settings' declarations.
+
+    @takes_settings("home", "store", "index", "depth")
+    def search(settings: Settings, text: ...) -> None: ...
+
+adds `--home`, `--store`, `--index`, `--depth` and `--config` to the command, and passes it the settings that it read.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from reranker.service.settings import LoadedSettings
+from reranker.service.settings import Settings, allowed_values, value_types
+from reranker.service.settings_sources import SETTINGS_FILE, LoadedSettings, load_settings
 
 _PANEL = "Settings (also SINKRANK_… in the environment, or sinkrank.toml)"
+# They say what a command works on; the others belong to the command itself.
+_IN_PANEL = frozenset({"home", "embeddings", "store", "index"})
 
-Home = Annotated[
-    Path | None,
-    typer.Option(
-        "--home",
-        metavar="DIR",
-        rich_help_panel=_PANEL,
-        help="Folder of the default store and embeddings (default: .sinkrank).",
-    ),
-]
-EmbeddingsPath = Annotated[
-    Path | None,
-    typer.Option("--embeddings", metavar="DIR", rich_help_panel=_PANEL, help="Embedding store (HOME/embeddings)."),
-]
-StoreAddress = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="ADDRESS",
-        rich_help_panel=_PANEL,
-        help="A folder (HOME/store), or opensearch://, elasticsearch://, https:// HOST:PORT. User and password: "
-        "SINKRANK_STORE_USERNAME, SINKRANK_STORE_PASSWORD.",
-    ),
-]
-IndexName = Annotated[
-    str | None,
-    typer.Option("--index", metavar="NAME", rich_help_panel=_PANEL, help="Index (the store's only one)."),
-]
+DEFAULT_INDEX = "documents"
+"""The index that the ingest commands work on if none is named."""
+
+STORE = ("home", "store", "index")
+"""The settings of a command that works on an index."""
+
+SEARCHABLE = ("home", "embeddings", "store", "index")
+"""The settings of a command that works on an index and needs embeddings."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingOption:
+    """An option for a setting under other names or with another help than the setting's own."""
+
+    setting: str
+    flags: tuple[str, ...]
+    help: str | None = None
+    panel: str | None = None
+
+
+def option_of(wanted: str | SettingOption) -> Any:
+    """What typer shows of a setting's option: name, help and default."""
+    chosen = wanted if isinstance(wanted, SettingOption) else _by_name(wanted)
+    field = Settings.model_fields[chosen.setting]
+    is_switch = bool in value_types(field)
+    described = chosen.help or _sentence(str(field.description), allowed_values(field))
+    default = ("on" if field.default else "off") if is_switch else str(field.default)
+    return typer.Option(
+        *chosen.flags,
+        metavar=_METAVARS.get(chosen.setting),
+        rich_help_panel=chosen.panel,
+        help=described,
+        # As text: None means that the option was not given.
+        show_default=False if field.default is None else default,
+    )
+
+
+_METAVARS = {
+    "home": "DIR",
+    "embeddings": "DIR",
+    "store": "ADDRESS",
+    "index": "NAME",
+    "store_pipeline": "NAME",
+    "method": "NAME",
+    "first_stage": "NAME",
+}
+
+
+def _by_name(name: str) -> SettingOption:
+    flag = f"--{name.replace('_', '-')}"
+    is_switch = bool in value_types(Settings.model_fields[name])
+    flags = f"{flag}/--no-{flag[2:]}" if is_switch else flag
+    return SettingOption(name, (flags,), panel=_PANEL if name in _IN_PANEL else None)
+
+
+def _kind(name: str) -> type:
+    """What typer reads; pydantic checks the rest."""
+    (kind,) = value_types(Settings.model_fields[name])
+    return kind if kind in (bool, int, float, Path) else str
+
+
+def _sentence(description: str, allowed: str) -> str:
+    what, separator, default = description.partition("; default: ")
+    text = f"{what} ({allowed}){separator}{default}" if allowed else description
+    return f"{text[0].upper()}{text[1:]}.".replace("`", "")
+
+
+Home = Annotated[Path | None, option_of("home")]
+EmbeddingsPath = Annotated[Path | None, option_of("embeddings")]
+StoreAddress = Annotated[str | None, option_of("store")]
+IndexName = Annotated[str | None, option_of("index")]
 Config = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", rich_help_panel=_PANEL, help="Settings file (./sinkrank.toml)."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
-
-QueryLanguage = Annotated[
-    str | None, typer.Option("--lang", metavar="CODE", help="Language of the text; guessed where it is not given.")
-]
-Method = Annotated[
-    str | None,
-    typer.Option("--method", metavar="NAME", help="auto, relaxed, sinkhorn, emd, rwmd, nbow (default: auto)."),
-]
-Epsilon = Annotated[
-    float | None, typer.Option("--epsilon", help="Entropic regularisation, in the unit of the cost (default: 0.1).")
-]
-Tau = Annotated[float | None, typer.Option("--tau", help="Price of leaving the document's weights (default: epsilon).")]
-
-KnnWeight = Annotated[
-    float | None,
-    typer.Option("--knn-weight", help="Of kNN in the first stage hybrid, 0 to 1; BM25 has the rest (default: 0.5)."),
-]
-FirstStage = Annotated[
-    str | None,
     typer.Option(
-        "--first-stage", help="What fetches the candidates: auto, knn, bm25, translated or hybrid (default: auto)."
+        "--config",
+        metavar="FILE",
+        rich_help_panel=_PANEL,
+        help=f"Settings file; default: {SETTINGS_FILE} if it exists.",
     ),
 ]
-Depth = Annotated[int | None, typer.Option("--depth", help="Candidates to re-rank (default: 100).")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
+QueryLanguage = Annotated[
+    str | None, typer.Option("--lang", metavar="CODE", help="Language of the query; default: detected.")
+]
 DocumentLanguages = Annotated[
     list[str] | None, typer.Option("--to", metavar="CODE", help="Language of the documents; may be repeated.")
 ]
-Feedback = Annotated[
-    bool | None,
-    typer.Option(
-        "--feedback/--no-feedback", help="Score again with the query moved towards its best candidates (default: on)."
-    ),
-]
+
+
+def takes_settings(*wanted: str | SettingOption) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Adds an option for each of these settings, and `--config`, to a command.
+
+    The command's first parameter is the settings: `settings: Settings`, or `loaded: LoadedSettings` with the source of
+    each.
+    """
+    named = {one if isinstance(one, str) else one.setting: one for one in wanted}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        first, *own = inspect.signature(command, eval_str=True).parameters.values()
+        added = [_parameter(name, Annotated[_kind(name) | None, option_of(one)]) for name, one in named.items()]
+        added.append(_parameter("config", Config))
+
+        def run(**given: Any) -> None:
+            flags = {name: given.pop(name) for name in named}
+            loaded = load_settings(flags, file=given.pop("config"))
+            command(loaded if first.annotation is LoadedSettings else loaded.settings, **given)
+
+        parameters = [*own, *added]
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
+
+
+def _parameter(name: str, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
 def load(config: Path | None, **flags: Any) -> LoadedSettings:
-    """The settings, flags first; a flag that is None was not given.
+    """The settings of a command that takes its options one by one; None means a flag was not given.
 
     Raises:
-        BadInput: as `reranker.service.settings.load_settings`.
+        WrongParameter: as `load_settings`.
     """
-    from reranker.service.settings import load_settings
-
     return load_settings(flags, file=config)

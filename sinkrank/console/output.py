@@ -1,4 +1,4 @@
-"""Where things are shown: results on standard output, talk and progress bars on standard error."""
+"""Prints results on standard output, and messages and progress bars on standard error."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from ingest.progress import Progress
 
-# Tables in a pipe are for tools that read lines: wide enough that few cells are cut.
+# Tables in a pipe are read by other tools: wide enough that few cells are cut.
 _PIPE_WIDTH = 200
 # Shown on a terminal while a command waits for its first search.
 LOADING = "loading embeddings and compiled code (a minute at the first time) …"
-# A step that took less is taken off the screen when the next one begins.
+# The bar of a shorter step is removed when the next one begins.
 _KEPT_SECONDS = 1.0
 
 
@@ -51,7 +51,7 @@ def print_json(value: Any) -> None:
 
 @contextmanager
 def progress_bars(console: Console | None = None) -> Iterator[Progress]:
-    """A function that shows progress, one bar a description; it shows nothing where standard error is no terminal."""
+    """A function that shows progress, with one bar per description; silent if standard error is not a terminal."""
     console = talk() if console is None else console
     if not console.is_terminal:
         yield lambda done, total, description: None
@@ -62,7 +62,7 @@ def progress_bars(console: Console | None = None) -> Iterator[Progress]:
 
 @contextmanager
 def progress_steps() -> Iterator[Progress]:
-    """As `progress_bars`; where standard error is no terminal a line names each step as it begins."""
+    """As `progress_bars`; if standard error is not a terminal, a line names each step when it begins."""
     console = talk()
     last = ""
 
@@ -81,8 +81,8 @@ def progress_steps() -> Iterator[Progress]:
 
 
 class _Reporter:
-    """Finds the bar of a description; when another one comes, the last one's is finished, or gone if it was short. What
-    follows a comma (`indexing, 3 rejected`) may change within a bar."""
+    """Keeps one bar per description. A new description ends the previous bar, and removes it if it was short. The text
+    after a comma (`indexing, 3 rejected`) may change within a bar."""
 
     def __init__(self, bars: Bars) -> None:
         self._bars = bars

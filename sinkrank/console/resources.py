@@ -20,7 +20,7 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
     """The embedding store.
 
     Args:
-        files: what embeddings may be made of where there are none.
+        files: documents to make embeddings of; the error names them.
 
     Raises:
         NoEmbeddings: there are none; the message names the command that makes them.
@@ -37,7 +37,7 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
 
 
 def engine_access(settings: Settings) -> EngineAccess:
-    """How an engine is reached, as set."""
+    """Access to an engine, from the settings."""
     from reranker.stores.engine.access import EngineAccess
 
     api_key = settings.store_api_key
@@ -54,7 +54,7 @@ def engine_access(settings: Settings) -> EngineAccess:
 
 @contextmanager
 def opened_store(settings: Settings) -> Iterator[Store]:
-    """The store, closed at the end; nothing is connected to before it is used."""
+    """The store; it connects when it is first used, and is closed at the end."""
     from reranker.stores import open_store
 
     password = settings.store_password
@@ -83,7 +83,7 @@ def opened_searcher(settings: Settings) -> Iterator[Searcher]:
 
 
 def parameters_of(settings: Settings) -> Parameters:
-    """The parameters of the methods, as set."""
+    """The parameters of the methods, from the settings."""
     from reranker.transport import Parameters
 
     return Parameters(epsilon=settings.epsilon, n_iterations=settings.n_iterations, tau=settings.tau)

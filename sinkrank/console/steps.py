@@ -1,4 +1,4 @@
-"""Shows a long run step by step: bars on a terminal, one line a step in a pipe."""
+"""Shows the steps of a long run: as bars on a terminal, as one line per step in a pipe."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Steps:
     def __call__(self, name: str) -> Iterator[Progress]:
         started = self._clock()
         if not self._console.is_terminal:
-            # The name at once: whoever reads a log of a minute's step sees what is being waited for.
+            # The name comes first, so that a log shows what a long step is waiting for.
             self._console.print(f"{name} …", end=" ", markup=False)
         try:
             with output.progress_bars(self._console) as progress:

@@ -49,7 +49,7 @@ def search_table(answer: SearchAnswer, width: int) -> Table:
 
 
 def _movement_style(hit: Hit) -> str:
-    """A terminal shows the rank of a hit that has risen in green, of one that has fallen in red."""
+    """Green for a hit that moved up, red for one that moved down."""
     if hit.rank < hit.first_stage_rank:
         return "bold green"
     return "red" if hit.rank > hit.first_stage_rank else "bold"
@@ -79,7 +79,7 @@ def search_footer(answer: SearchAnswer) -> str:
 
 
 def explanation_table(explanation: ExplainAnswer, title: str | None = None) -> Table:
-    """Each query word, where its mass went, and what that cost; the last line is the distance."""
+    """Each query word, where its mass goes, and the cost of that; the last line is the distance."""
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_footer=True)
     distance = f"{explanation.distance:.4f}"
     table.add_column("query word", footer=f"{explanation.method} distance")
@@ -106,12 +106,12 @@ def explanation_table(explanation: ExplainAnswer, title: str | None = None) -> T
 
 
 def explanation_footer(explanation: ExplainAnswer) -> str:
-    """What stands below the table: what its costs are, and the sum that the order goes by where that is not the
+    """The lines below the table: the meaning of the costs, and the sum that orders the candidates if that is not the
     distance alone."""
     lines = [f"cost: {explanation.cost_meaning}. The column mass · cost sums to the distance."]
     if explanation.unknown_words:
         named = plain(", ".join(explanation.unknown_words)).plain
-        lines.append(f"words without an embedding, which the distance leaves out: {named}")
+        lines.append(f"words without an embedding, not part of the distance: {named}")
     if explanation.score_parts is not None:
         lines.append(_score_line(explanation.score, explanation.score_parts))
     elif explanation.order_distance != explanation.distance:
@@ -122,7 +122,7 @@ def explanation_footer(explanation: ExplainAnswer) -> str:
             parts.append(f"{of.lacking_words:.4f} (words without an embedding that the document lacks: {lacking})")
         if explanation.hubness is not None:
             parts.append(f"{of.hubness:.4f} (hubness: {HUBNESS_WEIGHT} · {explanation.hubness:.4f})")
-        lines.append(f"The order goes by {explanation.order_distance:.4f} = {' + '.join(parts)}")
+        lines.append(f"The candidates are ordered by {explanation.order_distance:.4f} = {' + '.join(parts)}")
     return "\n".join(lines)
 
 
@@ -145,7 +145,7 @@ def _score_line(score: float, parts: ScoreParts) -> str:
 
 
 def telling_pairs(explanation: ExplainAnswer, n: int) -> list[str]:
-    """The pairs that brought the document nearest, `chat → cat (mass 0.12, cost 0.40)`; fewer where fewer did."""
+    """The pairs that contributed most, `chat → cat (mass 0.12, cost 0.40)`; fewer if fewer contributed."""
     return [
         f"{plain(pair.query_word).plain} → {plain(pair.document_word).plain} "
         f"(mass {pair.mass:.2f}, cost {pair.cost:z.2f})"

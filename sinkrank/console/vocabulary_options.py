@@ -19,20 +19,22 @@ if TYPE_CHECKING:
 
 MaxTerms = Annotated[
     int | None,
-    typer.Option("--max-terms", min=1, help="The most frequent words to keep of each language (default: all)."),
+    typer.Option("--max-terms", min=1, help="Number of most frequent words to keep per language; default: all."),
 ]
 Vocabulary = Annotated[
     list[str] | None,
     typer.Option(
         "--vocabulary",
         metavar="FILE",
-        help="The only words to take, one a line, with their counts if there are; fr=FILE names their language.",
+        help="Keep only these words: a file with one per line, optionally with a count; fr=FILE names their language.",
     ),
 ]
 MinCount = Annotated[
     int | None,
     typer.Option(
-        "--min-count", min=1, help="Leave out words with a lower count in the vocabulary, or in fewer documents."
+        "--min-count",
+        min=1,
+        help="Drop words with a lower count in the vocabulary, or in fewer documents of the collection.",
     ),
 ]
 Collection = Annotated[
@@ -40,7 +42,7 @@ Collection = Annotated[
     typer.Option(
         "--collection",
         metavar="FILE",
-        help="Documents, as ingest reads them, or URL/INDEX: take only the words that they hold. May be repeated.",
+        help="Keep only the words of these documents: files as for ingest, or URL/INDEX. May be repeated.",
     ),
 ]
 

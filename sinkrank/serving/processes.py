@@ -1,4 +1,4 @@
-"""Serves the application in several processes with gunicorn; they share the memory of what was opened before."""
+"""Serves the application in several processes with gunicorn; they share the memory of everything opened before."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 import shutil
 import signal
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from reranker.base.errors import WrongParameter
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     from reranker.service.settings import Settings
 
-# Where prometheus_client has the processes add up their numbers; it reads this when it is imported.
+# The folder in which prometheus_client adds up the metrics of all processes; read when it is imported.
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-# gunicorn's own upper limit of a request line; 0, which is none, would let a client fill the memory.
+# gunicorn's maximum; 0 (no limit) would let a client fill the memory.
 _MAX_REQUEST_LINE = 8_190
 
 
 @contextmanager
 def shared_numbers() -> Iterator[None]:
-    """A folder in which the processes keep their numbers, removed at the end; where the environment names one, that.
+    """A folder in which the processes keep their metrics, removed at the end; or the folder that the environment names.
 
-    It is entered before anything that counts is imported.
+    Enter it before the metrics are imported.
     """
     if os.environ.get(MULTIPROCESS_VARIABLE):
         yield
@@ -41,7 +41,7 @@ def shared_numbers() -> Iterator[None]:
     try:
         yield
     finally:
-        if os.getpid() == owner:  # a process that was forked comes by here too when it ends
+        if os.getpid() == owner:  # forked processes run this too
             del os.environ[MULTIPROCESS_VARIABLE]
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -49,50 +49,79 @@ def shared_numbers() -> Iterator[None]:
 def serve_with_processes(
     app: Flask, settings: Settings, listener: socket.socket, on_ready: Callable[[], None], on_stop: Callable[[], None]
 ) -> None:
-    """Serves until SIGTERM or SIGINT comes; then as `server.serve_until_stopped`, in each process.
+    """Serves until SIGTERM or SIGINT, then stops as `server.serve_until_stopped`, in each process.
 
     Args:
-        on_stop: called in this process when a signal came, before the draining.
+        on_stop: called in this process after the signal, before draining.
 
     Raises:
         WrongParameter: gunicorn is not installed.
     """
     try:
         from gunicorn.app.base import BaseApplication
-        from gunicorn.arbiter import Arbiter
     except ImportError as error:
         raise WrongParameter(
             "more than one process needs gunicorn; install it with: pip install 'sinkrank[gunicorn]'"
         ) from error
+
+    def start(_: Any) -> None:
+        _drain_first(settings.drain_s, on_stop)
+        on_ready()
 
     class Application(BaseApplication):  # type: ignore[misc]
         def load_config(self) -> None:
             for name, value in _options(settings, listener).items():
                 if name in self.cfg.settings:
                     self.cfg.set(name, value)
-            self.cfg.set("when_ready", lambda _: on_ready())
+            # gunicorn has installed its signal handlers by then.
+            self.cfg.set("when_ready", start)
             self.cfg.set("child_exit", lambda _, worker: _forget(worker.pid))
 
         def load(self) -> Flask:
             return app
 
-    class DrainingArbiter(Arbiter):  # type: ignore[misc]
-        def stop(self, graceful: bool = True) -> None:
-            on_stop()
-            if graceful:
-                _drain(self, settings.drain_s)
-            super().stop(graceful)
-
     first = os.getpid()
     try:
-        DrainingArbiter(Application()).run()
-    except SystemExit as ended:  # gunicorn ends the process; the first one has a last word to say
+        Application().run()
+    except SystemExit as ended:  # gunicorn ends the process; the first process still prints its last message
         if ended.code or os.getpid() != first:
             raise
 
 
+def _drain_first(drain_s: float, on_stop: Callable[[], None]) -> None:
+    """Delays the handlers of SIGTERM and SIGINT that are installed now.
+
+    SIGTERM is handled `drain_s` later, and the processes go on serving until then. SIGINT, and any second signal, is
+    handled at once.
+    """
+    owner = os.getpid()
+    stop_signals = (signal.SIGTERM, signal.SIGINT)
+    handlers: dict[int, Any] = {int(number): signal.getsignal(number) for number in stop_signals}
+    is_stopping = False
+
+    def obey(number: int, frame: FrameType | None) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        handlers[number](number, frame)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal is_stopping
+        if is_stopping or os.getpid() != owner:  # a worker process has these handlers until it installs its own
+            obey(number, frame)
+            return
+        is_stopping = True
+        on_stop()
+        if number == signal.SIGTERM and drain_s > 0:
+            signal.setitimer(signal.ITIMER_REAL, drain_s)
+        else:
+            obey(number, frame)
+
+    signal.signal(signal.SIGALRM, lambda _, frame: obey(signal.SIGTERM, frame))
+    for number in stop_signals:
+        signal.signal(number, note)
+
+
 def _options(settings: Settings, listener: socket.socket) -> dict[str, Any]:
-    """gunicorn's settings; one that its version does not know is left out. The listener is gunicorn's from here on."""
+    """gunicorn's settings. It owns the listener from here on."""
     return {
         "bind": f"fd://{listener.detach()}",
         "workers": settings.processes,
@@ -107,23 +136,8 @@ def _options(settings: Settings, listener: socket.socket) -> dict[str, Any]:
     }
 
 
-def _drain(arbiter: Any, drain_s: float) -> None:
-    """Waits while the processes go on serving; a second signal ends the wait."""
-    deadline = time.monotonic() + drain_s
-    while (left_s := deadline - time.monotonic()) > 0:
-        if _second_signal(arbiter):
-            return
-        time.sleep(min(0.1, left_s))
-
-
-def _second_signal(arbiter: Any) -> bool:
-    queue = arbiter.SIG_QUEUE
-    waiting = list(queue) if isinstance(queue, list) else [queue.get_nowait() for _ in range(queue.qsize())]
-    return any(one in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT) for one in waiting)
-
-
 def _forget(pid: int) -> None:
-    """Takes the numbers of a process that has ended out of those that are about running ones."""
+    """Removes the metrics of a process that has ended from those about running processes."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(pid)  # type: ignore[no-untyped-call]

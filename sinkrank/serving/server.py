@@ -1,4 +1,4 @@
-"""Serves the application with waitress until it is told to stop, and lets running requests come to their end."""
+"""Serves the application with waitress until a signal, then lets running requests finish."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from reranker.service.settings import Settings
 
 _POLL_SECONDS = 1.0
-# Idle keep-alive connections count too, and a load balancer holds many; waitress' own limit is 100.
+# Idle keep-alive connections count too, and a load balancer holds many; waitress's default is 100.
 _MAX_CONNECTIONS = 1000
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket bound to the address, port 0 taking a free one. It refuses connections until the server listens, so that
-    nobody waits at a service that is still compiling.
+    """A socket bound to the address; port 0 picks a free one. It refuses connections until the server listens, so that
+    no client waits for a service that is still compiling.
 
     Raises:
-        BadInput: it cannot be had; the message says why.
+        BadInput: the address cannot be used; the message says why.
     """
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
-        # A port whose last connections are only waiting to be forgotten is free.
+        # Connections in TIME_WAIT do not block the port.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         return listener
@@ -58,11 +58,11 @@ def serve_until_stopped(
     on_ready: Callable[[], None],
     on_stop: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serves until SIGTERM or SIGINT comes, and for `drain_s` after; then takes no new connection, and ends when the
-    running requests have, or `grace_s` later. Runs in the main thread, where alone signals arrive.
+    """Serves until SIGTERM or SIGINT and for `drain_s` after it. Then it accepts no connections, and returns when all
+    running requests have finished, or `grace_s` later. Call it in the main thread, which receives the signals.
 
     Args:
-        on_stop: called when a signal came, before the draining.
+        on_stop: called after the signal, before draining.
     """
     from waitress.server import create_server
     from waitress.wasyncore import close_all, loop
@@ -96,7 +96,7 @@ def serve_until_stopped(
         while time.monotonic() < deadline and _is_busy(server):
             loop(timeout=0.1, use_poll=True, map=channels, count=1)
     server.task_dispatcher.shutdown(timeout=1)
-    close_all(channels, ignore_all=True)  # who still waits is told so
+    close_all(channels, ignore_all=True)  # clients that still wait see a closed connection
 
 
 def _is_busy(server: Any) -> bool:
@@ -106,7 +106,7 @@ def _is_busy(server: Any) -> bool:
 
 @contextmanager
 def _stop_signals(wake: Callable[[], None]) -> Iterator[Callable[[], bool]]:
-    """Within it SIGTERM and SIGINT are noted, not obeyed; a second one ends the process at once, as usual."""
+    """Within it the first SIGTERM or SIGINT is only noted; a second one ends the process at once, as usual."""
     received: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:

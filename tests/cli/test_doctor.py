@@ -29,7 +29,7 @@ def test_all_is_well(indexed: Path, run: Run) -> None:
     assert set(found) == {"python", "settings", "embeddings", "store", "index documents", "kernel"}
     assert "10 terms of 2 dimensions (en, fr)" in found["embeddings"]["message"]
     assert found["index documents"]["message"] == (
-        "4 documents, idf of en, fr, hubness sample of no language (under 50, so left out: en 1, fr 3), "
+        "4 documents, idf of en, fr, hubness sample of no language (under 50, so not used: en 1, fr 3), "
         "version documents-000001"
     )
 
@@ -120,7 +120,7 @@ def test_an_index_without_a_hubness_sample_says_how_to_get_one(indexed: Path, ru
 def test_a_version_that_a_rebuild_left_is_named(indexed: Path, run: Run) -> None:
     assert run("ingest", "documents.jsonl", "--rebuild").exit_code == 0
     _, found = checks(run, "--quick")
-    assert "version documents-000002, kept beside it documents-000001" in found["index documents"]["message"]
+    assert "version documents-000002, also kept: documents-000001" in found["index documents"]["message"]
 
 
 def test_an_ingest_that_did_not_come_to_its_end_is_named(indexed: Path, run: Run) -> None:

@@ -32,9 +32,8 @@ def server(tls_server: TlsServer, monkeypatch: pytest.MonkeyPatch) -> TlsServer:
     return tls_server
 
 
-@pytest.mark.parametrize("arguments", [[], ["--list"], ["muse", "--list"]])
-def test_the_catalogue_is_shown(empty_home: Path, run: Run, arguments: list[str]) -> None:
-    result = run("embeddings", "fetch", *arguments)
+def test_without_a_name_the_catalogue_is_shown(empty_home: Path, run: Run) -> None:
+    result = run("embeddings", "fetch")
     assert result.exit_code == 0
     (line,) = [line.split() for line in result.stdout.splitlines() if line.lstrip().startswith("glove-6b-300d ")]
     assert line == ["glove-6b-300d", "en", "300", "400,000", "862", "MB", "PDDL-1.0", "nlp.stanford.edu"]
@@ -81,7 +80,7 @@ def test_a_file_that_was_brought_by_hand_is_taken(empty_home: Path, run: Run, se
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "said"),
     [
-        (["fasttext-align", "--lang", "en"], 2, "the nearest names are fasttext-aligned"),
+        (["fasttext-align", "--lang", "en"], 2, "did you mean 'fasttext-aligned'?"),
         (["fasttext-aligned"], 2, "say which with --lang"),
         (["fasttext-aligned", "--lang", "en,ja"], 2, "has no ja"),
         (["fasttext-aligned", "--lang", "en,zz"], 2, "'zz' is not a language code"),

@@ -225,7 +225,7 @@ def test_doctor_says_that_an_index_is_empty(run: Run, engine: Engine, make: Make
         http.request("DELETE", f"{engine.url}/{index}/_doc/0?refresh=true")
     assert looked_at(run, engine, index) == (
         False,
-        "not made by Sinkrank; it holds no document that can be read: fill it, then look again",
+        "not made by Sinkrank; it has no readable document; add documents, then run this again",
     )
 
 
@@ -237,4 +237,4 @@ def test_without_embeddings_doctor_says_that_searches_pass_and_what_makes_them(
     assert code == 1
     command = f"sinkrank embeddings prepare --store {engine.url} --index {index} --output none"
     assert command in found["embeddings"]["message"]
-    assert "passes its searches on" in found[f"index {index}"]["message"]
+    assert "passes its searches to the engine" in found[f"index {index}"]["message"]

@@ -111,7 +111,7 @@ def test_rebuild_replaces_the_index(indexed: Path, run: Run) -> None:
 def test_a_rebuild_can_be_taken_back_and_brought_again(indexed: Path, run: Run) -> None:
     write_rows(indexed / "new.jsonl", DOCUMENTS[:1])
     rebuilt = run("ingest", "new.jsonl", "--rebuild")
-    assert "`sinkrank ingest rollback --index documents` puts back" in rebuilt.stdout
+    assert "`sinkrank ingest rollback --index documents` goes back" in rebuilt.stdout
     assert run("ingest", "rollback").stdout == "index 'documents' now is documents-000001\n"
     assert len(json.loads(run("search", "cat", "--json").stdout)["hits"]) == 4
     assert run("ingest", "rollback", "--to", "documents-000002").exit_code == 0
@@ -195,7 +195,7 @@ def test_a_run_that_is_told_to_end_leaves_no_temporary_file(
         seen.extend((home / "temporary").iterdir())  # the copy of standard input
         os.kill(os.getpid(), number)
 
-    monkeypatch.setattr("ingest.pipeline.ingest", told_to_end)
+    monkeypatch.setattr("sinkrank.actions.ingesting.ingest", told_to_end)
     before = signal.signal(number, signal.SIG_DFL)  # nohup may have started the tests
     try:
         result = run("ingest", "-", stdin=json.dumps(DOCUMENTS[0]))
@@ -210,7 +210,9 @@ def test_a_run_that_is_told_to_end_leaves_no_temporary_file(
 
 def test_a_signal_that_is_ignored_stays_so(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[object] = []
-    monkeypatch.setattr("ingest.pipeline.ingest", lambda *_, **__: told.append(signal.getsignal(signal.SIGHUP)))
+    monkeypatch.setattr(
+        "sinkrank.actions.ingesting.ingest", lambda *_, **__: told.append(signal.getsignal(signal.SIGHUP))
+    )
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
         run("ingest", "-", stdin="{}")
@@ -234,7 +236,7 @@ def test_languages_that_cannot_be_told_are_reported(home: Path, run: Run) -> Non
     result = run("ingest", str(write_rows(home / "in.jsonl", rows)), "--lang", "auto")
     assert result.exit_code == 0
     assert "(de 1, und 1)" in result.stdout
-    assert "1 are of no language that could be told" in result.stdout
+    assert "1 have no detected language" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -373,7 +375,7 @@ def test_what_is_left_out_of_a_folder_is_told(run: Run, home: Path) -> None:
     (home / "docs" / "cats.jsonl").write_text("{}", encoding="utf-8")
     result = run("ingest", "docs", "--lang", "en")
     assert result.exit_code == 0, result.stderr
-    assert "left out of the folder docs: 1 .png, 1 .jsonl" in " ".join(result.stderr.split())
+    assert "ignored in the folder docs: 1 .png, 1 .jsonl" in " ".join(result.stderr.split())
     counted = json.loads(run("ingest", "docs", "--lang", "en", "--json").stdout)
     assert counted["left_out"] == {"docs": {".png": 1, ".jsonl": 1}}
     shown = json.loads(run("search", "cat", "--json").stdout)["hits"]

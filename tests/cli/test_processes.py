@@ -105,6 +105,34 @@ def test_while_it_drains_it_says_that_it_is_not_ready_and_answers_all_the_same(
     assert process.returncode == 0
 
 
+def test_several_processes_drain_after_the_first_signal_and_end_at_the_second(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("gunicorn", reason="the extra gunicorn is not installed")
+    monkeypatch.setenv("SINKRANK_DRAIN_S", "600")  # longer than the test waits
+    with serving(home, "--processes", "2") as (process, address):
+        wait_until(lambda: urllib3.request("GET", f"{address}/-/ready", timeout=10).status == 200, "it is ready")
+        process.send_signal(signal.SIGTERM)
+        wait_until(lambda: urllib3.request("GET", f"{address}/-/ready", timeout=10).status == 503, "it drains")
+        answer = urllib3.request("POST", f"{address}/v1/rerank", json=BODY, timeout=60)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+
+    assert answer.status == 200
+    assert process.returncode == 0
+
+
+def test_several_processes_end_when_they_have_drained(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gunicorn", reason="the extra gunicorn is not installed")
+    monkeypatch.setenv("SINKRANK_DRAIN_S", "0.5")
+    with serving(home, "--processes", "2") as (process, address):
+        wait_until(lambda: urllib3.request("GET", f"{address}/-/ready", timeout=10).status == 200, "it is ready")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]

@@ -202,13 +202,16 @@ def test_explain_says_which_parts_make_the_order_and_what_a_cost_is(run: Run) ->
 
     shown = " ".join(run("explain", "cat zzz", "fr/chat", "--lang", "en", "--first-stage", "knn").stdout.split())
 
-    assert "The order goes by 0.5200 = 0.0200 (known words: 0.5000 · the distance) + 0.5000 (words without" in shown
+    assert (
+        "The candidates are ordered by 0.5200 = 0.0200 (known words: 0.5000 · the distance) + 0.5000 (words without"
+        in shown
+    )
     assert "that the document lacks: zzz)" in shown
-    assert "words without an embedding, which the distance leaves out: zzz" in shown
+    assert "words without an embedding, not part of the distance: zzz" in shown
     assert "cost: 1 - cosine of the two words, 0 (the same) to 2 (opposite); for the part of nbow" in shown
     by_emd = " ".join(run("explain", "cat", "fr/chat", "--method", "emd").stdout.split())
     assert "cost: the Euclidean distance of the two words' embeddings, 0 (the same) to 2 (opposite)" in by_emd
-    assert "The order goes by" not in by_emd
+    assert "The candidates are ordered by" not in by_emd
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_a_file_larger_than_it_may_be_is_refused(tmp_path: Path, tls_server: Tls
     tls_server.answers["/arrival/vectors/wiki.multi.en.vec"] = lambda handler: send(
         handler, 200, {"Content-Length": "99999999999999"}
     )
-    with pytest.raises(FetchFailed, match="99,999,999,999,999 bytes, and"):
+    with pytest.raises(FetchFailed, match="99,999,999,999,999 bytes; the limit"):
         fetch_published(moved("muse", tls_server), tmp_path, ["en"], limits=Limits(total_s=5))
 
 

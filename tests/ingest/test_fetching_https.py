@@ -123,7 +123,9 @@ def test_another_part_than_the_one_asked_for_is_not_taken(fetched: Fetched) -> N
 def test_a_busy_server_is_asked_again_when_it_says(fetched: Fetched, code: int) -> None:
     fetched.server.answers["/v.vec"] = in_turn(status(code, retry_after="7"), status(code), page(CONTENT))
     assert fetched().read_bytes() == CONTENT
-    assert fetched.waits == [7, 2]
+    asked_for, own = fetched.waits
+    assert asked_for == 7
+    assert 1 <= own <= 2  # between half and all of the second wait
 
 
 def test_a_server_that_asks_for_hours_is_not_waited_for(fetched: Fetched) -> None:
@@ -136,14 +138,14 @@ def test_a_server_that_asks_for_hours_is_not_waited_for(fetched: Fetched) -> Non
 REFUSED = {
     "wrong checksum": (page(CONTENT[:-1] + b"x"), {"sha256": DIGEST}, "has the sha256 .*, expected"),
     "another size": (page(CONTENT), {"n_bytes": 5}, "the server has 256,000 bytes, and the file has 5"),
-    "too large": (page(b"x" * 1_000_001), {}, "1,000,001 bytes, and 1,000,000 at most"),
-    "a web page": (page(b"x", content_type="text/html; charset=utf-8"), {}, "a web page came"),
-    "a web page in disguise": (page(b"\n <!DOCTYPE HTML><title>Log in"), {}, "a web page came"),
+    "too large": (page(b"x" * 1_000_001), {}, "1,000,001 bytes; the limit is 1,000,000"),
+    "a web page": (page(b"x", content_type="text/html; charset=utf-8"), {}, "the server sent a web page"),
+    "a web page in disguise": (page(b"\n <!DOCTYPE HTML><title>Log in"), {}, "the server sent a web page"),
     "not found": (status(404), {}, "the server answers 404"),
     "forbidden": (status(403), {}, "the server answers 403"),
-    "to http": (redirect("http://localhost/v.vec"), {}, "leads to http://localhost, and only https"),
-    "to a file": (redirect("file:///etc/passwd"), {}, "leads to file://"),
-    "round and round": (redirect("/v.vec"), {}, "redirected more than 5 times"),
+    "to http": (redirect("http://localhost/v.vec"), {}, "redirects to http://localhost; only https"),
+    "to a file": (redirect("file:///etc/passwd"), {}, "redirects to file://"),
+    "round and round": (redirect("/v.vec"), {}, "redirects more than 5 times"),
 }
 
 
@@ -169,7 +171,7 @@ def test_a_server_that_always_cuts_is_given_up(fetched: Fetched) -> None:
     with pytest.raises(FetchFailed, match=r"broke|cut"):
         fetched()
     assert len(fetched.server.asked) == 4
-    assert fetched.waits == [1, 2, 4]
+    assert all(most / 2 <= wait <= most for wait, most in zip(fetched.waits, [1, 2, 4], strict=True))
 
 
 def test_a_body_without_an_end_stops_at_the_limit(fetched: Fetched) -> None:
@@ -179,7 +181,7 @@ def test_a_body_without_an_end_stops_at_the_limit(fetched: Fetched) -> None:
             handler.wfile.write(b"x" * 65_536)
 
     fetched.server.answers["/v.vec"] = endless
-    with pytest.raises(FetchFailed, match="more than the 1,000,000 bytes"):
+    with pytest.raises(FetchFailed, match="more than 1,000,000 bytes"):
         fetched(sha256=DIGEST)
     assert fetched.left() == set()
 
@@ -197,7 +199,7 @@ def test_a_body_in_chunks_that_ends_too_early_is_not_taken_for_whole(fetched: Fe
 
 def test_a_body_whose_end_cannot_be_known_is_refused(fetched: Fetched) -> None:
     fetched.server.answers["/v.vec"] = lambda handler: send(handler, 200, {}, CONTENT)
-    with pytest.raises(FetchFailed, match="does not say how long it is"):
+    with pytest.raises(FetchFailed, match="does not send its size"):
         fetched()
     assert fetched(sha256=DIGEST).read_bytes() == CONTENT
 
@@ -233,7 +235,7 @@ def test_a_server_that_trickles_is_given_up(fetched: Fetched) -> None:
             time.sleep(0.05)
 
     fetched.server.answers["/v.vec"] = trickle
-    with pytest.raises(FetchFailed, match=r"only \d+ bytes came in 0.2 s"):
+    with pytest.raises(FetchFailed, match=r"only \d+ bytes in 0.2 s"):
         fetched(limits=Limits(stall_s=0.2, n_attempts=1))
 
 
@@ -248,7 +250,7 @@ def test_a_disk_without_room_is_told_before_anything_is_written(
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda path: shutil._ntuple_diskusage(10, 9, 1))  # type: ignore[attr-defined]
     fetched.server.answers["/v.vec"] = page(CONTENT)
-    with pytest.raises(FetchFailed, match=r"256,000 bytes are to come, and .* has 1 free"):
+    with pytest.raises(FetchFailed, match=r"256,000 bytes are missing, and .* has 1 free"):
         fetched()
     assert fetched.left() == set()
 

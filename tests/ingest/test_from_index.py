@@ -16,10 +16,12 @@ import ingest.from_index as from_index
 from ingest.documents import Layout, read_records
 from ingest.from_index import IndexSource, forget, opened_index, read_index_source
 from ingest.pipeline import ingest
+from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable, WrongParameter
+from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
-from reranker.stores.engine import retries, scan
+from reranker.stores.engine import scan
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import faulty_proxy, is_read
 from tests.stores.samples import fill, make_document
@@ -127,7 +129,7 @@ def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 500))
-    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
     node, _, index = foreign.rpartition("/")
     with faulty_proxy(node, lambda number: "pass" if number % 3 == 2 else status, is_read) as proxy:
         with opened_index(read_index_source(f"{proxy.address}/{index}", LAYOUT), tmp_path) as copy:
@@ -140,7 +142,7 @@ def test_a_copy_from_a_source_that_stays_away_goes_on_with_its_last_page(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 500))
-    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
     node, _, index = foreign.rpartition("/")
     with faulty_proxy(node, lambda number: "pass" if number < 5 else 503, is_read) as proxy:
         source = read_index_source(f"{proxy.address}/{index}", LAYOUT)

@@ -19,11 +19,12 @@ import urllib3
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from ingest.summary import Summary
+from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound
+from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
-from reranker.stores.engine import retries
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
 
@@ -161,7 +162,7 @@ def test_a_run_against_a_node_that_fails_now_and_then_ends_with_exactly_the_docu
     schedule: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
     index = new_index()
     with faulty_proxy(engine.url, SCHEDULES[schedule]) as proxy:
         faulty = open_store(proxy.address)
@@ -189,7 +190,7 @@ def test_a_node_that_stays_away_ends_the_run_and_the_next_one_goes_on_there(
     new_index: Callable[[], str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
     index, direct = new_index(), open_store(engine.url)
     try:
         with faulty_proxy(engine.url, lambda number: "pass" if number < 3 else "cut") as proxy:

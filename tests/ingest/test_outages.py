@@ -17,11 +17,12 @@ import pytest
 import urllib3
 
 from ingest.claims import Claim
+from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound
+from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
-from reranker.stores.engine import bulk, retries
 from tests.engines.nodes import Node, start_node
 from tests.engines.sources import Engine, chosen_engines, is_assembled
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
@@ -54,9 +55,7 @@ def test_a_node_that_is_killed_and_starts_again_in_the_middle_costs_no_document(
     name = chosen_engines()[0]
     if not is_assembled(name):
         pytest.skip("only a node of our own can be killed")
-    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0.2)
-    monkeypatch.setattr(retries, "_LONGEST_WAIT_S", 1.0)
-    monkeypatch.setattr(bulk, "MAX_TRIES", 150)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(150, first_wait_s=0.2, longest_wait_s=1.0))
     with start_node(name) as node, faulty_proxy(node.url, lambda number: "pass") as proxy:
         again: list[subprocess.Popen[bytes]] = []
 

@@ -11,11 +11,13 @@ import pytest
 import urllib3
 from typer.testing import CliRunner
 
+from reranker.base import retries
 from reranker.base.errors import NotFound
+from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import IndexDescription
-from reranker.stores.engine import bulk, retries
+from reranker.stores.engine import bulk
 from reranker.stores.engine.store import EngineStore
 from sinkrank.commands.app import app
 from tests.engines.sources import Engine
@@ -30,7 +32,7 @@ _PER_NODE = "index.routing.allocation.total_shards_per_node"
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "_SHARD_WAIT_S", 1)
-    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0.2)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.2))
 
 
 @pytest.fixture
@@ -95,7 +97,7 @@ def test_a_run_whose_index_stays_red_ends_with_the_cure_and_the_next_one_goes_on
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bulk, "MAX_TRIES", 2)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(2, 0.2))
     command = [
         *("ingest", str(documents), "--index", red, "--store", engine.url, "--home", str(tmp_path)),
         *("--embeddings", str(embeddings.path), "--rejects", str(tmp_path / "r.jsonl"), "--workers", "1"),

@@ -12,7 +12,8 @@ from flask.testing import FlaskClient
 from reranker.api.rerank_routes import MODEL
 from reranker.base.errors import WrongParameter
 from reranker.service.service import EXTENSION
-from reranker.service.settings import Settings, load_settings
+from reranker.service.settings import Settings
+from reranker.service.settings_sources import load_settings
 from reranker.stores.base.protocol import Store
 from tests.service.conftest import serving
 from tests.tiny import TRANSLATION_DISTANCE

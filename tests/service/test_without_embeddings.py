@@ -159,7 +159,7 @@ def test_embeddings_that_are_made_later_are_taken_up_without_a_restart(
     ready = client.get("/-/ready").get_json()
     assert (ready["status"], ready["checks"]["embeddings"]["version"]) == ("ready", made.version)
     assert client.post("/v1/rerank", json={"query": "cat", "documents": ["dog"]}).status_code == 200
-    assert "are there now" in caplog.text
+    assert "found embeddings at" in caplog.text
 
 
 def test_embeddings_that_are_made_later_and_damaged_are_named_and_searches_pass(

@@ -17,10 +17,12 @@ from typing import Any
 import opensearchpy
 import pytest
 
+from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
+from reranker.base.retries import Backoff
 from reranker.stores import EngineAccess, open_store
 from reranker.stores.base.writing import WriteResult
-from reranker.stores.engine import bulk, retries
+from reranker.stores.engine import bulk
 from reranker.stores.engine.writer import BatchSize
 from tests.stores.fake_engine import serve
 from tests.stores.samples import ALL, DESCRIPTION, make_document, query
@@ -60,7 +62,7 @@ def bulk_answer(ids: list[str], statuses: dict[str, int]) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 0)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0))
 
 
 @pytest.mark.parametrize(
@@ -236,10 +238,10 @@ def test_a_document_that_is_refused_for_long_gets_in_at_the_last_try() -> None:
 
     def answer(ids: list[str]) -> tuple[int, Any]:
         tries.append(ids)
-        return 200, bulk_answer(ids, {"1": 429} if len(tries) < retries.MAX_TRIES else {})
+        return 200, bulk_answer(ids, {"1": 429} if len(tries) < retries.ENGINE.n_tries else {})
 
     assert list(write(answer, ["1", "2"])) == [WriteResult("1"), WriteResult("2")]
-    assert tries == [["1", "2"], *[["1"]] * (retries.MAX_TRIES - 1)]
+    assert tries == [["1", "2"], *[["1"]] * (retries.ENGINE.n_tries - 1)]
 
 
 def test_a_connection_that_is_cut_is_tried_again() -> None:
@@ -254,7 +256,7 @@ def test_a_connection_that_is_cut_is_tried_again() -> None:
 
 
 def test_the_waits_grow_to_a_bound_and_never_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 1.0)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 1.0))
     waits: list[float] = []
     with serve(lambda *request: (503, error("unavailable", "red"))) as node:
         client = opensearchpy.OpenSearch(node.address, max_retries=0)
@@ -405,7 +407,7 @@ def test_a_document_that_the_ingest_pipeline_drops_is_not_in_the_index() -> None
 
 
 def test_whoever_does_not_want_the_rest_waits_for_no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "_FIRST_WAIT_S", 20.0)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 20.0))
 
     def answer(ids: list[str]) -> tuple[int, Any]:
         return (200, bulk_answer(ids, {})) if "0" in ids else (503, error("unavailable", "red"))

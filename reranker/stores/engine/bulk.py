@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import opensearchpy
 from opensearchpy import exceptions
 
+from reranker.base import retries
 from reranker.stores.base.names import writing_alias
 from reranker.stores.engine.client import describe_failure, failure_reason, time_out
-from reranker.stores.engine.retries import MAX_TRIES, is_worth_another_try, wait_s
+from reranker.stores.engine.retries import is_worth_another_try
 
 # A bulk request takes longer than a search: the graph of the vectors is built in it.
 _LEAST_TIMEOUT_S = 60.0
@@ -93,7 +94,7 @@ class BulkSender:
                 if error.status_code in _REFUSED:
                     self._send_halves(actions, waiting, errors, error)
                     return errors
-                if not is_worth_another_try(error) or n_tries == MAX_TRIES:
+                if not is_worth_another_try(error) or n_tries == retries.ENGINE.n_tries:
                     raise
             else:
                 failures = [(place, answer) for place, answer in zip(waiting, answers, strict=True) if answer]
@@ -106,10 +107,10 @@ class BulkSender:
                 waiting = [place for place, _ in refused]
                 if not waiting:
                     break
-                if n_tries == MAX_TRIES:
+                if n_tries == retries.ENGINE.n_tries:
                     raise refused[0][1].as_exception()
             self._on_pressure()
-            self._sleep(wait_s(n_tries))
+            self._sleep(retries.ENGINE.wait_s(n_tries))
         return errors
 
     def _send_halves(

@@ -1,49 +1,36 @@
-"""Says which failures of an engine may go away, and waits for that."""
+"""Repeats requests to an engine that fail in a way that may pass."""
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from opensearchpy import exceptions
 
-# The waits between them are 1, 2, 4, 8, 16, 30, 30 s at most, 91 s together: as long as a node takes to start again.
-MAX_TRIES = 8
-_FIRST_WAIT_S = 1.0
-_LONGEST_WAIT_S = 30.0
-
-# Of a whole request: the same may well be taken later.
-_WORTH_ANOTHER_TRY = (408, 429, 500, 502, 503, 504)
+from reranker.base import retries
 
 _Answer = TypeVar("_Answer")
 
 
 def is_worth_another_try(error: exceptions.TransportError) -> bool:
-    """Whether the same request may be taken later."""
+    """Whether the engine may accept the same request later."""
     if isinstance(error, exceptions.SSLError):
         return False
-    return isinstance(error, exceptions.ConnectionError) or error.status_code in _WORTH_ANOTHER_TRY
-
-
-def wait_s(n_tries: int) -> float:
-    """Between half and all of a time that doubles, so that many who were refused at once do not come back at once."""
-    longest = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2.0 ** (n_tries - 1))
-    return longest * (1 + random.random()) / 2  # noqa: S311 - no secret
+    return isinstance(error, exceptions.ConnectionError) or error.status_code in retries.BUSY_STATUSES
 
 
 def with_retries(request: Callable[[], _Answer], sleep: Callable[[float], object] = time.sleep) -> _Answer:
-    """The answer to a request that changes nothing, asked again where the engine cannot answer at the moment.
+    """The answer to a request that changes nothing, repeated while the engine cannot answer.
 
     Raises:
-        exceptions.TransportError: the last try failed as well, or another would.
+        exceptions.TransportError: the last try failed, or another try would not help.
     """
-    for n_tries in range(1, MAX_TRIES):
+    for n_failures in range(1, retries.ENGINE.n_tries):
         try:
             return request()
         except exceptions.TransportError as error:
             if not is_worth_another_try(error):
                 raise
-        sleep(wait_s(n_tries))
+        sleep(retries.ENGINE.wait_s(n_failures))
     return request()

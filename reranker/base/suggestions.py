@@ -1,0 +1,30 @@
+"""Finds the known name that is nearest to an unknown one, for errors that name the cure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rapidfuzz import fuzz, process
+
+# Below this similarity (0 to 100) another name is no help.
+_MIN_SIMILARITY = 60.0
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """The known name most similar to `name`, ignoring case; None where none is similar.
+
+    >>> nearest_name("Sinkhron", ["nbow", "sinkhorn"]), nearest_name("zzz", ["nbow", "sinkhorn"])
+    ('sinkhorn', None)
+    """
+    found = process.extractOne(name, list(known), scorer=fuzz.ratio, processor=str.lower, score_cutoff=_MIN_SIMILARITY)
+    return None if found is None else str(found[0])
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question that names the nearest known name; empty where none is similar.
+
+    >>> did_you_mean("prot", ["host", "port"])
+    "did you mean 'port'?"
+    """
+    found = nearest_name(name, known)
+    return "" if found is None else f"did you mean {found!r}?"

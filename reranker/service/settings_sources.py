@@ -1,0 +1,129 @@
+"""Reads the settings: flags come before the environment, then `.env`, then `sinkrank.toml`, then the defaults.
+
+python-dotenv reads `.env`, tomllib the file, pydantic checks the values. pydantic-settings does not fit: it ignores
+unknown variables, refuses variables of other programs in `.env`, expands `${…}` inside passwords, and does not say
+where a value came from.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dotenv import dotenv_values
+from pydantic import ValidationError
+
+from reranker.base.errors import WrongParameter
+from reranker.base.suggestions import did_you_mean
+from reranker.service.settings import Settings, may_be_secret
+
+ENVIRONMENT_PREFIX = "SINKRANK_"
+SETTINGS_FILE = "sinkrank.toml"
+DOTENV_FILE = ".env"
+_MAX_SHOWN = 40
+
+# These variables steer the test suite and are no settings.
+_NOT_SETTINGS = frozenset(
+    {
+        "SINKRANK_TEST_ENGINES",
+        "SINKRANK_JAVA_HOMES",
+        "SINKRANK_ENGINE_CACHE",
+        "SINKRANK_REST_TESTS",
+        "SINKRANK_CORPUS_CACHE",
+    }
+)
+# The environment separates their values by commas.
+_LISTS = frozenset(name for name, field in Settings.model_fields.items() if isinstance(field.default, tuple))
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSettings:
+    """The settings, and for each where its value came from: `flag`, `environment`, `.env`, the settings file's name,
+    or `default`."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+
+def load_settings(
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> LoadedSettings:
+    """Reads the settings.
+
+    Args:
+        flags: values of the command line; None means the flag was not given.
+        environ: the environment; default: `os.environ`, after `.env` of the working folder.
+        file: the settings file, which must exist; default: `sinkrank.toml` of the working folder, if it exists.
+
+    Raises:
+        WrongParameter: a key is unknown (the error names the nearest known key), or a value is not valid.
+    """
+    path = file or Path(SETTINGS_FILE)
+    layers = {
+        str(path): _read_file(path, is_required=file is not None),
+        DOTENV_FILE: _read_variables(_read_dotenv() if environ is None else {}),
+        "environment": _read_variables(os.environ if environ is None else environ),
+        "flag": {name: value for name, value in (flags or {}).items() if value is not None},
+    }
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(Settings.model_fields, "default")
+    for origin, layer in layers.items():
+        for name, value in layer.items():
+            if name not in Settings.model_fields:
+                raise WrongParameter(_unknown_key(name, origin))
+            values[name], origins[name] = value, origin
+    try:
+        return LoadedSettings(Settings(**values), origins)
+    except ValidationError as error:
+        raise WrongParameter(_invalid_value(error, origins)) from None
+
+
+def _read_file(path: Path, *, is_required: bool) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if is_required:
+            raise WrongParameter(f"there is no settings file {str(path)!r}; name one that exists") from None
+        return {}
+    except OSError as error:
+        raise WrongParameter(f"settings file {str(path)!r} cannot be read ({error.strerror}); name another") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise WrongParameter(f"{path} is not valid TOML in UTF-8 ({error}); write lines like port = 9000") from error
+
+
+def _read_dotenv() -> dict[str, str | None]:
+    path = Path(DOTENV_FILE)
+    try:
+        # Not interpolated: a password may hold a dollar sign.
+        return dotenv_values(path, interpolate=False) if path.is_file() else {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongParameter(f"{DOTENV_FILE} cannot be read ({error}); correct or delete it") from error
+
+
+def _read_variables(environ: Mapping[str, str | None]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for variable, value in environ.items():
+        # An empty variable counts as not set: compose files write them so.
+        if variable.startswith(ENVIRONMENT_PREFIX) and variable not in _NOT_SETTINGS and value:
+            name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
+            values[name] = tuple(value.split(",")) if name in _LISTS else value
+    return values
+
+
+def _unknown_key(name: str, origin: str) -> str:
+    shown = f"{ENVIRONMENT_PREFIX}{name.upper()}" if origin in ("environment", DOTENV_FILE) else name
+    cure = did_you_mean(name, Settings.model_fields) or "`sinkrank serve --print-settings` lists all settings"
+    return f"{shown} (from {origin}) is not a setting; {cure}"
+
+
+def _invalid_value(error: ValidationError, origins: Mapping[str, str]) -> str:
+    first = error.errors()[0]
+    name = str(first["loc"][0])
+    got = "" if may_be_secret(name) else f"; got {str(first['input'])[:_MAX_SHOWN]!r}"
+    return f"setting {name} (from {origins[name]}): {first['msg']}{got}"

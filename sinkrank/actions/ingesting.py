@@ -1,0 +1,107 @@
+"""Ingests files, or an index of another cluster, into the store."""
+
+from __future__ import annotations
+
+import glob
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ingest.documents import Layout
+from ingest.files import STDIN, Source, open_sources
+from ingest.from_index import forget, opened_index, read_index_source
+from ingest.pipeline import Options, ingest
+from ingest.progress import Progress
+from ingest.summary import Summary
+from reranker.base.errors import NotFound
+from reranker.service.settings import Settings
+from reranker.stores import EngineAccess
+from sinkrank.console import output, resources
+from sinkrank.console.document_sources import say_left_out
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What to read: files, or an index (`URL/INDEX`) with a query in the engine's language."""
+
+    files: Sequence[str]
+    file_format: str | None
+    columns: Sequence[str] | None
+    from_index: str | None
+    query: str | None
+
+
+def ingest_input(wanted: Input, options: Options, settings: Settings, index: str) -> tuple[Summary, dict[str, Any]]:
+    """Writes the documents of the input to an index of the store.
+
+    Returns:
+        What was done, and for each folder how many files of which kind were ignored.
+
+    Raises:
+        NotFound: an input file or the embeddings do not exist.
+        BadInput, StoreUnavailable: the input or the store cannot be used.
+    """
+    for name in wanted.files:
+        _check_is_there(name)
+    embeddings = resources.open_embeddings(settings, wanted.files)
+    with ExitStack() as opened, _ended_cleanly(), output.progress_bars() as progress:
+        sources, layout = _open(wanted, options, settings, opened, progress)
+        say_left_out(sources)
+        store = opened.enter_context(resources.opened_store(settings))
+        summary = ingest(sources, store, index, embeddings, replace(options, layout=layout), progress=progress)
+        if wanted.from_index is not None and summary.failure is None:
+            for copy in sources:
+                forget(copy)
+    return summary, {source.name: dict(source.left_out) for source in sources if source.left_out}
+
+
+def _open(
+    wanted: Input, options: Options, settings: Settings, opened: ExitStack, progress: Progress
+) -> tuple[Sequence[Source], Layout]:
+    """The sources, and where their rows have the fields."""
+    if wanted.from_index is None:
+        return opened.enter_context(open_sources(wanted.files, wanted.file_format, wanted.columns)), options.layout
+    copied = opened_index(
+        read_index_source(wanted.from_index, options.layout, wanted.query),
+        settings.home / "ingest",
+        # The API key and the client certificate are only for the store.
+        access=EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs),
+        timeout_s=settings.store_timeout_s,
+        progress=progress,
+    )
+    # The rows of the copy have Sinkrank's own field names.
+    own = Layout(default_language=options.layout.default_language, min_confidence=options.layout.min_confidence)
+    return [opened.enter_context(copied)], own
+
+
+def _check_is_there(name: str) -> None:
+    """A mistyped file is reported before embeddings are asked for.
+
+    Raises:
+        NotFound: there is no such file.
+    """
+    if name != STDIN and not Path(name).exists() and not glob.has_magic(name):
+        raise NotFound(f"there is no file {name!r}; check the path")
+
+
+@contextmanager
+def _ended_cleanly() -> Iterator[None]:
+    """Within it SIGTERM and SIGHUP end the run as Ctrl-C does, so that temporary files are removed.
+
+    A signal that is ignored, as under nohup, stays ignored.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    obeyed = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in obeyed}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,187 @@
+"""`sinkrank ingest files`: indexes the documents of files, or of another index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reranker.service.settings import Settings
+from sinkrank.console import options
+from sinkrank.console.parsing import parse_pairs
+
+if TYPE_CHECKING:
+    from ingest.pipeline import Engine
+
+_FIELDS = "Fields"
+_FROM_INDEX = "From an index"
+_PIPELINE = options.SettingOption("store_pipeline", ("--pipeline",))
+
+
+@options.takes_settings(_PIPELINE, *options.SEARCHABLE)
+def ingest_files(
+    settings: Settings,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="JSONL, CSV, TSV, Parquet, TREC, HTML, Markdown or text; plain, .gz, .zst or .bz2; a folder of pages, "
+            "a pattern, or - for standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    from_index: Annotated[
+        str | None,
+        typer.Option(
+            "--from-index",
+            metavar="URL/INDEX",
+            rich_help_panel=_FROM_INDEX,
+            help="Read the documents of an OpenSearch or Elasticsearch index instead of files.",
+        ),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            "--query",
+            metavar="JSON",
+            rich_help_panel=_FROM_INDEX,
+            help="Read only its documents that match this query.",
+        ),
+    ] = None,
+    lang: Annotated[
+        str | None,
+        typer.Option(
+            "--lang", metavar="CODE", help="Language of documents that name none; auto detects the language of each."
+        ),
+    ] = None,
+    min_confidence: Annotated[
+        float,
+        typer.Option(
+            "--min-confidence", help="Minimum confidence of a detected language; below it a document is indexed as und."
+        ),
+    ] = 0.5,
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="Write a new version of the index, and serve it once it is complete."),
+    ] = False,
+    rejects: Annotated[
+        Path | None,
+        typer.Option("--rejects", metavar="FILE", help="File for rejected rows; default: FILE.rejects.jsonl."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Maximum number of rows to read.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read and check everything, but write only the reject file.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Number of encoding processes; default: one per core.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="Where to encode: processes on this machine, or ray, a Ray cluster.")
+    ] = "processes",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray-address", metavar="ADDRESS", help="Address of the Ray cluster; default: start one on this machine."
+        ),
+    ] = None,
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="Format of the files: jsonl, csv, tsv, parquet, trec, html, markdown or text; default: by file name.",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="NAMES", help="Column names of CSV files without a header: doc_id,text."),
+    ] = None,
+    types: Annotated[
+        str | None,
+        typer.Option(
+            "--types",
+            metavar="TYPES",
+            help="Types of CSV metadata (int, float, bool, list): year=int,tags=list.",
+        ),
+    ] = None,
+    id_field: Annotated[
+        str | None, typer.Option(rich_help_panel=_FIELDS, help="Id field; default: id, doc_id, _id or docno.")
+    ] = None,
+    language_field: Annotated[
+        str | None, typer.Option(rich_help_panel=_FIELDS, help="Language field; default: language or lang.")
+    ] = None,
+    title_field: Annotated[
+        str | None, typer.Option(rich_help_panel=_FIELDS, help="Title field; default: title or headline.")
+    ] = None,
+    text_field: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=_FIELDS, help="Text field; default: text, body, contents or content."),
+    ] = None,
+    url_field: Annotated[str, typer.Option(rich_help_panel=_FIELDS, help="URL field.")] = "url",
+    json_: options.Json = False,
+) -> None:
+    """Index the documents of files.
+
+    A row has the fields id, language, title, text and url; all other fields become metadata to filter by. A row
+    without an id gets one from its contents, so running a command twice changes nothing. The index is created if it
+    does not exist (default: documents). Run the same command again to resume a run that was interrupted. Rejected rows
+    are written to the reject file with the reason; correct that file and ingest it. The exit code is 0 only if every
+    row is in the index.
+
+    Example: [bold]sinkrank ingest pages.jsonl 'more/*.csv.gz' --lang fr --index pages[/bold]
+
+    Into a cluster: [bold]zcat dump.jsonl.gz | sinkrank ingest - --store https://search:9200 --index pages[/bold]
+
+    Copy an index: [bold]sinkrank ingest --from-index http://old:9200/articles --text-field title,body
+    --query '{"term": {"lang": "fr"}}' --store http://new:9200 --index pages[/bold]
+
+    Also: [bold]sinkrank ingest refresh | rollback | versions | template | delete --help[/bold]
+    """
+    if bool(files) == bool(from_index):
+        raise typer.BadParameter("name at least one file (- for standard input), or --from-index", param_hint="FILE...")
+
+    from ingest.documents import Layout
+    from ingest.pipeline import Options
+    from sinkrank.actions.ingesting import Input, ingest_input
+    from sinkrank.console import output
+    from sinkrank.console.ingest_report import explain_failure, report
+
+    layout = Layout(
+        id_field=id_field,
+        language_field=language_field,
+        title_field=title_field,
+        text_field=text_field,
+        url_field=url_field,
+        default_language=lang,
+        min_confidence=min_confidence,
+        types=parse_pairs(types.split(",") if types else (), "--types", "FIELD=TYPE, separated by commas"),
+    )
+    how = Options(
+        layout=layout,
+        rebuild=rebuild,
+        rejects=rejects,
+        checkpoints=settings.home / "ingest",
+        limit=limit,
+        dry_run=dry_run,
+        n_workers=workers,
+        engine=_engine(engine, ray_address),
+        ray_address=ray_address,
+        pipeline=settings.store_pipeline,
+    )
+    wanted = Input(files or (), file_format, columns.split(",") if columns else None, from_index, query)
+    summary, left_out = ingest_input(wanted, how, settings, settings.index or options.DEFAULT_INDEX)
+    if json_:
+        output.print_json(summary.as_dict() | ({"left_out": left_out} if left_out else {}))
+    else:
+        output.results().print(report(summary), markup=False)
+    explain_failure(summary)
+    if not summary.is_whole:
+        raise typer.Exit(1)
+
+
+def _engine(given: str, ray_address: str | None) -> Engine:
+    if given == "ray":
+        return "ray"
+    if given != "processes" or ray_address is not None:
+        raise typer.BadParameter("give processes or ray; only ray takes --ray-address", param_hint="--engine")
+    return "processes"

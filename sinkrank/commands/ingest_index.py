@@ -1,0 +1,172 @@
+"""The commands of `sinkrank ingest` that look after an index: versions, rollback, refresh, template, delete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reranker.service.settings import Settings
+from sinkrank.console import options
+from sinkrank.console.parsing import parse_pairs, read_lines
+
+
+@options.takes_settings(*options.STORE)
+def versions(settings: Settings, json_: options.Json = False) -> None:
+    """List the versions of an index: the serving one, and earlier ones that rebuilds have left.
+
+    Example: [bold]sinkrank ingest versions --index pages[/bold]
+    """
+    from reranker.base.errors import NotFound
+    from sinkrank.console import output, resources
+
+    name = settings.index or options.DEFAULT_INDEX
+    with resources.opened_store(settings) as opened:
+        found = opened.versions(name)
+        if not found:
+            opened.describe(name)  # raises where there is no such index
+            raise NotFound(f"index {name!r} has no versions; `sinkrank ingest FILE --rebuild` makes the first")
+        counts = {version.name: opened.count(version.name) for version in found}
+    if json_:
+        rows = [{"name": one.name, "is_serving": one.is_serving, "documents": counts[one.name]} for one in found]
+        output.print_json({"index": name, "versions": rows})
+        return
+    for version in found:
+        serving = "  serving" if version.is_serving else ""
+        documents = output.counted(counts[version.name], "document")
+        output.results().print(f"{version.name}  {documents}{serving}", markup=False)
+
+
+@options.takes_settings(*options.STORE)
+def rollback(
+    settings: Settings,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="VERSION", help="Version to serve; default: the previous one.")
+    ] = None,
+    json_: options.Json = False,
+) -> None:
+    """Serve the version from before a rebuild again. Nothing is deleted; --to can go forward again.
+
+    Example: [bold]sinkrank ingest rollback --index pages[/bold]
+    """
+    from ingest.versions import roll_back
+    from sinkrank.console import output, resources
+
+    name = settings.index or options.DEFAULT_INDEX
+    with resources.opened_store(settings) as opened:
+        version = roll_back(opened, name, to)
+    if json_:
+        output.print_json({"index": name, "version": version})
+    else:
+        output.results().print(f"index {name!r} now is {version}", markup=False)
+
+
+@options.takes_settings(*options.SEARCHABLE)
+def refresh(settings: Settings, json_: options.Json = False) -> None:
+    """Recount the document frequencies of an index and reweight its documents, in place.
+
+    Run it after an index has grown or lost documents. Searches go on meanwhile. An interrupted refresh resumes where
+    it stopped.
+
+    Example: [bold]sinkrank ingest refresh --index pages[/bold]
+    """
+    from ingest.refresh import refresh as run
+    from sinkrank.console import output, resources
+
+    loaded = resources.open_embeddings(settings)
+    with resources.opened_store(settings) as opened, output.progress_bars() as progress:
+        done = run(opened, settings.index or options.DEFAULT_INDEX, loaded, progress)
+    if json_:
+        output.print_json(done.as_dict())
+        return
+    changed = ", ".join(done.changed_languages) or "no language"
+    output.results().print(
+        f"{output.counted(done.documents, 'document')} in index {done.index!r}; new figures for {changed}, "
+        f"{output.counted(done.reweighed, 'document')} weighed anew",
+        markup=False,
+    )
+
+
+@options.takes_settings(*options.SEARCHABLE)
+def template(
+    settings: Settings,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--setting",
+            metavar="NAME=VALUE",
+            help="Index setting, such as number_of_shards=12 or lifecycle.name=pages; may be repeated.",
+        ),
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Print the template without installing it.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the template.")] = False,
+    json_: options.Json = False,
+) -> None:
+    """Install an index template: every index named NAME or NAME-… then gets the mapping and these settings.
+
+    Use it for indices that a lifecycle policy or an operator creates (pages-000002), and to choose shards and replicas
+    of the indices that ingest creates.
+
+    Example: [bold]sinkrank ingest template --index pages --setting number_of_shards=12 --store https://search:9200[/bold]
+    """
+    from reranker.base.errors import WrongParameter
+    from reranker.stores.base.protocol import IndexDescription
+    from reranker.stores.engine.store import EngineStore
+    from sinkrank.console import output, resources
+
+    name = settings.index or options.DEFAULT_INDEX
+    given = parse_pairs(setting or (), "--setting", "NAME=VALUE")
+    with resources.opened_store(settings) as opened:
+        if not isinstance(opened, EngineStore):
+            raise WrongParameter(f"{opened.address} is a folder, which has no templates; give an engine with --store")
+        if remove:
+            done = {"removed": opened.remove_template(name)}
+        else:
+            loaded = resources.open_embeddings(settings)
+            description = IndexDescription(loaded.version, loaded.dim)
+            if show:
+                output.print_json(opened.template(name, description, given))
+                return
+            done = {"installed": opened.install_template(name, description, given)}
+    if json_:
+        output.print_json(done)
+        return
+    for what, template_name in done.items():
+        output.results().print(f"template {template_name!r} {what}", markup=False)
+
+
+@options.takes_settings(*options.STORE)
+def delete(
+    settings: Settings,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Document ids.", show_default=False)] = None,
+    ids_from: Annotated[
+        Path | None, typer.Option("--ids", metavar="FILE", help="File with one document id per line.")
+    ] = None,
+    json_: options.Json = False,
+) -> None:
+    """Delete documents by id. (To replace documents, ingest new ones with the same ids.)
+
+    The exit code is 1 if one of them did not exist. Refresh the index after deleting many documents.
+
+    Example: [bold]sinkrank ingest delete page-7 page-9 --index pages[/bold]
+    """
+    from sinkrank.console import output, resources
+
+    name = settings.index or options.DEFAULT_INDEX
+    wanted = [*(ids or ()), *(read_lines(ids_from) if ids_from else ())]
+    if not wanted:
+        raise typer.BadParameter("give at least one id, or a file of ids with --ids", param_hint="ID...")
+    with resources.opened_store(settings) as opened:
+        results = list(opened.delete(name, wanted))
+        opened.refresh(name)
+    missing = [result.doc_id for result in results if result.error is not None]
+    if json_:
+        output.print_json({"index": name, "deleted": len(results) - len(missing), "missing": missing})
+    else:
+        deleted = output.counted(len(results) - len(missing), "document")
+        output.results().print(f"{deleted} deleted from index {name!r}", markup=False)
+        if missing:
+            typer.echo(f"sinkrank: not there: {', '.join(missing[:20])}", err=True)
+    if missing:
+        raise typer.Exit(1)

@@ -1,0 +1,59 @@
+"""Says what a run of ingest has done, and why it failed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from ingest.summary import Summary
+
+
+def report(summary: Summary) -> str:
+    """What came of a run, in a few lines."""
+    languages = ", ".join(f"{language} {n:,}" for language, n in summary.languages.items())
+    where = "would be" if summary.is_dry_run else "are"
+    lines = [
+        f"{summary.indexed:,} of {summary.read:,} documents {where} in index {summary.index!r}"
+        + (f" ({languages})" if languages else ""),
+        f"{summary.seconds:.1f} s, {summary.documents_per_second:,.0f} documents a second"
+        + (f", going on after row {summary.resumed_at:,}" if summary.resumed_at else ""),
+    ]
+    if summary.languages.get("und"):
+        lines.append(f"{summary.languages['und']:,} have no detected language: only BM25 finds them")
+    if summary.without_known_words:
+        lines.append(f"{summary.without_known_words:,} of them have no word with an embedding: only BM25 finds them")
+    if not summary.read:
+        lines.append("no document came: is the input empty?")
+    if summary.rejected:
+        lines.append(f"{summary.rejected:,} rejected, with their reasons in {summary.rejects}")
+        lines.append(f"the first of them: {_first_reason(summary)}")
+    if summary.previous_version:
+        lines.append(
+            f"{summary.version} replaces {summary.previous_version}; "
+            f"`sinkrank ingest rollback --index {summary.index}` goes back"
+        )
+    return "\n".join(lines)
+
+
+def explain_failure(summary: Summary) -> None:
+    """Prints on standard error why a run ended early, and how to resume it."""
+    if summary.failure is None:
+        return
+    place = f"; the first not confirmed is {summary.first_unconfirmed}" if summary.first_unconfirmed else ""
+    typer.echo(
+        f"sinkrank: {summary.failure}\n"
+        f"sinkrank: {summary.indexed:,} documents were confirmed, {summary.unconfirmed:,} were on their way{place}. "
+        "Give the same command again: it resumes there, and no document is added twice.",
+        err=True,
+    )
+
+
+def _first_reason(summary: Summary) -> str:
+    """File, line and reason of the first row of the reject file."""
+    assert summary.rejects is not None  # noqa: S101 - there are rejects
+    with summary.rejects.open(encoding="utf-8") as file:
+        first = json.loads(file.readline())
+    return f"{first['file']}, line {first['line']}: {first['reason']}"
