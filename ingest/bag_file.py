@@ -1,8 +1,8 @@
-"""Keeps the words that counting has found in each row in a file, so that no text is tokenised twice.
+"""Stores the words that counting found in each row, so that no text is tokenised twice.
 
-For each piece of rows the number of rows, the length of what follows (uint32, little-endian), and a frame of Zstandard:
-the length of each row's words (uint32), then the words end to end. A disk that is full costs time alone: rows that are
-not in the file are tokenised again.
+Format, for each piece of rows: the number of rows, the length of the frame (uint32, little-endian), and a Zstandard
+frame: the length of each row's words (uint32), then the words of all rows. If the disk is full, rows that are not in
+the file are tokenised again.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _LEVEL = 1
 
 
 def pack_words(bag: BagOfWords, first_words: str) -> bytes:
-    """The bag of a document and its first words (`hubness.pack_first_words`) as a file keeps them; never empty."""
+    """Packs the bag of a document and its first words (`hubness.pack_first_words`); never empty."""
     return f"{pack(bag)} {first_words}".encode("ascii")
 
 
 def unpack_words(words: bytes) -> tuple[BagOfWords, str]:
-    """What `pack_words` was given."""
+    """The inverse of `pack_words`."""
     packed, _, first_words = words.decode("ascii").partition(" ")
     return unpack(packed), first_words
 
 
 class BagFile:
-    """The words of the rows of one input, in their order.
+    """The words of the rows of one input, in order.
 
     Args:
-        path: None keeps them in a file without a name, gone with the object.
-        n_bytes: what an earlier run has confirmed (`sync`); what stands after it is cut off.
+        path: None uses a temporary file, deleted with the object.
+        n_bytes: length that an earlier run confirmed (`sync`); the rest is cut off.
     """
 
     def __init__(self, path: Path | None, n_bytes: int | None = 0) -> None:
@@ -68,7 +68,7 @@ class BagFile:
             self._n_bytes += _HEADER.size + len(frame)
 
     def sync(self) -> int | None:
-        """Brings all that was added to the disk; how many bytes there are, None where they could not be kept."""
+        """Writes all that was added to the disk. Returns the number of bytes, or None if they could not be written."""
         try:
             if self._file is not None:
                 self._file.flush()
@@ -78,7 +78,7 @@ class BagFile:
         return None if self._has_failed else self._n_bytes
 
     def read(self, first_row: int) -> Iterator[bytes]:
-        """The words of the rows from a number on; ends before the rows do where they are not known."""
+        """The words of the rows from the given one on; ends early if later ones are not stored."""
         if not self.sync():
             return
         file, unpacker = self._opened(), zstandard.ZstdDecompressor()
@@ -100,7 +100,7 @@ class BagFile:
             self._file = None
 
     def delete(self) -> None:
-        """Forgets everything; the object can be used again."""
+        """Deletes all words; the object can be used again."""
         self.close()
         self._n_bytes, self._has_failed = 0, False
         if self._path is not None:
@@ -117,7 +117,7 @@ class BagFile:
         return self._file
 
     def _fail(self) -> None:
-        """Gives the room back: the checkpoint beside it needs some."""
+        """Deletes the file, since the checkpoint beside it needs disk space."""
         self.delete()
         self._has_failed = True
 

@@ -43,8 +43,8 @@ class Translator:
     def __init__(self, embeddings: Embeddings, idf: IdfTable | None = None) -> None:
         """
         Args:
-            idf: of the index, over all its documents. Only terms of the index become translations. If it is None or lacks
-                the language, any term of the embeddings may.
+            idf: of the index, over all its documents. Only terms of the index become translations. If it is None or
+                lacks the language, any term of the embeddings may.
         """
         self._embeddings = embeddings
         self._idf = IdfTable() if idf is None else idf
@@ -138,7 +138,7 @@ class Translator:
 
 
 def _weights(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(k, n) weights of translations from their cosines, the nearest first in each row; 0 if a cosine is not above 0."""
+    """(k, n) weights of translations from their cosines, the nearest first in each row; 0 for cosines up to 0."""
     found = np.clip(cosines, 0.0, 1.0)
     nearest = found[:, :1]
     weights: NDArray[np.float64] = np.divide(found**4, nearest**2, out=np.zeros_like(found), where=nearest > 0)
