@@ -1,8 +1,8 @@
-"""Stores the words that counting found in each row, so that no text is tokenised twice.
+"""Keeps the words that counting has found in each row in a file, so that no text is tokenised twice.
 
-Format, for each piece of rows: the number of rows, the length of the frame (uint32, little-endian), and a Zstandard
-frame: the length of each row's words (uint32), then the words of all rows. If the disk is full, rows that are not in
-the file are tokenised again.
+For each piece of rows the number of rows, the length of what follows (uint32, little-endian), and a frame of Zstandard:
+the length of each row's words (uint32), then the words end to end. A disk that is full costs time alone: rows that are
+not in the file are tokenised again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Copies the documents of an engine's index into a file of rows, so that ingest can read them twice and continue.
+"""Copies the documents of an engine's index into a file of rows, so that ingest can read them twice and go on in them.
 
-The index is read at one point in time, slice by slice and page by page. The file is Zstandard, one frame per page,
-beside the checkpoints. A small file beside it records its pages, so that a stopped copy continues after the last of
-them while the engine keeps the point in time (half an hour).
+The index is read as it is at one moment (a point in time, its slices one after the other), a page at a time. The file
+is Zstandard, a frame a page, beside the checkpoints; with it goes a small file that says which pages are in it, so that
+a copy which was stopped goes on after the last of them while the engine still knows the point in time, half an hour.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads pages, one per file, and turns HTML and plain text into rows with a title and a text."""
+"""Reads pages, a file each, and turns those in HTML and plain text into rows with a title and a text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANCHORS = frozenset({"¶", "#", "##", "§", "🔗", "⚓", "\uf0c1"})
 
 
 def read_page(source: Source) -> Iterator[Row]:
-    """A file as a single row."""
+    """A file as the one row of it."""
     yield _row(source.path, source.name, source.page_id or source.name, source.format)
 
 
@@ -32,7 +32,7 @@ def read_folder(source: Source) -> Iterator[Row]:
 
 
 def parse_text(row: Row) -> Row:
-    """The row with its text. A first line that is followed by an empty line is the title."""
+    """The row with its text; the first line, where an empty one follows, is the title."""
     try:
         text = row.raw.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -43,8 +43,8 @@ def parse_text(row: Row) -> Row:
 
 
 def parse_html(row: Row) -> Row:
-    """The row with title, main text and the language that the page names. trafilatura leaves out navigation and
-    footers; if it finds no main text, all text is used."""
+    """The row with title, main text and the language that the page itself names. Where trafilatura, which leaves
+    navigation, footers and the like out, finds no main text, all text is taken."""
     from trafilatura import bare_extraction, load_html
 
     # What it cannot read is told of in the reject file, not in its log.
@@ -69,7 +69,7 @@ def parse_html(row: Row) -> Row:
 
 
 def _drop_anchors(tree: Any) -> None:
-    """Removes the marks that link a heading to itself: `<a href="#print">¶</a>`."""
+    """Takes out the marks that link a heading to itself: `<a href="#print">¶</a>`."""
     for link in list(tree.iter("a")):
         to, text = link.get("href") or "", "".join(link.itertext()).strip()
         if "#" in to and text in _ANCHORS:
