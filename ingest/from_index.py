@@ -100,16 +100,16 @@ def opened_index(
     timeout_s: float = 30.0,
     progress: Progress = no_progress,
 ) -> Iterator[Source]:
-    """A file with the index's documents as rows of JSONL, with our field names; `forget` deletes it.
+    """A file with the index's documents as rows of JSONL, with our own names of the fields; `forget` deletes it.
 
     Args:
-        folder: folder of the file; a copy of an earlier run is used again.
-        access: credentials for the engine.
+        folder: where the file is kept; a copy that an earlier run has made there is used again.
+        access: to the engine of the index.
 
     Raises:
         NotFound: there is no such index.
-        StoreUnavailable: the engine does not answer.
-        BadInput: the index has none of the text fields.
+        StoreUnavailable: the engine cannot be read.
+        BadInput: none of the fields of text is there.
     """
     copy = _Copy(folder / f"{source.key}.zst")
     if not copy.state.get("whole"):
@@ -152,7 +152,7 @@ class _Copy:
         self.begin()
 
     def add(self, rows: Sequence[Mapping[str, Any]], **place: Any) -> None:
-        """Writes a page, then its end in the state file."""
+        """Writes a page, then where it ends."""
         frame = zstandard.ZstdCompressor().compress(b"".join(orjson.dumps(row) + b"\n" for row in rows))
         with self.path.open("ab") as file:
             file.write(frame)
