@@ -1,1 +1,1 @@
-"""Brings documents and embeddings in: files → checked documents → bags of words → an index."""
+"""Ingests documents (files → checked documents → bags of words → an index) and makes embeddings."""

@@ -1,4 +1,4 @@
-"""Checks that a new version of an index holds what it should before searches are led to it."""
+"""Checks that a new version of an index is complete before searches use it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _QUERY_LETTERS = 500
 
 
 def disagreement(store: Store, version: str, n_documents: int, sample: Sequence[str]) -> str | None:
-    """Why a version is not what it should be, or None: it must have as many documents as were confirmed, and each
-    document of a sample must be there and be found by its own vector and by its own words.
+    """Why a version is incomplete, or None. It must have as many documents as were confirmed. Each document of the
+    sample must be there and be found by its own vector and its own words.
 
     Args:
-        sample: ids of documents that were confirmed.
+        sample: ids of confirmed documents.
 
     Raises:
-        StoreUnavailable: the store cannot be asked.
+        StoreUnavailable: the store does not answer.
     """
     found = store.count(version)
     if found != n_documents:
@@ -53,9 +53,9 @@ def disagreement(store: Store, version: str, n_documents: int, sample: Sequence[
 
 
 def _with_vectors_of_their_own(documents: Sequence[EncodedDocument]) -> list[EncodedDocument]:
-    """Those whose vector no other of the sample has: where it stands for a crowd of copies, the graph that an engine
-    searches falls apart, and what it finds is a matter of chance. None where nearly all of the sample are such copies:
-    the few others have theirs outside of it."""
+    """The documents whose vector no other document of the sample has. With many equal vectors the graph that an engine
+    searches falls apart, and its hits are a matter of chance. Empty if nearly all of the sample are such copies: then
+    the few others have copies outside of it."""
     with_vectors = [one for one in documents if one.nbow is not None]
     if not with_vectors:
         return []

@@ -25,22 +25,22 @@ _LEVEL = 1
 
 
 def pack_words(bag: BagOfWords, first_words: str) -> bytes:
-    """The bag of a document and its first words (`hubness.pack_first_words`) as a file keeps them; never empty."""
+    """Packs the bag of a document and its first words (`hubness.pack_first_words`); never empty."""
     return f"{pack(bag)} {first_words}".encode("ascii")
 
 
 def unpack_words(words: bytes) -> tuple[BagOfWords, str]:
-    """What `pack_words` was given."""
+    """The inverse of `pack_words`."""
     packed, _, first_words = words.decode("ascii").partition(" ")
     return unpack(packed), first_words
 
 
 class BagFile:
-    """The words of the rows of one input, in their order.
+    """The words of the rows of one input, in order.
 
     Args:
-        path: None keeps them in a file without a name, gone with the object.
-        n_bytes: what an earlier run has confirmed (`sync`); what stands after it is cut off.
+        path: None uses a temporary file, deleted with the object.
+        n_bytes: length that an earlier run confirmed (`sync`); the rest is cut off.
     """
 
     def __init__(self, path: Path | None, n_bytes: int | None = 0) -> None:
@@ -66,7 +66,7 @@ class BagFile:
             self._n_bytes += _HEADER.size + len(frame)
 
     def sync(self) -> int | None:
-        """Brings all that was added to the disk; how many bytes there are, None where they could not be kept."""
+        """Writes all that was added to the disk. Returns the number of bytes, or None if they could not be written."""
         try:
             if self._file is not None:
                 self._file.flush()
@@ -76,7 +76,7 @@ class BagFile:
         return None if self._has_failed else self._n_bytes
 
     def read(self, first_row: int) -> Iterator[bytes]:
-        """The words of the rows from a number on; ends before the rows do where they are not known."""
+        """The words of the rows from the given one on; ends early if later ones are not stored."""
         if not self.sync():
             return
         file = self._opened()
@@ -98,7 +98,7 @@ class BagFile:
             self._file = None
 
     def delete(self) -> None:
-        """Forgets everything; the object can be used again."""
+        """Deletes all words; the object can be used again."""
         self.close()
         self._n_bytes, self._has_failed = 0, False
         if self._path is not None:
@@ -115,7 +115,7 @@ class BagFile:
         return self._file
 
     def _fail(self) -> None:
-        """Gives the room back: the checkpoint beside it needs some."""
+        """Deletes the file, since the checkpoint beside it needs disk space."""
         self.delete()
         self._has_failed = True
 

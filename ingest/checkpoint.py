@@ -1,11 +1,15 @@
-"""Keeps what a run has done so far in a file, so that a run of the same input into the same index goes on there.
+"""Records the progress of a run in a file, so that a second run of the same input into the same index continues it.
 
-The file is SQLite, `HOME/ingest/INDEX-KEY.sqlite3`. KEY is a hash of all that decides what the run does (`Identity`): a
-file that has changed since, or another index, begins anew. It holds the row up to which everything is settled (in the
-index or in the reject file), the counts of the summary, the length of the reject file at that row, the ids seen (8
-bytes of hash each, with their row), and the document frequencies counted; beside it lies the file of the words that
-were counted (`bag_file`). It is written about once a second and goes when the run is done. What was written to the
-index after the last time is written again, which changes nothing: a document of the same id takes its own place.
+The file is SQLite, `HOME/ingest/INDEX-KEY.sqlite3`. KEY is a hash of all that decides the result (`Identity`): a
+changed file, or another index, starts again. The file holds:
+
+- the row up to which everything is settled (in the index or in the reject file), and the counts of the summary;
+- the length of the reject file at that row;
+- the ids seen (8 bytes of hash each, with their row), and the document frequencies counted.
+
+The words that were counted are in another file beside it (`bag_file`). The checkpoint is written about once a second
+and deleted at the end of the run. Documents written after the last save are written again, which changes nothing: a
+document replaces the one with its id.
 """
 
 from __future__ import annotations
@@ -38,12 +42,12 @@ CREATE TABLE frequencies (language TEXT PRIMARY KEY, n_documents INTEGER NOT NUL
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a run does: two runs of one identity end with the same index.
+    """What a run does. Two runs with the same identity end with the same index.
 
     Attributes:
         store: its address, without credentials.
-        sources: of each file its path, size, time of change and format.
-        options: everything else that decides about the documents, as JSON takes it.
+        sources: path, size, modification time and format of each file.
+        options: everything else that decides about the documents, as values of JSON.
     """
 
     store: str
@@ -60,13 +64,13 @@ class Identity:
 
 @dataclass(slots=True)
 class Settled:
-    """What has become of the rows up to one of them.
+    """The state of a run: what happened to the rows up to one of them.
 
     Attributes:
         n_rows: settled rows, from the beginning of the input.
         reject_bytes: length of the reject file.
-        sample: hash and id of the documents of the smallest hashes: the same ones in whatever order they come.
-        hubness_sample: of the documents, as JSON.
+        sample: hash and id of the documents with the smallest hashes; their order of arrival does not matter.
+        hubness_sample: as JSON.
     """
 
     n_rows: int = 0
@@ -86,20 +90,20 @@ class Checkpoint:
     """The file of one run; used by one process at a time.
 
     Attributes:
-        settled: as it was when the file was opened.
-        owner: a random name of the run, which keeps it when it goes on after it was stopped.
-        target: the index that is written to, by its own name; None before it was chosen.
+        settled: the state when the file was opened.
+        owner: random name of the run; a continued run keeps it.
+        target: name of the index version to write to; None before it was chosen.
         n_rows, n_documents: in the input; None before they were counted.
-        bags: the words of the rows that were counted.
+        bags: the words of the counted rows.
     """
 
     def __init__(self, folder: Path | None, identity: Identity) -> None:
         """
         Args:
-            folder: made where it is missing; None keeps nothing beyond the run.
+            folder: created if missing; None keeps nothing beyond the run.
 
         Raises:
-            BadInput: another process does the same at the moment.
+            BadInput: another process is doing the same run.
             StoreUnavailable: the file cannot be written.
         """
         self.path = None if folder is None else folder / f"{identity.index}-{identity.key}.sqlite3"
@@ -128,22 +132,22 @@ class Checkpoint:
             raise _as_ours(error, self.path) from error
 
     def choose_target(self, target: str) -> None:
-        """Keeps where the run writes to."""
+        """Stores the name of the index to write to."""
         self.target = target
         self._put("target", target)
         self._connection.commit()
 
     def save(self, settled: Settled) -> None:
-        """Keeps how far the run is, and the ids seen until now."""
+        """Stores the state of the run and the ids seen so far."""
         self._put("settled", asdict(settled))
         self._connection.commit()
 
     def are_first(self, hashes: Sequence[int], first_row: int) -> list[bool]:
-        """Whether the ids of consecutive rows come for the first time in this input; asked again of the same rows, in
-        this run or in one that goes on, the answer is the same.
+        """Whether the ids of consecutive rows come for the first time in this input. For the same rows the answer is
+        always the same, also in a continued run.
 
         Args:
-            hashes: of the ids (`reranker.text.documents.id_hash`), 0 for a row without one.
+            hashes: hashes of the ids (`reranker.text.documents.id_hash`), 0 for a row without one.
             first_row: the number of the first of the rows, from 0.
         """
         asked = [(hashed, row) for row, hashed in enumerate(hashes, start=first_row) if hashed]
@@ -169,10 +173,10 @@ class Checkpoint:
     def save_counted(
         self, n_rows: int, n_documents: int, counters: Mapping[str, FrequencyCounter], is_whole: bool
     ) -> None:
-        """Keeps the frequencies of the rows until here, their words and the ids seen.
+        """Stores the frequencies of the rows so far, their words and the ids seen.
 
         Args:
-            is_whole: whether these are all rows.
+            is_whole: whether all rows were counted.
         """
         self._put("counted", (n_rows, n_documents, self.bags.sync()))
         found = {language: counter.result() for language, counter in counters.items()}
@@ -189,7 +193,7 @@ class Checkpoint:
         self._connection.commit()
 
     def start_over(self) -> None:
-        """Forgets all that was done, since the index that it was done to is gone."""
+        """Resets the state, since the index that was written to is gone."""
         for table in ("state", "ids", "frequencies"):
             self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
         self._put("owner", self.owner)
@@ -232,7 +236,7 @@ class Checkpoint:
 
 
 def unfinished(folder: Path) -> Iterable[Path]:
-    """The checkpoints of runs that did not come to their end."""
+    """The checkpoints of unfinished runs."""
     return sorted(folder.glob("*.sqlite3"))
 
 

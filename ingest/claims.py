@@ -1,4 +1,4 @@
-"""Keeps an index's versions to one run: two would drop each other's, or take each other's place."""
+"""A lock on an index's versions: two runs would delete or replace each other's."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _RENEWALS_A_CLAIM = 4
 
 
 class Claim:
-    """Held while the context lasts; a thread renews it, whatever else the run waits for."""
+    """The lock. It is held while the context lasts; a thread renews it."""
 
     def __init__(self, store: Store, index: str, owner: str, seconds: float = CLAIM_SECONDS) -> None:
         """
         Args:
-            owner: kept by a run that goes on where another was stopped.
+            owner: name of the run; a continued run keeps it.
         """
         self._store = store
         self._index = index
@@ -33,7 +33,7 @@ class Claim:
     def __enter__(self) -> Self:
         """
         Raises:
-            BadInput: another run has it.
+            BadInput: another run holds the lock.
             StoreUnavailable: the store cannot be asked.
         """
         self._store.claim(self._index, self._owner, self._seconds)
@@ -53,7 +53,7 @@ class Claim:
     def check(self) -> None:
         """
         Raises:
-            BadInput: another run has taken it over, since this one was without its store, or asleep, for too long.
+            BadInput: another run took the lock, since this one did not renew it in time.
             StoreUnavailable: the store cannot be asked.
         """
         if self._lost is not None:

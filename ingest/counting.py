@@ -1,4 +1,4 @@
-"""Counts in how many documents of an input each word stands, before the first of them is weighed."""
+"""Counts the document frequencies of an input, before its first document is weighted."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def count_words(
     workers: EncodingWorkers,
     progress: Progress,
 ) -> dict[str, DocumentFrequencies]:
-    """Document frequencies of those of these languages that the input has documents in, from where the checkpoint
-    stands; it keeps the number of documents and the words of each as well.
+    """Counts the document frequencies of the input, for those of these languages that it has documents in. Continues
+    from the checkpoint, which also stores the number of documents and the words of each.
 
     Args:
-        rows: gives the input's rows from a number on.
+        rows: returns the input's rows from the given one on.
     """
     n_rows, n_documents, counters = checkpoint.counted()
     if checkpoint.n_documents is None:

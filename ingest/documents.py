@@ -1,4 +1,4 @@
-"""Turns rows of files into checked documents; a row that is no document comes out with the reason, in its place."""
+"""Turns rows of files into checked documents. A row that is not a document gets the reason instead."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ _METADATA_FIELD = "metadata"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a document's parts stand in a row.
+    """Which fields of a row are the parts of a document.
 
     All other fields of a row become metadata: in JSONL they join the object `metadata`, whose own values win; in CSV
     they are strings unless `types` says otherwise. Fields that are null or empty strings are left out.
 
     Attributes:
-        id_field, language_field, title_field, text_field: None takes the first that a row has of the names that people
-            use, such as `id`, `doc_id`, `_id` and `docno`.
-        default_language: of rows that name none; `auto` has it detected.
-        min_confidence: a language that is detected with less, 0 to 1, is `und`.
-        types: of metadata fields that come as strings: `int`, `float`, `bool` (true or false), or `list` (parted by |).
+        id_field, language_field, title_field, text_field: None uses the first usual name that a row has, such as `id`,
+            `doc_id`, `_id` and `docno`.
+        default_language: language of rows that name none; `auto` detects it.
+        min_confidence: minimum confidence of a detected language, 0 to 1; below it the language is `und`.
+        types: types of metadata fields that are strings: `int`, `float`, `bool` (true or false), or `list` (split
+            at |).
     """
 
     id_field: str | None = None
@@ -74,7 +75,7 @@ class Layout:
         """The layout with its language as a code.
 
         Raises:
-            WrongParameter: a language or type that is not known, or a confidence that is none.
+            WrongParameter: an unknown language or type, or a confidence outside 0 to 1.
         """
         unknown = sorted(set(self.types.values()) - set(_TYPES))
         if unknown:
@@ -88,7 +89,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A row and what came of it: a checked document, or the reason why there is none.
+    """A row with its checked document, or with the reason why there is none.
 
     Attributes:
         doc_id: as far as it could be read.
@@ -101,10 +102,10 @@ class Record:
 
 
 def check_sources(sources: Sequence[Source], layout: Layout) -> None:
-    """Looks at the headers before a long run begins.
+    """Checks the headers before a long run begins.
 
     Raises:
-        BadInput: a CSV file has no column of text, or none of the language where no default is given.
+        BadInput: a CSV file has no text column, or no language column and there is no default.
     """
     for source in sources:
         header = read_header(source)
@@ -130,8 +131,8 @@ def read_records(sources: Sequence[Source], layout: Layout) -> Iterator[Record]:
 
 
 def record_of(row: Row, layout: Layout) -> Record:
-    """The checked document of a row, which may still have to be parsed; of a row of a reject file that of the row which
-    was rejected."""
+    """The checked document of a row, which is parsed if needed. For a row of a reject file, that of the rejected
+    row."""
     row = _unwrapped(parse(row), layout)
     if row.values is None or row.error is not None:
         return Record(row, None, None, row.error)
@@ -145,7 +146,7 @@ def record_of(row: Row, layout: Layout) -> Record:
 
 
 def as_document(values: Mapping[str, Any], layout: Layout) -> Document:
-    """The document of a row; one without an id gets a hash of its contents, so that it keeps it in every run.
+    """The document of a row. Without an id it gets a hash of its contents, which is the same in every run.
 
     Raises:
         BadDocument: a part of the wrong type, an id that is too long, or no language.
@@ -170,7 +171,7 @@ def as_document(values: Mapping[str, Any], layout: Layout) -> Document:
 
 
 def content_id(language: str, title: str, text: str) -> str:
-    """The id of a document that came without one: 32 hexadecimal digits of a hash of its contents."""
+    """The id of a document without one: 32 hexadecimal digits of a hash of its contents."""
     contents = json.dumps([language, title, text], ensure_ascii=False)
     return blake2b(contents.encode(), digest_size=16).hexdigest()
 
@@ -183,7 +184,7 @@ def _checked(document: Document) -> Document:
 
 
 def _unwrapped(row: Row, layout: Layout) -> Row:
-    """The row that a row of a reject file holds; any other as it is."""
+    """The rejected row that a row of a reject file contains; any other row as it is."""
     values = row.values
     if values is None or not values.keys() >= REJECT_FIELDS:
         return row
@@ -208,7 +209,7 @@ def _string(values: Mapping[str, Any], name: str) -> str:
 
 
 def _first_string(values: Mapping[str, Any], names: Iterable[str]) -> str:
-    """The first of these fields that holds a text."""
+    """The first of these fields that has a text."""
     return next(filter(None, (_string(values, name) for name in names)), "")
 
 

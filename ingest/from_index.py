@@ -48,10 +48,10 @@ class IndexSource:
     """An index to read documents from.
 
     Attributes:
-        address: of the engine.
-        layout: the fields of its documents (dots for nested ones); of the text several, parted by commas, which are
-            joined. An index that Sinkrank made needs none.
-        query: which documents, in the engine's query language; None for all.
+        address: address of the engine.
+        layout: the fields of its documents (dots for nested ones). The text may have several, separated by commas,
+            which are joined. An index that Sinkrank made needs none.
+        query: the documents to read, in the engine's query language; None: all.
     """
 
     address: EngineAddress
@@ -65,7 +65,7 @@ class IndexSource:
 
     @property
     def key(self) -> str:
-        """A hash of all that decides which rows come."""
+        """A hash of all that decides the rows."""
         described = json.dumps([self.name, asdict(self.layout), self.query], sort_keys=True, default=str)
         return blake2b(described.encode(), digest_size=8).hexdigest()
 
@@ -74,8 +74,8 @@ def read_index_source(url: str, layout: Layout, query: str | None = None) -> Ind
     """The index that `URL/INDEX` names.
 
     Raises:
-        WrongParameter: it is no URL of an engine with an index behind it.
-        BadInput: the query is no JSON object.
+        WrongParameter: not the URL of an engine followed by an index.
+        BadInput: the query is not a JSON object.
     """
     address, _, index = url.rstrip("/").rpartition("/")
     where = read_address(address) if "://" in address and not address.endswith("/") else None
@@ -123,13 +123,13 @@ def opened_index(
 
 
 def forget(copy: Source) -> None:
-    """Deletes a copy whose documents are all in."""
+    """Deletes a copy whose documents are all ingested."""
     for path in (copy.path, copy.path.with_suffix(".json")):
         path.unlink(missing_ok=True)
 
 
 class _Copy:
-    """The file of rows, and what is in it.
+    """The file of rows and its state.
 
     Attributes:
         state: `pit` and its `indices`, the `index` and the `slice` that are read, `after` in it, `n_rows`, `n_bytes`
@@ -143,7 +143,7 @@ class _Copy:
         self.state: dict[str, Any] = self._read() or {"n_bytes": 0, "n_rows": 0, "whole": False}
 
     def begin(self) -> None:
-        """Takes off what was written after the last whole page."""
+        """Cuts off what was written after the last complete page."""
         with self.path.open("ab") as file:
             file.truncate(self.state["n_bytes"])
 
@@ -221,10 +221,10 @@ def _go_on(
 
 
 class _Reader:
-    """Makes a row of a hit.
+    """Turns a hit into a row.
 
     Attributes:
-        fields: what of `_source` it takes.
+        fields: fields of `_source` to read.
     """
 
     fields: list[str]
@@ -234,7 +234,7 @@ class _Reader:
 
 
 class _OwnReader(_Reader):
-    """Of an index that Sinkrank made."""
+    """For an index that Sinkrank made."""
 
     fields = ["lang", "title", "text", "url", "metadata"]
 
@@ -251,7 +251,7 @@ class _OwnReader(_Reader):
 
 
 class _ForeignReader(_Reader):
-    """Of any other index, by its mapping."""
+    """For any other index, by its mapping."""
 
     def __init__(self, types: Mapping[str, str], layout: Layout, name: str) -> None:
         texts = [name for names in layout.text_fields for name in names.split(",")]
@@ -295,7 +295,7 @@ def _reader(mapping: Mapping[str, Any], source: IndexSource) -> _Reader:
 
 
 def _field_types(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The dotted name and the type of each field of documents; sub-fields, which no `_source` has, are left out."""
+    """The dotted name and the type of each field. Sub-fields are left out, since `_source` does not have them."""
     for name, options in mapping.get("properties", {}).items():
         if "properties" in options:
             yield from _field_types(options, f"{prefix}{name}.")
@@ -304,7 +304,7 @@ def _field_types(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple
 
 
 def _value(source: Any, name: str) -> Any:
-    """The value of a dotted field; of lists of objects the list of their values."""
+    """The value of a dotted field; for a list of objects the list of their values."""
     if isinstance(source, list):
         return [found for one in source if (found := _value(one, name)) is not None] or None
     if not isinstance(source, Mapping):

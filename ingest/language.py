@@ -1,4 +1,4 @@
-"""Detects the language of a text with py3langid, and says when it cannot be told."""
+"""Detects the language of a text with py3langid."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _RENAMED = {"nb": "no", "nn": "no"}
 
 
 def detect_language(text: str, min_confidence: float) -> str:
-    """The ISO 639-1 code of a text's language; `und` where the confidence is less than asked for, the language is not
-    one that Sinkrank knows, or there is no letter."""
+    """The ISO 639-1 code of a text's language; `und` if the confidence is too low, Sinkrank does not know the language,
+    or the text has no letter."""
     beginning = text[:_MAX_LETTERS]
     if not any(map(str.isalpha, beginning)):
         return UNKNOWN_LANGUAGE

@@ -1,4 +1,4 @@
-"""Cuts a stream of rows into pieces that one process takes at a time."""
+"""Splits a stream of rows into pieces for processes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Brings the documents of files into an index, so that a run which is killed at any moment can go on: counts words,
-encodes, writes, and reports what became of each row."""
+"""Ingests the documents of files into an index: counts words, encodes, writes, and reports the result of each row. A
+run that is killed at any moment can be continued."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ Engine = Literal["processes", "ray"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How an ingest is done.
+    """The options of an ingest.
 
     Attributes:
-        layout: where the parts of a document stand in a row.
-        rebuild: whether to write a new version of the index, which takes the place of the one before when it is whole.
-        rejects: where rejected rows go; `default_reject_path` where it is None.
-        checkpoints: folder of the checkpoints; None keeps none, so that a run that is killed begins anew.
-        limit: rows to read; None reads all.
+        layout: which fields of a row are the parts of a document.
+        rebuild: whether to write a new version of the index, which replaces the old one when it is complete.
+        rejects: file of the rejected rows; None: `default_reject_path`.
+        checkpoints: folder of the checkpoints; None: no checkpoints, so a killed run starts again.
+        limit: number of rows to read; None reads all.
         dry_run: whether to read and check everything and write nothing but the rejects.
-        n_workers: processes that encode; None takes one a core.
-        engine: what encodes: processes of this machine, or a Ray cluster. It decides nothing about the documents, so a
-            run can go on with the other one.
-        ray_address: of the cluster; None starts one on this machine.
-        pipeline: the ingest pipeline of the store: a run goes on only with the same one.
+        n_workers: number of processes that encode; None: one per core.
+        engine: where to encode: in processes of this machine, or on a Ray cluster. It does not change the documents,
+            so a run can continue with the other one.
+        ray_address: address of the cluster; None starts one on this machine.
+        pipeline: the ingest pipeline of the store; a run can continue only with the same one.
     """
 
     layout: Layout = field(default_factory=Layout)
@@ -75,20 +75,20 @@ def ingest(
     progress: Progress = no_progress,
     clock: Callable[[], float] = time.monotonic,
 ) -> Summary:
-    """Reads the files, twice where document frequencies have to be counted first, and writes their documents.
+    """Reads the files and writes their documents. If document frequencies must be counted first, it reads them twice.
 
-    The idf of a language is counted when its first documents come, over all of that run, and stays until it is
-    refreshed: the documents that came later would have other weights than those before them. A rebuild counts anew.
+    The idf of a language is counted over the run that brings its first documents, and stays until a refresh, so that
+    later documents get the same weights. A rebuild counts it again.
 
     Args:
-        index: made where it is missing; documents of ids that it holds are replaced.
-        progress: called with the rows done, their number if it is known, and what is being done.
+        index: created if missing; documents with the same id are replaced.
+        progress: called with the number of rows done, their total if known, and the current step.
 
     Raises:
-        BadInput, NotFound: a source, the layout or the reject file is wrong, or another run makes a version of this
-            index; nothing was written.
+        BadInput, NotFound: a source, the layout or the reject file is wrong, or another run is making a version of
+            this index; nothing was written.
         NotOurIndex, VersionMismatch: the index cannot take these documents; nothing was written.
-        StoreUnavailable: the store failed before the first document; when it fails later the summary says so.
+        StoreUnavailable: the store failed before the first document; if it fails later, the summary says so.
     """
     started = clock()
     check_index_name(index)
@@ -126,7 +126,7 @@ def ingest(
 
 
 class _Run:
-    """One ingest, from wherever its checkpoint stands."""
+    """One ingest, continued from its checkpoint."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class _Run:
     ) -> None:
         """
         Args:
-            claim: on the index's versions; None for a run that makes none.
+            claim: the lock on the index's versions; None for a run that makes none.
         """
         self._sources = sources
         self._store = store
@@ -158,7 +158,7 @@ class _Run:
         self._previous: str | None = None
 
     def forget_what_is_gone(self) -> None:
-        """Begins anew where the index that an earlier run wrote to is no longer there."""
+        """Starts again if the index that an earlier run wrote to is gone."""
         target = self._checkpoint.target
         if target is None:
             return
@@ -168,7 +168,7 @@ class _Run:
             self._checkpoint.start_over()
 
     def run(self, exists: bool, rejects: RejectFile, seconds: Callable[[], float]) -> Summary:
-        """Counts, writes, and changes versions; `exists` says whether the index was there."""
+        """Counts, writes, and switches versions; `exists` says whether the index was there."""
         is_new = self._options.rebuild or not exists
         known = IdfTable() if is_new else self._store.idf(self._index)
         # A language without embeddings has no known words, and so nothing to weigh.
@@ -197,7 +197,7 @@ class _Run:
         return islice(rows, first, self._options.limit)
 
     def _target(self, is_new: bool, exists: bool) -> str:
-        """The index to write to, by its own name, so that a change of versions meanwhile leads nothing astray."""
+        """The name of the index version to write to, so that a switch of versions in the meantime has no effect."""
         target = self._checkpoint.target
         if target is None:
             if is_new:
@@ -219,7 +219,7 @@ class _Run:
         self._store.promote(self._index, target)
 
     def _finish(self, target: str, writing: Writing) -> str | None:
-        """Makes all visible and lets a new version serve, if it is as it should be; why not, or None."""
+        """Makes all documents visible and switches to a new version if it is complete. Returns why not, or None."""
         try:
             self._store.refresh(target)
             sample = self._store.hubness_sample(target)
@@ -281,7 +281,7 @@ def _workers(embeddings: Embeddings, options: Options) -> EncodingWorkers:
 
 
 def _can_be_written(store: Store, index: str, embeddings: Embeddings, rebuild: bool) -> bool:
-    """Whether the index exists; raises where it is not ours or, unless it is made anew, of other versions."""
+    """Whether the index exists. Raises if it is not ours, or has other versions and is not rebuilt."""
     try:
         made = store.describe(index)
     except NotFound:
@@ -296,7 +296,7 @@ def _serving_version(store: Store, index: str) -> str | None:
 
 
 def _drop_others(store: Store, index: str, kept: set[str]) -> None:
-    """Drops versions that are older, or were left by rebuilds that came to nothing."""
+    """Deletes older versions, and those of rebuilds that failed."""
     for version in store.versions(index):
         if version.name not in kept:
             store.drop(version.name)

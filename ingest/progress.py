@@ -1,4 +1,4 @@
-"""How long work reports what it has done: the one shape that every step of ingest, training and evaluation takes."""
+"""The progress callback that every step of ingest, training and evaluation uses."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ Progress = Callable[[int, int | None, str], None]
 
 
 def no_progress(done: int, total: int | None, description: str) -> None:
-    """Reports nothing; the default wherever a `Progress` is taken."""
+    """Reports nothing; the default."""

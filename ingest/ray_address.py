@@ -1,4 +1,4 @@
-"""Checks that something listens where a Ray cluster should be: Ray itself tries for 40 seconds before it gives up."""
+"""Checks that a Ray cluster answers at an address: Ray itself tries for 40 seconds before it gives up."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _HOST_AND_PORT = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.%]+)\]|(?P<host>[^\s:/\[
 
 
 def check_ray_address(address: str) -> None:
-    """Returns where the address names no host, or where its host accepts a connection.
+    """Returns if the address names no host, or if its host accepts a connection.
 
     Args:
         address: `auto`, `local`, `HOST:6379` or `ray://HOST:10001`.
 
     Raises:
-        BadInput: it is none of these, or nothing answers there within 5 seconds.
+        BadInput: another form of address, or nothing answers within 5 seconds.
     """
     if _WITHOUT_HOST.fullmatch(address):
         return

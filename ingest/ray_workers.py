@@ -1,8 +1,7 @@
-"""Runs functions over pieces of a stream on the machines of a Ray cluster, as `ingest.workers` does on one's cores.
+"""Runs functions over pieces of a stream on a Ray cluster, as `ingest.workers` does on the cores of one machine.
 
-Each worker is an actor, so that it keeps what it has learnt of words; one that is lost is started again by Ray, and
-does its pieces again. Reading, writing and the checkpoint stay where the command was given. What is shared is opened by
-its path on every machine.
+Each worker is an actor, so it keeps its caches of words. Ray restarts a lost worker, which repeats its pieces. Reading,
+writing and the checkpoint stay on the machine of the command. What is shared is opened by its path on every machine.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ _MAX_RESTARTS = 3
 
 
 class RayWorkers(Generic[_Shared]):
-    """Workers of a Ray cluster that have something in common."""
+    """Workers of a Ray cluster with a shared object."""
 
     def __init__(self, shared: _Shared, n_workers: int | None, address: str | None = None) -> None:
         """
         Args:
-            shared: what every function needs; can be pickled.
-            n_workers: None takes as many as the cluster has processors.
-            address: of the cluster (`auto`, `HOST:6379`, `ray://HOST:10001`); None starts one on this machine.
+            shared: the object that every function needs; must be picklable.
+            n_workers: None: as many as the cluster has processors.
+            address: address of the cluster (`auto`, `HOST:6379`, `ray://HOST:10001`); None starts one on this machine.
 
         Raises:
             BadInput: Ray is not installed.
@@ -58,7 +57,7 @@ class RayWorkers(Generic[_Shared]):
     def __enter__(self) -> Self:
         """
         Raises:
-            BadInput: no cluster answers at the address.
+            BadInput: no cluster at the address.
         """
         check_ray_address(self._address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -91,13 +90,13 @@ class RayWorkers(Generic[_Shared]):
     def map(
         self, function: Callable[[_Shared, _Piece], _Result], pieces: Iterable[_Piece]
     ) -> Iterator[tuple[_Piece, _Result]]:
-        """Each piece with its result, in order; reads only a few pieces ahead.
+        """Yields each piece with its result, in order. Reads only a few pieces ahead.
 
         Args:
-            function: of what is shared and a piece; can be pickled.
+            function: takes the shared object and a piece; must be picklable.
 
         Raises:
-            SinkrankError: workers are lost again and again.
+            SinkrankError: workers are lost repeatedly.
         """
         self._n_functions += 1
         # In a list, so that it is fetched once by each worker and not once for each piece.
@@ -122,7 +121,7 @@ class RayWorkers(Generic[_Shared]):
 
 
 class _Worker:
-    """What Ray starts in a process of its own."""
+    """The actor that Ray starts."""
 
     def __init__(self, shared: Any) -> None:
         from threadpoolctl import threadpool_limits

@@ -1,7 +1,7 @@
-"""Counts an index's document frequencies anew, weighs its documents with them and draws its hubness sample, in place.
+"""Counts an index's document frequencies again, weights its documents with them and draws its hubness sample.
 
-The index itself says how far that is: each document keeps the version of the figures that its nBOW embedding was
-weighed with. So a refresh that is stopped, however it is, goes on with the documents that still have another.
+The index itself records the progress: each document stores the version of the frequencies that weighted its nBOW
+embedding. So a stopped refresh continues with the documents that have another version.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _DOCUMENTS_A_REPORT = 200
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What a refresh has done.
+    """The result of a refresh.
 
     Attributes:
-        documents: in the index.
+        documents: number of documents in the index.
         languages: documents counted, by language.
         reweighed: documents that got a new nBOW embedding.
-        changed_languages: whose figures differ from those before.
+        changed_languages: languages with other frequencies than before.
     """
 
     index: str
@@ -44,14 +44,14 @@ class Refreshed:
 
 
 def refresh(store: Store, index: str, embeddings: Embeddings, progress: Progress = no_progress) -> Refreshed:
-    """Counts the bags that the index holds, keeps the figures as its idf, and replaces the nBOW embedding of each
-    document that was weighed with others; draws its hubness sample. Searches go on meanwhile.
+    """Counts the bags in the index, stores the frequencies as its idf, replaces the nBOW embedding of each document
+    that used others, and draws the hubness sample. Searches continue in the meantime.
 
-    Documents that come while it runs are weighed with the figures of before or after; the next refresh finds them.
+    Documents that come while it runs use the old or the new frequencies; the next refresh updates them.
 
     Raises:
         NotFound, NotOurIndex, VersionMismatch: the index cannot be refreshed with these embeddings.
-        StoreUnavailable: the store failed; run again, it goes on where it was.
+        StoreUnavailable: the store failed; run it again to continue.
     """
     check_versions(index, store.describe(index), embeddings, store.address)
     store.refresh(index)
@@ -78,10 +78,10 @@ def refresh(store: Store, index: str, embeddings: Embeddings, progress: Progress
 def _count(
     store: Store, index: str, embeddings: Embeddings, ids: SampleIds, progress: Progress
 ) -> tuple[IdfTable, dict[str, int]]:
-    """The idf table of the languages that have embeddings, and the documents of every language.
+    """The idf table of the languages with embeddings, and the number of documents of every language.
 
     Args:
-        ids: where those of the hubness sample are kept.
+        ids: collects the ids of the hubness sample.
     """
     n_by_language: dict[str, int] = {}
     counters: dict[str, FrequencyCounter] = {}
@@ -105,7 +105,7 @@ def _reweigh(
     versions: dict[str, str],
     progress: Progress,
 ) -> int:
-    """Replaces the vectors of the documents that were weighed with other figures; how many there were."""
+    """Replaces the vectors of the documents that used other frequencies. Returns their number."""
     if not versions:
         return 0
 

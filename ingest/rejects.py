@@ -1,4 +1,4 @@
-"""Writes rows that could not be indexed to a file, with their reasons, so that they can be mended and fed in again."""
+"""Writes rows that could not be indexed to a file, with their reasons, so that they can be corrected and ingested."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def default_reject_path(sources: Iterable[Source]) -> Path:
 
 
 class RejectFile:
-    """A JSONL file of `{"file", "line", "id", "reason", "raw"}`, made (over an older one) at the first reject only.
+    """A JSONL file of `{"file", "line", "id", "reason", "raw"}`. The first reject creates it, over an older one.
 
-    `raw` is the row as it stood in its file; where that was not UTF-8, its bytes stand in `raw_base64` too. Rows that
-    are no JSON objects have their fields in `values` as well. The file, mended or not, can be ingested as it is.
+    `raw` is the row as in its file. If that was not UTF-8, `raw_base64` has its bytes. Rows that are not JSON objects
+    also have their fields in `values`. The file can be ingested as it is, corrected or not.
 
     Attributes:
-        n_bytes: how long the file is.
+        n_bytes: length of the file.
     """
 
     def __init__(self, path: Path, sources: Iterable[Source], n_bytes: int = 0) -> None:
         """
         Args:
-            n_bytes: how much of the file an earlier run has written that this one goes on with.
+            n_bytes: length that an earlier run wrote, which this run continues.
 
         Raises:
-            BadInput: the file could not be written, or is one of the inputs; known before the run, not in its middle.
+            BadInput: the file cannot be written, or is one of the inputs.
         """
         self.path = path
         self.n_bytes = n_bytes
@@ -64,7 +64,7 @@ class RejectFile:
             self._file.close()
 
     def add(self, row: Row, doc_id: str | None, reason: str) -> None:
-        """Writes one row, and out to the file at once: a run that is killed has lost none."""
+        """Writes one row and flushes it, so that a killed run has lost none."""
         if self._file is None:
             self._file = self.path.open("r+b" if self.n_bytes else "wb")
             self._file.truncate(self.n_bytes)

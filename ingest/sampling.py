@@ -1,4 +1,4 @@
-"""Draws the hubness sample of an index anew from the documents that it holds."""
+"""Draws the hubness sample of an index again from its documents."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _SPARE = 400
 
 
 class SampleIds:
-    """Keeps the ids of the documents of the smallest hashes, by language, of all that come."""
+    """Collects the ids of the documents with the smallest hashes, by language."""
 
     def __init__(self) -> None:
         self._heaps: dict[str, list[tuple[int, str]]] = {}
 
     def add(self, one: StoredBag) -> None:
-        """Documents without a known word do not count."""
+        """Adds a document; one without a known word is ignored."""
         if not len(one.bag):
             return
         heap = self._heaps.setdefault(one.language, [])
@@ -42,7 +42,7 @@ class SampleIds:
 
 
 def draw_sample(store: Store, index: str, ids: SampleIds, embeddings: Embeddings) -> HubnessSample:
-    """The sample of the documents of these ids, read from the index; one that is gone meanwhile is left out.
+    """The sample of the documents with these ids, read from the index; missing documents are left out.
 
     Raises:
         StoreUnavailable: the store failed.

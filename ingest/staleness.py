@@ -1,4 +1,4 @@
-"""Finds what of an index is older than what it should go with: its mapping, its document frequencies, its vectors."""
+"""Finds the parts of an index that are out of date: its mapping, its document frequencies, its vectors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _GROWTH_WORTH_A_REFRESH = 0.1
 
 
 def stale_parts(store: Store, index: str, embeddings: Embeddings, idf: IdfTable) -> Iterator[str]:
-    """What is stale, each with the command that mends it; nothing where all goes together.
+    """The parts that are out of date, each with the command that updates it; empty if there are none.
 
     Args:
-        idf: of the index.
+        idf: the idf of the index.
     """
     differences = list(store.differences(index))
     if differences:

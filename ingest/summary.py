@@ -1,4 +1,4 @@
-"""What became of an input, as the command line shows it."""
+"""The result of an ingest, as the command line shows it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What became of the input.
+    """The result of an ingest.
 
     Attributes:
         read: rows read; each is indexed, rejected or unconfirmed.
         indexed: documents that the store confirmed.
-        without_known_words: of these, how many have no word with an embedding (only BM25 finds them).
-        languages: documents indexed, by language; `und` where it was detected with too little confidence.
-        rejects: the file of the rejected rows; None where there are none.
-        resumed_at: rows that an earlier run had settled; the other figures are of both together.
-        unconfirmed: documents that were on their way when the store failed; they may be in the index or not.
-        first_unconfirmed: where the first of them stands, `file:line`.
-        failure: why the run ended before all was done; None where it did not.
-        checkpoint: where the run goes on from when it is run again; None where all is done.
-        version: the version of the index that was written to; None where it has none.
-        previous_version: what the index was before a rebuild, kept for a roll-back.
+        without_known_words: indexed documents without a word that has an embedding (only BM25 finds them).
+        languages: documents indexed, by language; `und` if the confidence of the detected language was too low.
+        rejects: the file of the rejected rows; None if there are none.
+        resumed_at: rows that an earlier run had settled; the other figures are of both runs together.
+        unconfirmed: documents in flight when the store failed; they may be in the index or not.
+        first_unconfirmed: place of the first of them, `file:line`.
+        failure: why the run ended early; None if it is complete.
+        checkpoint: the file from which a second run continues; None if the run is complete.
+        version: the version of the index that was written to; None if it has none.
+        previous_version: the version before a rebuild, kept for a rollback.
         is_dry_run: whether nothing was written.
     """
 
@@ -51,7 +51,7 @@ class Summary:
 
     @property
     def documents_per_second(self) -> float:
-        """Of this run alone."""
+        """Indexed documents per second of this run alone."""
         settled_now = max(0, self.indexed + self.rejected - self.resumed_at)
         return settled_now / self.seconds if self.seconds > 0 else 0.0
 

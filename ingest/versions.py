@@ -1,4 +1,4 @@
-"""Puts an earlier version of an index back in its place."""
+"""Rolls an index back to an earlier version."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from reranker.stores.base.protocol import Store
 
 
 def roll_back(store: Store, index: str, version: str | None = None) -> str:
-    """Lets the version before the serving one serve, or the one that is named; gives its name.
+    """Switches to the version before the serving one, or to the named one. Returns its name.
 
     Raises:
         NotFound: there is no such version, or none before the serving one.

@@ -1,4 +1,4 @@
-"""Runs functions over pieces of a stream on all cores, and gives the results in the order of the stream."""
+"""Runs functions over pieces of a stream on all cores, and yields the results in order."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _PIECES_AHEAD = 3
 
 
 class Workers(Generic[_Shared]):
-    """Processes that have something in common, started when there is enough to do for them."""
+    """Processes with a shared object, started once there is enough work."""
 
     def __init__(self, shared: _Shared, n_workers: int) -> None:
         """
         Args:
-            shared: what every function needs; can be pickled, and each process gets it once, with what it learns.
-            n_workers: processes; 1 works in this one.
+            shared: the object that every function needs; must be picklable. Each process gets it once, with its caches.
+            n_workers: number of processes; 1 works in this one.
         """
         self._shared = shared
         self._n_workers = n_workers
@@ -60,10 +60,10 @@ class Workers(Generic[_Shared]):
     def map(
         self, function: Callable[[_Shared, _Piece], _Result], pieces: Iterable[_Piece]
     ) -> Iterator[tuple[_Piece, _Result]]:
-        """Each piece with its result, in order; reads only a few pieces ahead.
+        """Yields each piece with its result, in order. Reads only a few pieces ahead.
 
         Args:
-            function: of what is shared and a piece; can be pickled.
+            function: takes the shared object and a piece; must be picklable.
 
         Raises:
             SinkrankError: a process was killed.
@@ -105,8 +105,8 @@ class Workers(Generic[_Shared]):
                 future.cancel()
 
     def _hand_out(self, function: Callable[[_Shared, _Piece], _Result]) -> str:
-        """Puts a function where the processes find it: sent with each piece, a table of many words would take longer
-        than the work."""
+        """Stores a function where the processes find it: to send a table of many words with each piece would take
+        longer than the work."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="sinkrank-")
         self._n_functions += 1
@@ -128,7 +128,7 @@ def _begin(shared: Any) -> None:
 
 
 def _end_with_parent() -> None:
-    """A process whose parent was killed would wait for work for ever."""
+    """Ends a process whose parent was killed; it would wait for work forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

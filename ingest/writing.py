@@ -1,5 +1,5 @@
-"""Streams encoded rows into a store and settles them in the order of the input, so that a checkpoint can say up to
-which row all is done."""
+"""Streams encoded rows into a store and settles them in the order of the input, so that a checkpoint can record the row
+up to which all is done."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAX_WAITING_ROWS = 10_000
 
 
 class _Waiting(NamedTuple):
-    """A row on its way.
+    """A row that is not settled yet.
 
     Attributes:
         reason: why it is rejected; None for a document.
@@ -46,7 +46,7 @@ class Writing:
     """Writes rows from where a checkpoint stands.
 
     Attributes:
-        settled: what has become of the rows up to now.
+        settled: the state of the rows so far.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class Writing:
     ) -> None:
         """
         Args:
-            target: the index; None writes nothing and takes every document for written.
-            embeddings_version: of those that encode.
+            target: the index; None writes nothing and counts every document as written.
+            embeddings_version: version of the embeddings that encode.
         """
         self._store = store
         self._target = target
@@ -77,21 +77,21 @@ class Writing:
 
     @property
     def hubness_sample(self) -> HubnessSample:
-        """Of the documents that are in the index for certain."""
+        """The hubness sample of the documents that are confirmed in the index."""
         return self._sample.result()
 
     @property
     def n_unconfirmed(self) -> int:
-        """Rows that were read and are neither in the index for certain nor rejected."""
+        """Number of rows that were read and are neither confirmed in the index nor rejected."""
         return len(self._waiting)
 
     @property
     def first_unconfirmed(self) -> str | None:
-        """Where the first of them stands."""
+        """Place of the first of them, `file:line`."""
         return f"{self._waiting[0].row.file}:{self._waiting[0].row.line}" if self._waiting else None
 
     def write(self, rows: Iterable[Row], encoder: RowEncoder, workers: EncodingWorkers) -> str | None:
-        """Writes them; why it ended before the rows did, or None."""
+        """Writes the rows. Returns why it ended early, or None."""
         with closing(self._documents(rows, encoder, workers)) as documents:
             try:
                 for result in self._results(documents):
@@ -150,7 +150,7 @@ class Writing:
         self._settle_rejects()
 
     def _settle_rejects(self) -> None:
-        """Settles the rows that stand first and are rejected."""
+        """Settles the rejected rows at the front."""
         while self._waiting and self._waiting[0].reason is not None:
             waiting = self._waiting.popleft()
             self._reject(waiting, waiting.reason or "")
@@ -179,7 +179,7 @@ class Writing:
 
 
 def _add_to_sample(sample: list[tuple[int, str]], encoded: EncodedRow) -> None:
-    """Keeps the documents of the smallest hashes, as a heap with the largest of them first."""
+    """Keeps the documents with the smallest hashes, as a heap with the largest of them first."""
     entry = (-encoded.id_hash, encoded.doc_id or "")
     if len(sample) < SAMPLE_SIZE:
         heapq.heappush(sample, entry)

@@ -1,1 +1,1 @@
-"""Makes embedding stores: trained on documents, or imported from the files that others have published."""
+"""Makes embedding stores: trained on documents, or imported from published files."""

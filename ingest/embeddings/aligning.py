@@ -1,7 +1,7 @@
-"""Turns two stores of one language each, or of several, into one space: by a rotation that a dictionary shows.
+"""Puts two stores into one space by a rotation that is fitted to a dictionary.
 
-Of all rotations that is taken which brings the words of the second store nearest to their translations in the first
-(orthogonal Procrustes: Schönemann 1966; for word embeddings Xing et al. 2015, Smith et al. 2017).
+The rotation brings the words of the second store as near as possible to their translations in the first (orthogonal
+Procrustes: Schönemann 1966; for word embeddings Xing et al. 2015, Smith et al. 2017).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def align(
     precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
-    """Writes a store with the terms of the target as they are, and those of the source rotated to them.
+    """Writes a store with the terms of the target unchanged, and those of the source rotated.
 
     Args:
-        pairs: translations, in either direction; those with a word that its store lacks are passed over.
+        pairs: translations, in either direction; pairs with an unknown word are ignored.
         output: the folder to make.
 
     Raises:

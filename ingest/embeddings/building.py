@@ -1,5 +1,5 @@
-"""Builds embeddings without any training text: words of a collection and of dictionaries, encoded one by one with a
-sentence encoder, and drawn together with their translations."""
+"""Builds embeddings without training text: encodes the words of a collection and of dictionaries one by one with a
+sentence encoder, and moves translations together."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Collection:
     """The words of a collection.
 
     Attributes:
-        document_frequencies: documents with each term, by language that was asked for.
-        n_documents: by language, also of those that were not.
+        document_frequencies: documents with each term, for the requested languages.
+        n_documents: number of documents of each language, also of the others.
     """
 
     document_frequencies: Mapping[str, Counter[str]]
@@ -52,7 +52,7 @@ def count_collection(documents: Iterable[Document], languages: Container[str] | 
     """Counts the words of the documents, in one pass; memory grows with the distinct words.
 
     Args:
-        languages: those whose words are counted; None counts all.
+        languages: languages to count; None: all.
     """
     frequencies: dict[str, Counter[str]] = {}
     n_documents: Counter[str] = Counter()
@@ -82,12 +82,12 @@ def build(
 
     Args:
         pairs: translations, in any direction and language; with a collection there may be none.
-        collection: all of its words are taken, and only those of the pairs that are a translation of one of them;
-            None takes all words of the pairs.
-        encode: is given the most frequent words of each language first.
-        encoder: its name, for `meta.json`.
-        n_directions: main directions to take off the vectors of a language; None: a hundredth of the dimensions.
-        output: the folder to make.
+        collection: all of its words are used, and those words of the pairs that translate one of them; None: all words
+            of the pairs.
+        encode: gets the most frequent words of each language first.
+        encoder: name of the encoder, for `meta.json`.
+        n_directions: main directions to remove from the vectors of a language; None: a hundredth of the dimensions.
+        output: the folder to create.
 
     Raises:
         BadInput: the output exists, there are no pairs, or the collection has no words in their languages.
@@ -172,7 +172,7 @@ def _vocabulary(pairs: Sequence[Pair], collection: Collection | None) -> dict[st
 def _without_what_is_common(
     vectors: NDArray[np.float32], n_terms: Sequence[int], n_directions: int | None
 ) -> NDArray[np.float32]:
-    """The vectors less the mean of their language and less its main directions, at length 1.
+    """Subtracts the mean and the main directions of each language, and scales to length 1.
 
     All vectors of a sentence encoder lie in a narrow cone, and each language at a place of its own in it (Libovický,
     Rosa and Fraser 2020); neither says what a word means. Nor do the few directions in which words differ most, which

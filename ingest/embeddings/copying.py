@@ -27,12 +27,12 @@ def joint_documents(first: Embeddings, second: Embeddings) -> dict[str, int] | N
 def append_store(
     writer: EmbeddingsWriter, embeddings: Embeddings, change: Change | None = None, *, counted: bool
 ) -> None:
-    """Adds all terms in their order, so that into an empty writer they go with their term ids; terms that the writer
-    has already stay as they are there.
+    """Adds all terms in order, so that an empty writer keeps their term ids. Terms that the writer already has do not
+    change.
 
     Args:
-        change: what becomes of the vectors; None: nothing.
-        counted: whether the document frequencies go with them.
+        change: function of the vectors; None: unchanged.
+        counted: whether to copy the document frequencies too.
     """
     frequencies = embeddings.document_frequencies if counted else None
     for start in range(0, embeddings.n_terms, _BLOCK_ROWS):

@@ -1,7 +1,7 @@
-"""Puts new languages into the space of an embedding store, by texts that are aligned with languages it holds.
+"""Adds languages to an embedding store, by texts that are aligned with languages it has.
 
-A unit stands in the space where its words of the held languages do, and a new term where its units do. This is the
-folding-in of latent semantic indexing (Deerwester et al. 1990): what is there stays as it is, term ids included.
+A unit gets its vector from its words of known languages, and a new term from its units. This is the folding-in of
+latent semantic indexing (Deerwester et al. 1990): existing terms do not change, term ids included.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Draws the vectors of words together that a dictionary says are translations of each other.
+"""Moves the vectors of translations together (retrofitting).
 
-Retrofitting (Faruqui et al. 2015): the vector of a word becomes the mean of what it was and of the vectors that its
-neighbours have now, over and over. ConceptNet Numberbatch is made so (Speer, Chin and Havasi 2017).
+Retrofitting (Faruqui et al. 2015) repeatedly replaces the vector of a word by the mean of its original vector and of
+its neighbours' current vectors. ConceptNet Numberbatch is made this way (Speer, Chin and Havasi 2017).
 """
 
 from __future__ import annotations

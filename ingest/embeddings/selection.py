@@ -1,4 +1,4 @@
-"""Chooses the words of embeddings files that a store takes: those that a text can hold, and that were asked for."""
+"""Chooses the words to import from embeddings files: those that a text can contain, and that were asked for."""
 
 from __future__ import annotations
 

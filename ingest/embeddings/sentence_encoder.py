@@ -1,4 +1,4 @@
-"""The sentence encoder that a package carries with its weights, and the file in which its vectors are kept."""
+"""A sentence encoder that a package contains with its weights, and the file that caches its vectors."""
 
 from __future__ import annotations
 

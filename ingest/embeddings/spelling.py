@@ -1,4 +1,4 @@
-"""Moves the vectors of rare terms towards those of terms of like spelling: `kirjastossa` towards `kirjasto`.
+"""Moves the vectors of rare terms towards those of terms with similar spelling: `kirjastossa` towards `kirjasto`.
 
 In an inflecting language most forms of a word are rare, and counts say little of them. That terms with the same
 character n-grams are akin is the idea of fastText (Bojanowski et al. 2017); here it works on finished vectors.

@@ -1,4 +1,4 @@
-"""What a training or an import reports when it is done."""
+"""The report of a training or an import."""
 
 from __future__ import annotations
 

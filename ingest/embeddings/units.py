@@ -1,4 +1,4 @@
-"""Reads the texts to train on as units: each has a group, a language and a document."""
+"""Reads texts to train on as units: each has a group, a language and a document."""
 
 from __future__ import annotations
 

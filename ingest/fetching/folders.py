@@ -1,4 +1,4 @@
-"""Keeps a folder of fetched files whole: one process fetches at a time, and a file has the expected digest."""
+"""Protects a folder of fetched files: one process fetches at a time, and digests are checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns files of many formats into rows; one that cannot be read comes out with its reason."""
+"""Turns files of many formats into rows. A row that cannot be read has the reason instead."""
 
 from ingest.files.lines import MAX_ROW_BYTES
 from ingest.files.parsing import parse

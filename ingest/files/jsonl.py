@@ -14,7 +14,7 @@ from ingest.files.sources import Source
 
 
 def read_jsonl(source: Source) -> Iterator[Row]:
-    """The lines, not parsed yet: that is left to whoever has the time."""
+    """The lines, not parsed yet: any process can parse them later."""
     with open_file(source.path) as file:
         for line in lines(file):
             if line.error is not None or line.content.strip():
@@ -33,7 +33,7 @@ def parse_json(row: Row) -> Row:
 
 
 def _explained(content: bytes) -> dict[str, Any]:
-    """Reads a line once more with Python's own parser, which says in words what is wrong."""
+    """Reads a line again with Python's own parser, whose error message says what is wrong."""
     values, error = _parse_slowly(content)
     return {"values": values, "error": error}
 

@@ -1,4 +1,4 @@
-"""Opens a file, packed or not, and reads its lines; one that is too long or cannot be read comes with its reason."""
+"""Opens a file, compressed or not, and reads its lines. A line that cannot be read or is too long has the reason."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Line:
 
 
 def lines(file: BinaryIO) -> Iterable[Line]:
-    """The lines of a file without their ends; a file that breaks off (gzip) ends in a line with an error."""
+    """The lines of a file without line ends. A truncated gzip file ends with a line that has an error."""
     number = 0
     try:
         while content := file.readline(MAX_ROW_BYTES + 1):
@@ -58,7 +58,7 @@ def _too_long() -> str:
 
 @contextmanager
 def open_file(path: Path) -> Iterator[BinaryIO]:
-    """A file's contents, unpacked where they are packed with gzip, Zstandard or bzip2, whatever the file's name says.
+    """A file's contents, decompressed if they are gzip, Zstandard or bzip2, whatever the file's name.
 
     Raises:
         BadInput: it cannot be opened.

@@ -1,4 +1,4 @@
-"""Turns Markdown into rows: the title, the text without markup, and what its front matter says."""
+"""Turns Markdown into rows: the title, the text without markup, and the front matter."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 def parse_markdown(row: Row) -> Row:
     """The row with title, text and front matter.
 
-    The title is that of the front matter, or else the first heading, which the text then leaves out. All else of the
-    front matter is metadata, as far as it is strings, numbers, booleans, dates, or lists of these.
+    The title is that of the front matter, or else the first heading, which is then removed from the text. All other
+    strings, numbers, booleans, dates, and lists of these in the front matter are metadata.
     """
     try:
         source = row.raw.decode().removeprefix("\ufeff").replace("\r\n", "\n")
@@ -57,10 +57,10 @@ def parse_markdown(row: Row) -> Row:
 
 
 def _front_matter(source: str) -> tuple[Mapping[str, Any], str]:
-    """What the front matter says, as JSON holds it, and the rest of the source.
+    """The front matter as values of JSON, and the rest of the source.
 
     Raises:
-        ValueError, YAMLError: it is not the YAML or TOML that it should be.
+        ValueError, YAMLError: it is not valid YAML or TOML.
     """
     found = _FRONT_MATTER.match(source)
     if found is None:
@@ -75,7 +75,7 @@ def _front_matter(source: str) -> tuple[Mapping[str, Any], str]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as filters can ask for it; None for what they cannot."""
+    """A value that filters can use, or None."""
     if isinstance(value, list):
         return [one for one in map(_plain, value) if one is not None and not isinstance(one, list)]
     if isinstance(value, datetime.date | datetime.time):
@@ -86,7 +86,7 @@ def _plain(value: Any) -> Any:
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[bool, str]]:
-    """Each block that holds text: whether it is a heading, and its text."""
+    """Each block with text: whether it is a heading, and its text."""
     is_heading = False
     for token in tokens:
         if token.type == "heading_open":

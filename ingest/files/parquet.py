@@ -14,10 +14,10 @@ _BATCH_ROWS = 1_000
 
 
 def read_parquet(source: Source) -> Iterator[Row]:
-    """The rows, a batch at a time.
+    """The rows, batch by batch.
 
     Raises:
-        BadInput: it is no Parquet file, or pyarrow is not installed.
+        BadInput: not a Parquet file, or pyarrow is not installed.
     """
     try:
         from pyarrow import ArrowException, parquet

@@ -1,4 +1,4 @@
-"""Turns what a row holds into its fields, by its format: the part of reading that any process can do."""
+"""Parses rows into fields, by their format. Any process can do this part of reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns files into rows, each by its format; a row that cannot be read comes out with its reason."""
+"""Turns files into rows, by format. A row that cannot be read has the reason instead."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_rows(source: Source) -> Iterator[Row]:
     """The rows of a file, as a stream, most of them still to be parsed (`parsing.parse`); empty lines are skipped.
 
     Raises:
-        BadInput: a CSV file without a usable header, a Parquet file that is none.
+        BadInput: a CSV file without a usable header, or not a Parquet file.
     """
     yield from _READERS[source.format](source)
 
@@ -39,7 +39,7 @@ def read_header(source: Source) -> list[str] | None:
     """The column names of a CSV or Parquet file; None for others, where each row names its own fields.
 
     Raises:
-        BadInput: the file is empty, its first row cannot be read, or a name stands in it twice.
+        BadInput: the file is empty, its first row cannot be read, or has a name twice.
     """
     if source.format == "parquet":
         return columns_of(source)

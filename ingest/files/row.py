@@ -1,4 +1,4 @@
-"""A row of a file, and what reject files hold of it."""
+"""A row of a file, and its form in reject files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Row(NamedTuple):
     """One row of a file. (A named tuple, since millions of them go from one process to another.)
 
     Attributes:
-        line: the first line of the row, from 1; the number of the row where a file has no lines.
-        raw: the row as it stands in the file, without its line end; empty where it is no text.
-        values: its fields by name; None where they could not be read, or have still to be (`parsing.parse`).
+        line: the first line of the row, from 1; the number of the row if the file has no lines.
+        raw: the row as in the file, without its line end; empty if it is not text.
+        values: its fields by name; None if they could not be read or are not parsed yet (`parsing.parse`).
         error: why they could not be read.
-        format: of `raw`, of those that `parsing.parse` knows.
+        format: format of `raw`, one that `parsing.parse` knows.
     """
 
     file: str
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 
 def json_type(value: object) -> str:
-    """What a JSON value is, in words."""
+    """The name of a JSON value's type."""
     for kind, name in ((bool, "a boolean"), (str, "a string"), (int | float, "a number"), (list, "a list")):
         if isinstance(value, kind):
             return name

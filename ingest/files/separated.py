@@ -19,7 +19,7 @@ def read_csv(source: Source) -> Iterator[Row]:
     """The rows, with their cells as strings.
 
     Raises:
-        BadInput: no first row names the columns.
+        BadInput: the first row does not name the columns.
     """
     with open_file(source.path) as file:
         records = Records(file, source)
@@ -37,7 +37,7 @@ def header(records: Records) -> list[str]:
     """The column names.
 
     Raises:
-        BadInput: there are none, or a name comes twice.
+        BadInput: there are none, or a name is repeated.
     """
     name = records.source.name
     if records.source.columns is not None:
@@ -55,11 +55,11 @@ def header(records: Records) -> list[str]:
 
 
 class Records:
-    """The records of a CSV file, each as its cells or the reason why there are none; remembers where each came from.
+    """The records of a CSV file, each as its cells or as the reason why it has none; with the place of the latest.
 
     Attributes:
         line: first line of the latest record.
-        raw: the latest record as it stands in the file.
+        raw: the latest record as in the file.
     """
 
     def __init__(self, file: BinaryIO, source: Source) -> None:

@@ -1,4 +1,4 @@
-"""Finds the files that names stand for, and the format of each."""
+"""Finds the files for names and patterns, and the format of each."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Source:
     """A file or folder to read.
 
     Attributes:
-        name: to show for it.
+        name: name to show.
         format: one of `FORMATS`, or `folder`.
-        columns: the names of the columns of a CSV or TSV file whose first row does not name them.
-        digest: of its contents, where its path says nothing about them.
-        page_id: the id of the document that a page's file is: its path from the folder of the files that were named.
-        left_out: of a folder, what is not read, and how many files of each kind.
+        columns: column names of a CSV or TSV file whose first row does not name them.
+        digest: hash of the contents, if the path does not identify them.
+        page_id: the document id of a page's file: its path below the folder of the files that were named.
+        left_out: number of ignored files of a folder, by kind.
     """
 
     path: Path
@@ -62,7 +62,7 @@ class Source:
     left_out: tuple[tuple[str, int], ...] = ()
 
     def identity(self) -> list[object]:
-        """What tells it from what it was at another time: path, size and time of change, or its contents."""
+        """Identifies this version of the file: path, size and modification time, or a hash of the contents."""
         if self.digest is not None:
             return [self.name, self.format, self.columns, self.digest]
         files = list(pages_of(self.path)) if self.format == "folder" else [self.path]
@@ -80,15 +80,15 @@ def open_sources(
     names: Sequence[str], file_format: str | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[list[Source]]:
     """The sources of these names: files, folders of HTML, Markdown and text files, patterns (`pages/*.jsonl`, `**` for
-    folders of any depth); `-` is standard input, kept in a temporary file so that it can be read twice.
+    folders of any depth); `-` is standard input, copied to a temporary file so that it can be read twice.
 
     Args:
-        file_format: one of `FORMATS`; where it is None the file's name says it, and standard input is JSONL.
-        columns: the names of the columns, where no first row names them.
+        file_format: one of `FORMATS`; None: by the file's name, and JSONL for standard input.
+        columns: column names, if the first row does not name them.
 
     Raises:
         NotFound: there is no such file.
-        BadInput: no file, a folder without pages, a format that is not known, or standard input twice.
+        BadInput: no file, a folder without pages, an unknown format, or standard input twice.
     """
     if not names:
         raise BadInput("no file was given; name at least one, or - for standard input")
@@ -104,7 +104,7 @@ def open_sources(
 
 
 def format_of_name(path: Path) -> str | None:
-    """The format that a file's name says; None where it says none."""
+    """The format of a file by its name, or None."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in _COMPRESSIONS:
         suffixes.pop()
@@ -112,8 +112,8 @@ def format_of_name(path: Path) -> str | None:
 
 
 def pages_of(folder: Path) -> Iterator[Path]:
-    """The HTML, Markdown and text files of a folder and of those below it, in the order of their paths; what is hidden
-    (a name that begins with a dot) is left out, and links to folders are not followed."""
+    """The HTML, Markdown and text files of a folder and its subfolders, in the order of their paths. Hidden files and
+    folders (names with a leading dot) are ignored, and links to folders are not followed."""
     yield from (path for path, kind in _walk(folder) if kind is None)
 
 
@@ -212,7 +212,7 @@ def _format_of(path: Path) -> str:
 
 
 def _spool(path: Path) -> str:
-    """Keeps standard input in a file; a hash of it."""
+    """Copies standard input to a file. Returns a hash of it."""
     with path.open("wb") as spooled:
         shutil.copyfileobj(sys.stdin.buffer, spooled)
     hasher = blake2b(digest_size=16)

@@ -49,8 +49,8 @@ def read_trec(source: Source) -> Iterator[Row]:
 
 
 def parse_trec(row: Row) -> Row:
-    """The row with id, title and text. A web page after `<DOCHDR>` is read as HTML; bytes that are not UTF-8 are taken
-    as Latin-1, in which the older collections were written."""
+    """The row with id, title and text. A web page after `<DOCHDR>` is read as HTML. Bytes that are not UTF-8 are
+    read as Latin-1, the encoding of older collections."""
     try:
         content = row.raw.decode()
     except UnicodeDecodeError:

@@ -1,1 +1,1 @@
-"""Texts: documents, languages, tokens, bags of words and how rare words are."""
+"""Texts: documents, languages, tokens, bags of words and document frequencies."""

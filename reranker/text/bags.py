@@ -1,4 +1,4 @@
-"""Bags of words: distinct term ids with counts or weights, one by one and many at once, and their packed form."""
+"""Bags of words: distinct term ids with counts or weights, single or many together, and their packed form."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class BagOfWords:
         term_ids: (m,) int32, distinct, ascending; rows of one embedding store.
         counts: (m,) int32, occurrences of each term, at least 1.
         n_unknown: tokens of the text that have no embedding.
-        unknown_hashes: (k,) uint32, distinct, ascending: `unknown_hash` of these tokens, by which a name or number
-            that no embedding knows can still be found; None: not known (a bag that was packed without them).
-        exact_keys: of the short texts that it was read from, where they are known (`exact_text`); not packed.
+        unknown_hashes: (k,) uint32, distinct, ascending: `unknown_hash` of these tokens. By them a name or number
+            without an embedding still matches. None: not known (a bag that was packed without them).
+        exact_keys: keys of the short texts it was made from, such as titles (`exact_text`); not packed.
     """
 
     term_ids: NDArray[np.int32]
@@ -50,7 +50,7 @@ class BagOfWords:
         return len(self.term_ids)
 
     def is_within(self, n_terms: int) -> bool:
-        """Whether all term ids are those of a store of so many terms; who reads a bag of others' making asks this."""
+        """Whether all term ids are rows of an embedding store of `n_terms` terms. Check it for bags from outside."""
         # Read as unsigned, a negative one is larger than any.
         return not len(self.term_ids) or int(self.term_ids.view(np.uint32).max()) < n_terms
 
@@ -105,19 +105,21 @@ class WeightedBags:
 
 
 def unknown_hash(token: str) -> int:
-    """What stands for a token without an embedding, 0 to 2^32 - 1, the same in every process: CRC-32 of its UTF-8."""
+    """The hash of a token without an embedding: CRC-32 of its UTF-8, 0 to 2^32 - 1, the same in every process."""
     return zlib.crc32(token.encode(errors="surrogatepass"))  # half a pair comes in from JSON
 
 
 def unknown_hashes(tokens: Iterable[str]) -> NDArray[np.uint32]:
-    """The distinct hashes of some tokens, ascending; of more than `MAX_UNKNOWN_HASHES` the smallest."""
+    """The distinct hashes of the tokens, ascending; the smallest `MAX_UNKNOWN_HASHES` if there are more."""
     return np.array(sorted({unknown_hash(token) for token in tokens})[:MAX_UNKNOWN_HASHES], dtype=np.uint32)
 
 
 def pack(bag: BagOfWords) -> str:
-    """A bag as base64 text for an index, little-endian: a format byte, the number of unknown tokens (uint32), of their
-    hashes (uint16, 65,535 for none known), the hashes (uint32), the term ids (uint32), the counts (uint16). A count
-    over 65,535 is kept as 65,535."""
+    """Packs a bag into base64 text for an index.
+
+    Little-endian: a format byte, the number of unknown tokens (uint32), the number of their hashes (uint16; 65,535:
+    not known), the hashes (uint32), the term ids (uint32), the counts (uint16, at most 65,535).
+    """
     hashes = bag.unknown_hashes
     n_hashes = _NO_HASHES if hashes is None else len(hashes)
     raw = b"".join(
@@ -132,10 +134,10 @@ def pack(bag: BagOfWords) -> str:
 
 
 def unpack(packed: str) -> BagOfWords:
-    """The bag that `pack` wrote, in this format or the one before.
+    """Reads a bag that `pack` wrote, in this format or the previous one.
 
     Raises:
-        BadInput: the text is not base64 or not of such a format.
+        BadInput: the text is not base64, or not in one of these formats.
     """
     try:
         raw = base64.b64decode(packed, validate=True)
@@ -157,8 +159,8 @@ def unpack(packed: str) -> BagOfWords:
 
 
 def _header(raw: bytes) -> tuple[int, int | None, int]:
-    """How many unknown tokens a packed bag tells of, how many hashes it holds, and where these begin: behind its end
-    where it is none."""
+    """The number of unknown tokens, the number of hashes, and the offset of the hashes; the offset is past the end if
+    the format is unknown."""
     if len(raw) >= _OLD_HEADER.size and raw[0] == _OLD_FORMAT:
         return _OLD_HEADER.unpack_from(raw)[1], None, _OLD_HEADER.size
     if len(raw) < _HEADER.size or raw[0] != _PACKED_FORMAT:

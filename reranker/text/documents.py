@@ -1,4 +1,4 @@
-"""What travels through Sinkrank: documents as given, as an index holds them, and as a first stage finds them."""
+"""Documents: as given, as an index stores them, and as a first stage returns them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from reranker.text.bags import BagOfWords
 
 
 def id_hash(doc_id: str) -> int:
-    """63 bits of hash of a document's id, never 0, the same in every process: among ten million ids, two share one with
+    """A 63-bit hash of a document's id, never 0, the same in every process. Among ten million ids two collide with
     a chance of 5 in a million."""
     return (int.from_bytes(blake2b(doc_id.encode(), digest_size=8).digest()) >> 1) or 1
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document as it is given and shown."""
+    """A document as given."""
 
     doc_id: str
     text: str
@@ -32,7 +32,7 @@ class Document:
 
     @property
     def full_text(self) -> str:
-        """Title and text: what is tokenised and searched."""
+        """Title and text together, as they are tokenised and searched."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
@@ -41,8 +41,8 @@ class EncodedDocument:
     """A document ready for an index: with its bag of words and its nBOW embedding.
 
     Attributes:
-        nbow: (dim,) float32, L2-normalised; None where no word is known (a cosine field refuses a zero vector).
-        weights_version: of the document frequencies that `nbow` was weighed with; empty where it is not known.
+        nbow: (dim,) float32, L2-normalised; None if no word is known (a cosine field refuses a zero vector).
+        weights_version: version of the document frequencies that weighted `nbow`; empty if not known.
     """
 
     document: Document
@@ -53,10 +53,10 @@ class EncodedDocument:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A document that a first stage found, with what re-ranking needs of it: its text stays in the store.
+    """A document that a first stage found, with what re-ranking needs. Its text stays in the store.
 
     Attributes:
-        title: as given; a title that is the query word for word counts as exact (`exact_text`).
+        title: as given; compared with the query word for word (`exact_text`).
         first_stage_score: the cosine for kNN, the engine's BM25, or the fused reciprocal ranks.
         first_stage_rank: from 1.
     """

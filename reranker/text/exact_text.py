@@ -1,4 +1,4 @@
-"""Tells whether a short text, such as a title, is a query word for word: case, marks and blanks aside."""
+"""Finds short texts, such as titles, that equal a query word for word; case, punctuation and spaces are ignored."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from functools import lru_cache
 
 import regex
 
-# Longer than any title: what is longer is not looked at.
+# Longer than any title; longer texts are ignored.
 _MAX_CHARS = 200
 _MAX_TEXTS = 20
-# Titles come again from search to search; some 2 MB.
+# The same titles come in many searches; some 2 MB.
 _MAX_KEPT = 10_000
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 
 
 def exact_key(text: str) -> int | None:
-    """The same number for texts of the same words in the same order, within this process; None for a text without a
-    word, or of more than 200 characters."""
+    """A key that is equal for texts with the same words in the same order. Valid in this process only. None for a text
+    without words or longer than 200 characters."""
     return _key(text) if len(text) <= _MAX_CHARS else None
 
 
@@ -29,6 +29,6 @@ def _key(text: str) -> int | None:
 
 
 def exact_keys(texts: Iterable[str]) -> frozenset[int]:
-    """Those of the short texts among the first twenty."""
+    """The keys of the first twenty texts, where they have one."""
     keys = (exact_key(text) for text, _ in zip(texts, range(_MAX_TEXTS), strict=False))
     return frozenset(key for key in keys if key is not None)

@@ -1,4 +1,4 @@
-"""Inverse document frequencies per language, counted over an index's documents, and the weights they give."""
+"""Inverse document frequencies per language, counted over an index's documents, and tf·idf weights."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentFrequencies:
-    """How many of a language's documents hold each term.
+    """How many documents of a language contain each term.
 
     Attributes:
         n_documents: documents of the language.
         term_ids: (k,) int32, distinct, ascending.
-        counts: (k,) int32, documents that hold the term.
+        counts: (k,) int32, documents that contain the term.
     """
 
     n_documents: int
@@ -34,7 +34,7 @@ class DocumentFrequencies:
         return weights
 
     def of(self, term_ids: NDArray[np.int32]) -> NDArray[np.float64]:
-        """(n,) the documents that hold each term; 0 for one that was never counted."""
+        """(n,) document frequency of each term; 0 for a term that was never counted."""
         found = np.zeros(len(term_ids), dtype=np.float64)
         if len(self.term_ids):
             places = np.minimum(np.searchsorted(self.term_ids, term_ids), len(self.term_ids) - 1)
@@ -52,12 +52,12 @@ class DocumentFrequencies:
 
 
 class FrequencyCounter:
-    """Counts document frequencies one bag at a time; memory grows with the largest term id, not with the documents."""
+    """Counts document frequencies bag by bag. Memory grows with the largest term id, not with the documents."""
 
     def __init__(self, start: DocumentFrequencies | None = None) -> None:
         """
         Args:
-            start: what was counted before.
+            start: frequencies to add to.
         """
         self._counts = np.zeros(1024, dtype=np.int32)
         self._n_documents = 0
@@ -85,10 +85,10 @@ class FrequencyCounter:
 
 
 class DenseWeights:
-    """Weighs many bags of one language: as `IdfTable.weigh`, with the idf of every term at hand.
+    """Weights many bags of one language, as `IdfTable.weigh` does, with the idf of every term in one array.
 
     Args:
-        frequencies: of the language; None gives tf alone.
+        frequencies: document frequencies of the language; None: weights are tf alone.
     """
 
     def __init__(self, frequencies: DocumentFrequencies | None) -> None:
@@ -107,13 +107,13 @@ class DenseWeights:
 
 @dataclass(frozen=True, slots=True)
 class IdfTable:
-    """The idf of an index: document frequencies per language, of one embedding store's term ids."""
+    """The idf of an index: document frequencies per language, by term ids of one embedding store."""
 
     languages: Mapping[str, DocumentFrequencies] = field(default_factory=dict)
 
     @property
     def version(self) -> str:
-        """A hash of the figures: two tables of the same version give the same weights."""
+        """A hash of the frequencies: tables with the same version give the same weights."""
         digest = hashlib.blake2b(digest_size=8)
         for language in sorted(self.languages):
             frequencies = self.languages[language]
@@ -123,12 +123,12 @@ class IdfTable:
         return digest.hexdigest()
 
     def weights_version(self, language: str) -> str:
-        """A hash of one language's figures: it stays the same when other languages come. Empty without figures."""
+        """A hash of one language's frequencies; other languages do not change it. Empty without frequencies."""
         frequencies = self.languages.get(language)
         return "" if frequencies is None else IdfTable({language: frequencies}).version
 
     def weigh(self, bag: BagOfWords, language: str) -> WeightedBag:
-        """tf·idf weights that sum to 1; terms of no weight are left out.
+        """tf·idf weights that sum to 1; terms of weight 0 are left out.
 
         With no statistics of the language, or where every word of the bag stands in every document (so that each idf
         is 0), the weights are tf alone: the words are all there is to go by.
@@ -139,7 +139,7 @@ class IdfTable:
         return _normalized(bag, bag.counts * frequencies.idf(bag.term_ids))
 
     def weigh_all(self, bags: Sequence[tuple[BagOfWords, str]]) -> WeightedBags:
-        """Many bags, each with its language, end to end: the terms and weights of `weigh`, bit for bit."""
+        """Weights many bags, each with its language. The result equals that of `weigh`, bit for bit."""
         offsets = np.zeros(len(bags) + 1, dtype=np.int64)
         if not bags:
             return WeightedBags(np.empty(0, np.int32), np.empty(0, np.float64), offsets)
@@ -160,7 +160,7 @@ class IdfTable:
         return WeightedBags(term_ids[kept], weights[kept], np.concatenate([[0], np.cumsum(kept)])[offsets])
 
     def with_language(self, language: str, frequencies: DocumentFrequencies) -> IdfTable:
-        """A table with one language's figures added or replaced."""
+        """A copy of the table with one language's frequencies added or replaced."""
         return IdfTable({**self.languages, language: frequencies})
 
 
@@ -171,7 +171,7 @@ def _normalized(bag: BagOfWords, weights: NDArray[np.float64]) -> WeightedBag:
 
 
 def _normalize(weights: NDArray[np.float64], counts: NDArray[np.int32]) -> None:
-    """Makes the weights of one bag sum to 1, in place; where all are 0 the counts are the weights."""
+    """Scales the weights of one bag to sum to 1, in place. If all are 0, the counts are the weights."""
     total = weights.sum()
     if total == 0 and not weights.any():
         weights[:] = counts

@@ -1,4 +1,4 @@
-"""Turns what a person writes for a language (`FR`, `en-US`) into an ISO 639-1 code that Sinkrank knows."""
+"""Turns language tags (`FR`, `en-US`) into ISO 639-1 codes that Sinkrank knows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OTHERS = ("az", "be", "bs", "ka", "kk", "mk", "sq", "te")
 
 @cache
 def known_languages() -> frozenset[str]:
-    """The ISO 639-1 codes of the languages that have stop words, a stemmer, or words that are found in another way."""
+    """The ISO 639-1 codes of languages with stop words, a stemmer or a segmenter."""
     return frozenset([*stopwordsiso.langs(), *STEMMERS, *UNSPACED_LANGUAGES, *_OTHERS])
 
 
@@ -25,7 +25,7 @@ def language_code(name: str) -> str:
     """The two-letter code of a language tag: `en-US` → `en`.
 
     Raises:
-        UnknownLanguage: the tag's first part is no known code; the nearest known ones are named.
+        UnknownLanguage: the tag's first part is not a known code; the message names the nearest ones.
     """
     code = name.strip().replace("_", "-").split("-", 1)[0].lower() if isinstance(name, str) else ""
     if code in known_languages():
@@ -41,8 +41,8 @@ def language_pair(text: str) -> tuple[str, str]:
     """The two codes of a direction: `fi-en`, from Finnish to English.
 
     Raises:
-        WrongParameter: not two languages with a hyphen between, or twice the same.
-        UnknownLanguage: one of them is not a language code.
+        WrongParameter: not two different languages joined by a hyphen.
+        UnknownLanguage: one of them is not a known code.
     """
     parts = text.strip().split("-")
     if len(parts) != 2:

@@ -1,12 +1,11 @@
-"""Turns a term or a text into the form in which terms are compared: lower case, NFC, and what else its language and
-its script take for one letter.
+"""Normalises terms and texts: lower case, NFC, and letters that the language or the script treats as one.
 
-The rules for scripts hold in every language. They are those of Lucene's analyzers, which the engines use:
+The rules for scripts apply in every language. They are those of Lucene's analyzers, which the engines use:
 
-    all         final ς is σ; İ is i (its dot does not stay behind as a mark of its own)
-    Arabic      tatweel, short vowels and other marks go
-    Hebrew      points and accents go
-    Indic       joiners (ZWJ, ZWNJ) within a word go
+    all         final ς is σ; İ is i (without a separate dot)
+    Arabic      tatweel, short vowels and other marks are removed
+    Hebrew      points and accents are removed
+    Indic       joiners (ZWJ, ZWNJ) within a word are removed
     full width  Ａ is a; half-width katakana become wide
 
     tr, az      I is ı, and İ is i
@@ -47,7 +46,7 @@ _LETTERS = {
 
 
 def normalize_term(term: str, language: str = UNDETERMINED) -> str:
-    """The form in which terms of a language are compared; a text may be given as well.
+    """The normalised form of a term or a text of a language.
 
     >>> normalize_term("İSTANBUL ISPARTA", "tr")
     'istanbul ısparta'
@@ -58,7 +57,7 @@ def normalize_term(term: str, language: str = UNDETERMINED) -> str:
 
 
 def lower_composed(term: str, language: str) -> str:
-    """The first half of `normalize_term`: lower case in NFC by the rules of the language."""
+    """The first step of `normalize_term`: lower case and NFC, by the rules of the language."""
     before = _BEFORE.get(language)
     lower = (term if before is None else before(term)).lower()
     if lower.isascii():
@@ -71,7 +70,7 @@ def lower_composed(term: str, language: str) -> str:
 
 
 def fold_script(text: str, language: str) -> str:
-    """The second half of `normalize_term`; Latin, Greek and Cyrillic stay as they are."""
+    """The second step of `normalize_term`: the rules of the script. Latin, Greek and Cyrillic do not change."""
     if _SPECIAL.search(text) is None:
         return text
     text = _JOINER.sub("", text.translate(_LETTERS.get(language, _REMOVED)))
@@ -82,12 +81,12 @@ def fold_script(text: str, language: str) -> str:
 
 
 def normalization_of(language: str) -> str:
-    """What languages share whose terms are normalised alike: `und` for those without rules of their own."""
+    """A key that languages with the same normalisation share: `und` for languages without rules of their own."""
     return language if language in _OWN_RULES else UNDETERMINED
 
 
 def as_written(term: str, language: str) -> str:
-    """A term as people write it: a Greek one ends in ς again, and a Catalan l·l has its dot.
+    """A normalised term as people write it: with final ς in Greek and l·l in Catalan.
 
     >>> as_written("λόγοσ", "el")
     'λόγος'

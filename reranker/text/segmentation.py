@@ -36,9 +36,9 @@ _BETWEEN = "\n"
 
 
 def split_words(tokens: Sequence[str]) -> list[str]:
-    """Normalised tokens in reading order, those of unspaced scripts split into words; joined they are what came.
+    """Splits normalised tokens of unspaced scripts into words, in reading order; joined, they are the input.
 
-    Without ICU a token is only split where its script changes.
+    Without ICU a token is split only where its script changes.
 
     >>> split_words(["libreofficeの使い方"])
     ['libreoffice', 'の', '使い方']
@@ -65,7 +65,7 @@ def split_words(tokens: Sequence[str]) -> list[str]:
 
 
 def can_split(language: str) -> bool:
-    """Whether the words of a language can be found: not of one without spaces where ICU is not installed."""
+    """Whether the words of a language can be found: false for a language without spaces if ICU is not installed."""
     return language not in UNSPACED_LANGUAGES or _word_breaker() is not None
 
 
@@ -73,10 +73,10 @@ def check_can_split(languages: Iterable[str], what: str) -> None:
     """Refuses languages whose words cannot be found.
 
     Args:
-        what: is in these languages; the subject of the message.
+        what: the subject of the error message: what is in these languages.
 
     Raises:
-        BadInput: ICU is needed, and is not installed.
+        BadInput: ICU is needed but not installed.
     """
     refused = [UNSPACED_LANGUAGES[language] for language in languages if not can_split(language)]
     if refused:

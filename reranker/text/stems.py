@@ -48,7 +48,7 @@ _stemmers = threading.local()
 
 
 def stem(word: str, language: str) -> str:
-    """The stem of a normalised word; the word itself in a language without a stemmer. Takes some 20 µs.
+    """The stem of a normalised word, or the word itself if the language has no stemmer. Takes some 20 µs.
 
     >>> stem("running", "en")
     'run'

@@ -1,4 +1,4 @@
-"""Finds where the tokens of a text stand in it as it was given, before it was normalised."""
+"""Finds the places of tokens in the original text, before normalisation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CATALAN_CLUSTER = regex.compile(rf"(?:[lL]·)++[lL]\p{{M}}*+|{_CLUSTER.pattern}
 
 
 def token_places(text: str, language: str, max_tokens: int | None = MAX_TOKENS) -> list[tuple[str, int, int]]:
-    """The tokens of `reranker.text.tokens.tokenize`, each with its start and end in the text as given, in characters.
+    """The tokens of `reranker.text.tokens.tokenize` with their start and end in the original text, in characters.
 
     >>> token_places("The cat, the 2 CATS.", "en")
     [('cat', 4, 7), ('2', 13, 14), ('cats', 15, 19)]
@@ -41,7 +41,7 @@ def token_places(text: str, language: str, max_tokens: int | None = MAX_TOKENS) 
 
 
 def _origins(text: str, language: str) -> tuple[list[int] | range, list[int] | range]:
-    """Where each character of the normalised text starts and ends in the text."""
+    """The start and end in the original text of each character of the normalised text."""
     if text.isascii():
         return range(len(text)), range(1, len(text) + 1)
     clusters = (_CATALAN_CLUSTER if language == "ca" else _CLUSTER).findall(text)

@@ -1,7 +1,7 @@
 """Turns a text into tokens: words and numbers in lower case, without stop words, at most the first 500 words.
 
 A word has letters only. A number is any token with a digit in it: `8601`, `h264`, `3.14`, `0x80070005`, `utf8_general`.
-Only words take embeddings; a number is evidence where a document holds it exactly.
+Only words have embeddings; a number matches only as written.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ _ELIDED = {"ca": ("d", "l", "m", "n", "s", "t")}
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """The stop words of an ISO 639-1 code in the form of `_stop_form`; empty for a language without a list.
+    """The stop words of an ISO 639-1 code, in the form of `_stop_form`; empty if there is no list.
 
-    Snowball's lists of function words where there is one (14 languages); stopwords-iso for the others, since its lists
-    take content words out as well (English `computer` and `page`, Russian `женщина`).
+    Snowball's lists of function words for the 14 languages that have one, stopwords-iso for the others: its lists
+    remove content words too (English `computer` and `page`, Russian `женщина`).
     """
     listed = stoplists.get(language) or (stopwordsiso.stopwords(language) if stopwordsiso.has_lang(language) else ())
     words = [*listed, *_ELIDED.get(language, ())]
@@ -88,7 +88,7 @@ def _stop_form(token: str, language: str) -> str:
 
 
 class _WithoutAccents(dict[str, str]):
-    """Tokens without their accents, found once for each; a look-up that hits never leaves C."""
+    """A cache of tokens without their accents; a hit is a plain dict look-up in C."""
 
     def __missing__(self, token: str) -> str:
         found = "".join(letter for letter in unicodedata.normalize("NFD", token) if not unicodedata.combining(letter))
@@ -108,17 +108,17 @@ def is_stop_word(token: str, language: str) -> bool:
 
 
 def has_digit(token: str) -> bool:
-    """Whether a token is a number, which takes no embedding."""
+    """Whether a token is a number; numbers have no embedding."""
     return not token.isalpha() and _DIGIT.search(token) is not None
 
 
 def tokenize(
     text: str, language: str, max_tokens: int | None = MAX_TOKENS, *, with_stop_words: bool = False
 ) -> list[str]:
-    """The tokens of a text in reading order, stop words of its language left out.
+    """The tokens of a text in reading order, without the stop words of its language.
 
     Args:
-        max_tokens: so many words, and the numbers among them, of which no more than that are kept.
+        max_tokens: maximum number of words, and of numbers.
 
     >>> tokenize("Ο λόγος: 2 Λόγοι!", "el")
     ['λόγοσ', '2', 'λόγοι']
@@ -139,12 +139,12 @@ def tokenize(
 def letter_tokens(
     text: str, language: str, max_tokens: int | None = MAX_TOKENS, *, with_stop_words: bool = False
 ) -> list[str]:
-    """The runs of letters in a text, stop words left out: what embeddings are made for, and what tells a language.
+    """The runs of letters in a text, without stop words. Training and language detection use these.
 
-    Unlike the words of `tokenize` they may be parts of a number.
+    Unlike the words of `tokenize` they may be part of a number.
 
     Raises:
-        BadInput: the language has no spaces between words, and the package that finds them is not installed.
+        BadInput: the language has no spaces between words, and the package that finds words is not installed.
 
     >>> letter_tokens("UTF8 encodes 2 mats.", "en")
     ['utf', 'encodes', 'mats']
@@ -164,14 +164,14 @@ def letter_tokens(
 
 
 def is_word(term: str, language: str) -> bool:
-    """Whether a text can hold a normalised term as one word; letters of a plain script need no second look."""
+    """Whether a text can contain a normalised term as one word."""
     if term.isalpha() and _is_plain(term):
         return True
     return letter_tokens(term, language, None, with_stop_words=True) == [term]
 
 
 def parts_of(text: str) -> Iterator[str]:
-    """A long text in parts, so that no more of it is read than is needed; no token goes over their ends."""
+    """Splits a long text into parts between tokens, so that only as much as needed is read."""
     start = 0
     while len(text) - start > _LONG_TEXT:
         blank = _BLANK.search(text, start + _LONG_TEXT)
@@ -195,7 +195,7 @@ def _without_stop_words(tokens: Iterable[str], language: str) -> Iterator[str]:
 
 
 def _cut(tokens: list[str], max_tokens: int) -> tuple[list[str], bool]:
-    """The tokens up to the word of that number with no more numbers than that, and whether there are so many words."""
+    """The tokens up to the maximum numbers of words and numbers, and whether the maximum of words was reached."""
     numbers = [place for place, token in enumerate(tokens) if not token.isalpha() and has_digit(token)]
     end = max_tokens
     for place in numbers:
@@ -210,7 +210,7 @@ def _cut(tokens: list[str], max_tokens: int) -> tuple[list[str], bool]:
 
 
 def _found(text: str, language: str) -> list[str]:
-    """The tokens of a text as it is written, with its stop words."""
+    """The tokens of a text that is not normalised, with stop words."""
     lower = lower_composed(text, language)
     try:
         latin = lower.encode("latin-1")
@@ -225,7 +225,7 @@ def _found(text: str, language: str) -> list[str]:
 
 
 def found_with_starts(normalized: str) -> list[tuple[str, int, int]]:
-    """The tokens of a normalised text, with its stop words: each with its start and its length in that text."""
+    """The tokens of a normalised text, with stop words: each with its start and its length in that text."""
     matches = list(_TOKEN.finditer(normalized))
     words = iter(split_words([match.group() for match in matches]))
     found = []
@@ -239,7 +239,7 @@ def found_with_starts(normalized: str) -> list[tuple[str, int, int]]:
 
 
 def _with_ascii_digits(token: str) -> str:
-    """A number with the digits of ASCII, whatever script it is written in; a word as it is."""
+    """A number in ASCII digits, whatever its script; a word as it is."""
     if token.isalpha() or token.isascii() or not has_digit(token):
         return token
     return _KEYCAP.sub("", "".join(str(unicodedata.decimal(letter, letter)) for letter in token))

@@ -1,4 +1,4 @@
-"""Writes word groups as clauses of an engine's query, so that each group counts as one term, as nearly as can be."""
+"""Writes word groups as clauses of an engine's query. Each group counts approximately as one term."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Rarity(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CountedRarity:
-    """How rare words are by the counts that came with the translations.
+    """Rarity by the document frequencies that came with the translations.
 
     Attributes:
-        n_documents: of the index, in the language of the translations.
+        n_documents: number of documents of the index in the language of the translations.
     """
 
     n_documents: int
@@ -56,10 +56,10 @@ class CountedRarity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordRarity:
-    """How rare the words of one language are by the document frequencies of an index.
+    """Rarity by the document frequencies of an index, for one language.
 
     Attributes:
-        frequencies: of the documents in that language; None where nothing is known: all words are then alike.
+        frequencies: document frequencies of that language; None: not known, all words have the same idf.
     """
 
     embeddings: Embeddings
@@ -92,13 +92,13 @@ def group_clauses(
     rarity: Rarity,
     max_words: int = MAX_CLAUSES,
 ) -> list[Clause]:
-    """One clause for each group, to stand together in the `should` of a `bool` query.
+    """One clause for each group, for the `should` of a `bool` query.
 
-    A group scores as the best of its translations does (`dis_max`), with a little of the others. Where there are more
-    than `max_words` translations, the groups of the highest idf times occurrences are taken, at least one.
+    A group scores as its best translation (`dis_max`), plus a tenth of the others. If there are more than `max_words`
+    translations, the groups with the highest idf times occurrences are kept, at least one.
 
     Args:
-        clause: writes the engine's clause for a word and its boost.
+        clause: makes the engine's clause for a word and its boost.
     """
     weighed = [(group, *_boosts(group, rarity)) for group in groups]
     chosen: list[Clause] = []
@@ -113,12 +113,12 @@ def group_clauses(
 
 
 def _boosts(group: WordGroup, rarity: Rarity) -> tuple[float, list[float]]:
-    """What the group is worth, its idf times its occurrences; and the boost of each of its translations.
+    """The value of the group (its idf times its occurrences), and the boost of each of its translations.
 
-    BM25 would add up the weighted occurrences of all translations, and weigh the sum by the idf of the group. An engine
-    weighs each word by its own idf, which the boost replaces: else a wrong translation that is rare would outweigh the
-    right one. The weight's square root stands for the weight: BM25 is concave, so that a word of half the weight scores
-    more than half.
+    BM25 of a group would add the weighted occurrences of all translations, and weight the sum by the idf of the group.
+    An engine weights each word by its own idf. The boost replaces that idf; otherwise a wrong, rare translation would
+    outweigh the right one. The boost has the square root of the weight: BM25 is concave, so a word of half the weight
+    scores more than half.
     """
     counts = rarity.counts(group.translations)
     # Pirkola's: documents that hold any translation; the lightly weighted ones count less.

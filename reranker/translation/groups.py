@@ -1,4 +1,4 @@
-"""A query word with the words of the documents' language that may stand for it.
+"""A query word with its possible translations in the documents' language.
 
 A group counts as one term whose occurrences are summed: the structured queries of Pirkola 1998 ("The effects of query
 structure and dictionary setups in dictionary-based cross-language information retrieval", SIGIR).
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A word of the documents' language that may stand for a query word.
+    """A word of the documents' language that may translate a query word.
 
     Attributes:
         term: normalised, as the embeddings hold it.
-        weight: what one occurrence of it counts, above 0, at most 1.
-        n_documents: of the index, that hold it; None where that is not known.
+        weight: how much one occurrence counts, above 0, at most 1.
+        n_documents: documents of the index that contain it; None: not known.
     """
 
     term: str
@@ -30,9 +30,8 @@ class WordGroup:
 
     Attributes:
         token: the query word, normalised by the rules of the query's language.
-        n_occurrences: how often the query holds it.
-        translations: at least one, the heaviest first. A token that stays as it is, such as a number, is one of them,
-            with weight 1.
+        n_occurrences: how often the query contains it.
+        translations: at least one, the heaviest first. The token itself may be one of them, with weight 1.
     """
 
     token: str

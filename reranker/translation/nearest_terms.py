@@ -1,4 +1,4 @@
-"""Finds the terms of one language that are nearest to some vectors, in one pass over the language's rows."""
+"""Finds the terms of one language that are nearest to given vectors, in one pass over the language's rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _CHUNK_VECTORS = 64
 
 
 class LanguageRows:
-    """The rows of one language's terms, or of some of them, in an embedding store.
+    """The embeddings of one language's terms, or of some of them.
 
     Args:
         rows: (n_terms, dim) of the store, each of length 1; an array or `CompactRows`.
-        term_ids: (n,) of the terms that are searched, ascending.
+        term_ids: (n,) terms to search, ascending.
     """
 
     def __init__(self, rows: Any, term_ids: NDArray[np.integer[Any]]) -> None:
@@ -25,7 +25,7 @@ class LanguageRows:
         self._term_ids = np.asarray(term_ids, dtype=np.int32)
 
     def nearest(self, vectors: NDArray[np.float32], n: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The `n` terms of the highest cosine with each vector; fewer where there are no more.
+        """The `n` terms with the highest cosine to each vector; fewer if there are no more.
 
         Args:
             vectors: (k, dim), each of length 1.
@@ -66,7 +66,7 @@ class LanguageRows:
 
 
 def _largest(values: NDArray[np.float32], n: int) -> NDArray[np.intp]:
-    """(k, n) the places of each row's n largest values, in no order; all of them where there are no more."""
+    """(k, n) the columns of each row's n largest values, unordered; all columns if there are no more."""
     if values.shape[1] <= n:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.argpartition(values, values.shape[1] - n, axis=1)[:, values.shape[1] - n :]

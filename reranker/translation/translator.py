@@ -1,4 +1,4 @@
-"""Turns a query into word groups in the documents' language, by the cosines of the embeddings."""
+"""Turns a query into word groups in the documents' language, by cosines of embeddings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_CACHED_WORDS = 10_000
 
 
 class TokenizedQuery(Protocol):
-    """What is translated of a query (`reranker.ranking.reranker.Query`)."""
+    """The part of a query that is translated (`reranker.ranking.reranker.Query`)."""
 
     @property
     def language(self) -> str: ...
@@ -38,13 +38,13 @@ class TokenizedQuery(Protocol):
 
 
 class Translator:
-    """Finds the translations of query words; opened once, used from any number of threads."""
+    """Finds the translations of query words. Open it once; threads can share it."""
 
     def __init__(self, embeddings: Embeddings, idf: IdfTable | None = None) -> None:
         """
         Args:
-            idf: of the index, counted over all its documents: only terms that it holds are taken as translations. None,
-                or without the language, all terms of the embeddings may be taken.
+            idf: of the index, over all its documents. Only terms of the index become translations. If it is None or
+                lacks the language, any term of the embeddings may.
         """
         self._embeddings = embeddings
         self._idf = IdfTable() if idf is None else idf
@@ -53,17 +53,17 @@ class Translator:
         self._cached: OrderedDict[tuple[str, str, str], tuple[Translation, ...]] = OrderedDict()
 
     def groups(self, query: TokenizedQuery, language: str) -> tuple[WordGroup, ...]:
-        """One group for each distinct token of the query, in reading order: the terms of the documents' language
-        nearest to it, and the token itself with weight 1, since names, numbers and loan words stay as they are.
+        """One group for each distinct token of the query, in reading order: the nearest terms of the documents'
+        language, and the token itself with weight 1, since names, numbers and loan words are spelled alike.
 
-        A translation weighs b² · (c / b)⁴, where c is its cosine with the token and b that of the nearest: a token with
-        no near translation counts less, and so does a translation that is farther than the nearest.
+        The weight of a translation is b² · (c / b)⁴, where c is its cosine with the token and b that of the nearest. So
+        a token without a near translation counts less, and so does a translation farther than the nearest.
 
         Args:
-            language: of the documents.
+            language: language of the documents.
 
         Raises:
-            UnknownLanguage: the embeddings do not hold it.
+            UnknownLanguage: the embeddings lack it.
         """
         if language not in self._embeddings.languages:
             raise UnknownLanguage(
@@ -112,7 +112,7 @@ class Translator:
     def _joined(
         self, token: str, language: str, term_ids: NDArray[np.int32], weights: NDArray[np.float64]
     ) -> tuple[Translation, ...]:
-        """The token itself and those of the terms that have a weight, the heaviest first."""
+        """The token itself and the terms with a weight, the heaviest first."""
         own = normalize_term(token, language)
         own_id = self._embeddings.term_id(language, own)
         translations = [Translation(own, 1.0, None if own_id is None else self._n_documents(language, own_id))]
@@ -138,7 +138,7 @@ class Translator:
 
 
 def _weights(cosines: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(k, n) of translations by their cosines, the nearest first in each row; 0 where a cosine is not above 0."""
+    """(k, n) weights of translations from their cosines, the nearest first in each row; 0 for cosines up to 0."""
     found = np.clip(cosines, 0.0, 1.0)
     nearest = found[:, :1]
     weights: NDArray[np.float64] = np.divide(found**4, nearest**2, out=np.zeros_like(found), where=nearest > 0)
