@@ -27,7 +27,7 @@ from reranker.service.tracing import trace_reranking
 from reranker.stores.base.protocol import Store
 from reranker.text.idf import IdfTable
 from reranker.transport import METHODS, Parameters, check_method, warm_up
-from reranker.transport.problem import FLOAT64_FROM_EPSILON
+from reranker.transport.parameters import FLOAT64_FROM_EPSILON
 
 EXTENSION = "sinkrank"
 _log = logging.getLogger(__name__)

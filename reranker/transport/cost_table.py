@@ -36,7 +36,7 @@ def cost_table(
     n_threads: int,
     ground_cost: str = "euclidean",
 ) -> Table:
-    """Ground costs (k, width) of k document terms to n query words (`problem.COSTS`); columns from n on are without
+    """Ground costs (k, width) of k document terms to n query words (`parameters.COSTS`); columns from n on are without
     meaning.
 
     In float32 the rows are taken to be of norm 1, and the products of long queries may be computed in fixed point
