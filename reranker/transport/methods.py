@@ -19,8 +19,6 @@ from reranker.transport.results import Distances
 from reranker.transport.shares import auto_shares
 
 METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
-# Those that scale a kernel again and again.
-ITERATED = ("sinkhorn", "relaxed", "auto")
 
 # Half the squared Euclidean cost: ahead of the Euclidean one up to 20 words, equal beyond (docs/evaluation.md).
 AUTO_COST = "cosine"

@@ -29,10 +29,11 @@ compiled_only: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
 def has(*features: str) -> bool:
     """Whether the machine that code is compiled for has all of these, in LLVM's names: what Numba was told
     (`NUMBA_CPU_FEATURES`, `NUMBA_ENABLE_AVX`), or else what LLVM finds here."""
-    if config.CPU_FEATURES is not None:
-        return {f"+{feature}" for feature in features} <= set(config.CPU_FEATURES.split(","))
-    here = binding.get_host_cpu_features()
-    return all(here.get(one) and (config.ENABLE_AVX or not one.startswith("avx")) for one in features)
+    told: str | None = getattr(config, "CPU_FEATURES", None)
+    if told is not None:
+        return {f"+{feature}" for feature in features} <= set(told.split(","))
+    here, with_avx = binding.get_host_cpu_features(), getattr(config, "ENABLE_AVX", True)
+    return all(here.get(one, False) and (with_avx or not one.startswith("avx")) for one in features)
 
 
 # Whether it has the 32 registers of 512 bits of AVX-512: where not, each register of ours is two of 256 bits (of 16) or
