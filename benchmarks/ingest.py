@@ -88,7 +88,7 @@ def processor_rates(documents: Path, store: Store, embeddings: Embeddings, round
     with open_sources([str(documents)]) as sources:
         rows = (row for source in sources for row in read_rows(source))
         pieces = list(in_pieces(islice(rows, RATE_DOCUMENTS)))
-    store.create("cpu", IndexDescription(embeddings.version, embeddings.dim))
+    store.promote("cpu", store.stage("cpu", IndexDescription(embeddings.version, embeddings.dim)))
     count = RowCounter(Layout(), embeddings.languages)
     encode = RowEncoder(Layout(), embeddings.idf, store.preparer("cpu"))
     store.drop("cpu")
@@ -133,7 +133,7 @@ def theirs(
     """Seconds of one `parallel_bulk` into a new index."""
     from opensearchpy import helpers
 
-    store.create("theirs", IndexDescription(embeddings.version, embeddings.dim))
+    store.promote("theirs", store.stage("theirs", IndexDescription(embeddings.version, embeddings.dim)))
     started = time.perf_counter()
     results = helpers.parallel_bulk(client, actions, thread_count=PEER_THREADS, chunk_size=PEER_CHUNK)
     n_written = sum(1 for ok, _ in results if ok)

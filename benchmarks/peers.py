@@ -19,7 +19,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.workload import Workload
 from reranker.text.bags import WeightedBag
-from reranker.transport import Parameters, batch, distances
+from reranker.transport import Parameters, distances
+from reranker.transport.candidate_costs import CandidateCosts
+from reranker.transport.problem import checked_problem
+from reranker.transport.solve import solve_from
 
 EPSILON, N_ITERATIONS = 0.1, 50
 Distances = NDArray[np.float64]
@@ -56,9 +59,8 @@ def _ours(method: str, **parameters: Any) -> Solve:
 def _ours_in_double(work: Workload, n_threads: int) -> Distances:
     """The same in float64, which `distances` takes by itself at small epsilon only."""
     wanted = Parameters(EPSILON, N_ITERATIONS, stop_at=0.0)
-    return batch.distances(
-        work.query, work.candidates, work.embeddings, "sinkhorn", wanted, n_threads, precision="float64"
-    ).values
+    problem = checked_problem(work.query, work.candidates, work.embeddings)
+    return solve_from(CandidateCosts(problem, "float64", n_threads), [("sinkhorn", wanted)])[0].values
 
 
 def _cost(work: Workload, document: WeightedBag) -> NDArray[np.float64]:

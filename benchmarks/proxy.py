@@ -158,9 +158,10 @@ def make_index(store_address: str, embeddings: Embeddings, documents: Sequence[D
     with closing(open_store(store_address)) as store:
         if INDEX in store.indices():
             store.drop(INDEX)
-        store.create(INDEX, IndexDescription(embeddings.version, embeddings.dim))
+        store.promote(INDEX, store.stage(INDEX, IndexDescription(embeddings.version, embeddings.dim)))
         encoded = [encode(document, embeddings, embeddings.idf) for document in documents]
-        failed = [result.error for result in store.write(INDEX, encoded) if result.error]
+        written = store.write_prepared(INDEX, map(store.preparer(INDEX), encoded))
+        failed = [result.error for result in written if result.error]
         if failed:
             raise RuntimeError(f"{len(failed)} documents were not written: {failed[0]}")
         store.save_idf(INDEX, IdfTable({"en": DocumentFrequencies.count(one.bag for one in encoded)}))

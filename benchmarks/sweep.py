@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.peers import EPSILON
 from benchmarks.timing import in_turn
+from reranker.transport.cost_table import width
 from reranker.transport.kernels import scaling, sinkhorn_iteration
-from reranker.transport.tables import width
 
 SIZES = [(n, m) for n in (30, 100, 300) for m in (30, 100, 300)]
 LANES_IN_C = 8

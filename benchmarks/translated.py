@@ -86,13 +86,13 @@ def make_plain_index(http: urllib3.PoolManager, url: str, pages: Sequence[Page])
 
 def make_our_index(store: Store, embeddings: Embeddings, pages: Sequence[Page]) -> None:
     """The same pages in an index of ours."""
-    store.create(OURS, IndexDescription(embeddings.version, embeddings.dim))
+    store.promote(OURS, store.stage(OURS, IndexDescription(embeddings.version, embeddings.dim)))
     documents = [Document(page.page_id, page.text, page.language, title=page.title) for page in pages]
     bags = [embeddings.bag(document.full_text, document.language) for document in documents]
     idf = IdfTable({"en": DocumentFrequencies.count(bags)})
-    failed = [
-        one.error for one in store.write(OURS, [encode(each, embeddings, idf) for each in documents]) if one.error
-    ]
+    prepare = store.preparer(OURS)
+    prepared = (prepare(encode(each, embeddings, idf)) for each in documents)
+    failed = [one.error for one in store.write_prepared(OURS, prepared) if one.error]
     if failed:
         raise RuntimeError(f"{len(failed)} pages were not indexed: {failed[0]}")
     store.save_idf(OURS, idf)

@@ -39,10 +39,12 @@ def translated_scores(encoded: EncodedTask) -> Matrix:
     place_of = {doc_id: place for place, doc_id in enumerate(encoded.doc_ids)}
     found = np.zeros((len(task.queries), len(encoded.doc_ids)))
     with TemporaryDirectory() as folder, closing(open_store(str(Path(folder) / "store"))) as store:
-        store.create(_INDEX, IndexDescription(encoded.embeddings.version, encoded.embeddings.dim))
+        store.promote(_INDEX, store.stage(_INDEX, IndexDescription(encoded.embeddings.version, encoded.embeddings.dim)))
         texts = {doc_id: task.written.get(doc_id) or " ".join(tokens) for doc_id, tokens in task.documents.items()}
         documents = (Document(doc_id, text, language) for doc_id, text in texts.items())
-        for result in store.write(_INDEX, (EncodedDocument(document, _NO_WORDS, None) for document in documents)):
+        prepare = store.preparer(_INDEX)
+        prepared = (prepare(EncodedDocument(document, _NO_WORDS, None)) for document in documents)
+        for result in store.write_prepared(_INDEX, prepared):
             if result.error is not None:
                 raise ValueError(f"document {result.doc_id} cannot be searched: {result.error}")
         for row, tokens in enumerate(task.queries.values()):

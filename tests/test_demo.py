@@ -23,6 +23,7 @@ from reranker.stores import open_store
 from reranker.stores.base.protocol import Filters
 from sinkrank.commands.demo_run import run_demo
 from sinkrank.console.steps import Steps
+from tests.stores.samples import make_index
 from tests.tiny import tiny_embeddings
 
 # 16 held-out texts in three languages.
@@ -149,7 +150,7 @@ def test_an_index_of_fewer_documents_than_it_should_hold_is_made_anew(home):
     store = open_store(str(home / "store"))
     made = store.describe("texts")
     store.drop("texts")
-    store.create("texts", made)
+    make_index(store, "texts", made)
     store.close()
 
     assert "indexing 48" in run_again(home)
@@ -167,7 +168,7 @@ def test_embeddings_of_an_earlier_corpus_are_trained_anew_and_the_index_with_the
 
 def test_the_demo_of_another_corpus_makes_way(home):
     store = open_store(str(home / "store"))
-    store.create("libreoffice", store.describe("texts"))
+    make_index(store, "libreoffice", store.describe("texts"))
     store.drop("texts")
     store.close()
     state_file = home / "demo.json"

@@ -12,6 +12,7 @@ from reranker.stores import open_store
 from reranker.stores.base.protocol import Filters, IndexDescription
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
+from tests.stores.samples import make_index, write_documents
 from tests.tiny import tiny_embeddings
 
 TEXTS = {
@@ -33,12 +34,12 @@ def embeddings(tmp_path_factory):
 @pytest.fixture(scope="module")
 def store(tmp_path_factory, embeddings):
     store = open_store(str(tmp_path_factory.mktemp("store")))
-    store.create("pets", IndexDescription(embeddings.version, embeddings.dim))
+    make_index(store, "pets", IndexDescription(embeddings.version, embeddings.dim))
     documents = [Document(doc_id, text, language, metadata=m) for doc_id, (language, text, m) in TEXTS.items()]
     bags = [(d.language, embeddings.bag(d.full_text, d.language)) for d in documents]
     idf = IdfTable({code: DocumentFrequencies.count(b for c, b in bags if c == code) for code in ("en", "fr")})
     store.save_idf("pets", idf)
-    results = list(store.write("pets", [encode(document, embeddings, idf) for document in documents]))
+    results = list(write_documents(store, "pets", [encode(document, embeddings, idf) for document in documents]))
     assert [result.error for result in results] == [None] * len(TEXTS)
     store.refresh("pets")
     yield store
@@ -348,7 +349,7 @@ def test_empty_and_unknown_queries_and_missing_things_are_refused(searcher):
 
 
 def test_an_index_of_other_embeddings_is_refused_with_the_command_that_rebuilds_it(store, embeddings):
-    store.create("stale", IndexDescription("other", embeddings.dim))
+    make_index(store, "stale", IndexDescription("other", embeddings.dim))
     try:
         with pytest.raises(VersionMismatch, match="sinkrank ingest FILE --index stale --rebuild"):
             Searcher(store, embeddings).search(SearchRequest("chat", "stale"))
@@ -419,13 +420,13 @@ def test_a_weight_that_is_no_share_is_refused(weight):
 def titled(tmp_path_factory, embeddings):
     """A page whose title is "Cat!" and whose text is of other things, and a page that says no more than "cat"."""
     store = open_store(str(tmp_path_factory.mktemp("titled")))
-    store.create("titled", IndexDescription(embeddings.version, embeddings.dim))
+    make_index(store, "titled", IndexDescription(embeddings.version, embeddings.dim))
     pages = [
         Document("titled", "bread water car bread water car", "en", title="Cat!"),
         Document("short", "cat", "en"),
         Document("far", "cat car car car", "en"),
     ]
-    list(store.write("titled", [encode(page, embeddings, IdfTable()) for page in pages]))
+    list(write_documents(store, "titled", [encode(page, embeddings, IdfTable()) for page in pages]))
     store.refresh("titled")
     yield Searcher(store, embeddings)
     store.close()

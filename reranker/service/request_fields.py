@@ -16,7 +16,7 @@ from reranker.search.first_stage import FIRST_STAGES
 from reranker.search.request import LIMITS
 from reranker.service.settings import Settings
 from reranker.transport import METHODS
-from reranker.transport.problem import FLOAT64_FROM_EPSILON, MAX_EPSILON
+from reranker.transport.parameters import FLOAT64_FROM_EPSILON, MAX_EPSILON
 
 # A page of text is some 3,000 characters; the tokenizer reads 500 words of a query anyway.
 MAX_QUERY_CHARS = 100_000

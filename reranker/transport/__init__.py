@@ -3,8 +3,9 @@
 from reranker.transport.methods import METHODS, check_method, distances
 from reranker.transport.nbow import mean_embeddings
 from reranker.transport.nearest import Nearest, nearest_documents
+from reranker.transport.parameters import Parameters
 from reranker.transport.plan import transport
-from reranker.transport.problem import Distances, Parameters, Transport
+from reranker.transport.results import Distances, Transport
 from reranker.transport.shares import AutoShares, auto_shares
 from reranker.transport.warming import warm_up
 

@@ -1,4 +1,4 @@
-"""Turns embeddings into ground costs, in double precision; the batched float32 form is in `tables.py`."""
+"""Turns embeddings into ground costs, in double precision; the batched float32 form is in `cost_table.py`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Turns names of methods into distances: the public entry; checks what comes in and leaves the arithmetic to others."""
+"""The methods by name, and the public entry to them all: checks what is given, then has it solved."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,24 +13,19 @@ from reranker.base.suggestions import did_you_mean
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import reference
 from reranker.transport.cost_cache import CostCache
-from reranker.transport.problem import (
-    Distances,
-    Parameters,
-    check_embeddings,
-    checked_candidates,
-    checked_query,
-)
-from reranker.transport.reference import Implementation
+from reranker.transport.parameters import Parameters
+from reranker.transport.problem import Problem, checked_problem
+from reranker.transport.results import Distances
 from reranker.transport.shares import auto_shares
 
 METHODS: tuple[str, ...] = ("nbow", "rwmd", "emd", "sinkhorn", "relaxed", "auto")
-# Those that scale a kernel again and again.
-ITERATED = ("sinkhorn", "relaxed", "auto")
 
 # Half the squared Euclidean cost: ahead of the Euclidean one up to 20 words, equal beyond (docs/evaluation.md).
 AUTO_COST = "cosine"
 
 _DEFAULTS = Parameters()
+
+_Solve = Callable[[Problem, Sequence[tuple[str, Parameters]], int, CostCache | None], list[Distances]]
 
 
 def distances(
@@ -67,15 +62,25 @@ def distances(
     solve = _implementation(implementation)
     if n_threads < 1:
         raise BadInput(f"n_threads is {n_threads}; give 1 or more")
-    check_embeddings(embeddings)
-    checked = checked_query(query, embeddings)
-    documents = checked_candidates(candidates, len(embeddings))
-    check_method(method)
-    solved = solve(checked, documents, embeddings, parts(method, parameters), n_threads, cost_cache)
-    return mixed(method, part_shares(method, parameters, len(checked)), solved)
+    problem = checked_problem(query, candidates, embeddings)
+    return solve_problem(problem, check_method(method), parameters, n_threads, cost_cache, solve)
 
 
-def mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) -> Distances:
+def solve_problem(
+    problem: Problem,
+    method: str,
+    parameters: Parameters,
+    n_threads: int = 1,
+    cost_cache: CostCache | None = None,
+    solve: _Solve | None = None,
+) -> Distances:
+    """`distances` of what was checked before; `solve` is the compiled implementation where it is None."""
+    solve = solve or _implementation("compiled")
+    solved = solve(problem, parts(method, parameters), n_threads, cost_cache)
+    return _mixed(method, part_shares(method, parameters, len(problem.query)), solved)
+
+
+def _mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) -> Distances:
     """The distances of a method from those of its `parts`."""
     if len(solved) == 1:
         return solved[0]
@@ -124,11 +129,11 @@ def check_method(method: str) -> str:
     return method
 
 
-def _implementation(name: str) -> Implementation:
+def _implementation(name: str) -> _Solve:
     if name == "reference":
-        return reference.distances_together
+        return reference.solve
     if name != "compiled":
         raise BadInput(f"implementation is '{name}'; give 'compiled' or 'reference'")
-    from reranker.transport import batch  # Numba takes a second to import
+    from reranker.transport.solve import solve  # Numba takes a second to import
 
-    return batch.distances_together
+    return solve

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import WrongParameter
-from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport.problem import Distances, check_embeddings, check_rows, checked_candidates
+from reranker.text.bags import WeightedBags
+from reranker.transport.problem import Problem, check_embeddings, check_rows, checked_candidates
+from reranker.transport.results import Distances
 from reranker.transport.threads import together
 
 # Words whose embeddings are copied together, where they cannot be read as they are: 2 MB at 300 dimensions.
@@ -45,19 +46,14 @@ def mean_embeddings(bags: WeightedBags, embeddings: NDArray[np.float32], n_threa
     return _means(checked, embeddings, np.arange(len(checked)), n_threads)
 
 
-def distances(
-    query: WeightedBag,
-    candidates: WeightedBags,
-    embeddings: NDArray[np.float32],
-    n_threads: int = 1,
-    places: Places | None = None,
-) -> Distances:
-    """1 - cosine of the mean embeddings, of the candidates at some places or all; takes checked bags."""
+def distances(problem: Problem, n_threads: int = 1, places: Places | None = None) -> Distances:
+    """1 - cosine of the mean embeddings, of the candidates at some places or all."""
     from reranker.transport.kernels import nbow_means
 
+    candidates, embeddings = problem.candidates, problem.embeddings
     places = np.arange(len(candidates)) if places is None else places
     values = np.full(len(places), np.inf)
-    one = WeightedBags.join([query])
+    one = WeightedBags.join([problem.query])
     query_mean = _means(one, embeddings, np.zeros(1, np.int64), 1)[0].astype(np.float64)
     means = _means(candidates, embeddings, places, n_threads)
     nbow_means.one_less_products(means, query_mean, candidates.offsets, places, values)

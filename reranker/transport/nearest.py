@@ -10,15 +10,10 @@ from numpy.typing import NDArray
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.cost_cache import CostCache
-from reranker.transport.methods import check_method, distances
-from reranker.transport.problem import (
-    Distances,
-    Parameters,
-    at_places,
-    check_embeddings,
-    checked_candidates,
-    checked_query,
-)
+from reranker.transport.methods import check_method, solve_problem
+from reranker.transport.parameters import Parameters
+from reranker.transport.problem import checked_problem
+from reranker.transport.results import Distances, at_places
 
 _DEFAULTS = Parameters()
 
@@ -76,14 +71,14 @@ def nearest_documents(
         if number < 1:
             raise WrongParameter(f"{name} is {number}; give 1 or more")
     check_method(method)
-    check_embeddings(embeddings)
     offsets = _checked_offsets(offsets, len(candidates))
-    if method == "emd" and k < np.count_nonzero(np.diff(candidates.offsets)):  # else bounds would spare none
-        found, n_solved = _by_exact_transport(
-            query, candidates, embeddings, k, parameters, n_threads, offsets, cost_cache
-        )
+    problem = checked_problem(query, candidates, embeddings)
+    if method == "emd" and k < np.count_nonzero(np.diff(problem.candidates.offsets)):  # else bounds would spare none
+        from reranker.transport import pruning  # Numba takes a second to import
+
+        found, n_solved = pruning.nearest_by_emd(problem, parameters, k, offsets, n_threads, cost_cache)
     else:
-        found = distances(query, candidates, embeddings, method, parameters, n_threads, cost_cache=cost_cache)
+        found = solve_problem(problem, method, parameters, n_threads, cost_cache)
         n_solved = int(np.isfinite(found.values).sum())
     order = np.argsort(found.values + offsets, kind="stable")[:k].astype(np.int64)
     return Nearest(order, at_places(found, order), n_solved)
@@ -98,23 +93,3 @@ def _checked_offsets(offsets: NDArray[np.float64] | None, n_candidates: int) -> 
     if not np.isfinite(checked).all():
         raise BadInput(f"an offset is {checked[~np.isfinite(checked)][0]}; give finite numbers, 0 for no offset")
     return checked
-
-
-def _by_exact_transport(
-    query: WeightedBag,
-    candidates: WeightedBags,
-    embeddings: NDArray[np.float32],
-    k: int,
-    parameters: Parameters,
-    n_threads: int,
-    offsets: NDArray[np.float64],
-    cost_cache: CostCache | None,
-) -> tuple[Distances, int]:
-    """Distances (+inf where not solved) that hold the k nearest, and how many were solved."""
-    from reranker.transport import pruning  # Numba takes a second to import
-
-    checked, documents = checked_query(query, embeddings), checked_candidates(candidates, len(embeddings))
-    found, solved = pruning.by_exact_transport(
-        checked, documents, embeddings, parameters, k, offsets, n_threads, cost_cache
-    )
-    return found, int(np.count_nonzero(solved))

@@ -8,13 +8,9 @@ from numpy.typing import NDArray
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import reference
 from reranker.transport.methods import check_method, part_shares, parts
-from reranker.transport.problem import (
-    Parameters,
-    Transport,
-    check_embeddings,
-    checked_candidates,
-    checked_query,
-)
+from reranker.transport.parameters import Parameters
+from reranker.transport.problem import Problem, checked_problem
+from reranker.transport.results import Transport
 
 
 def transport(
@@ -34,10 +30,8 @@ def transport(
     Raises:
         BadInput: as `distances`.
     """
-    check_embeddings(embeddings)
     n, m = len(query), len(document)
-    checked = checked_query(query, embeddings)
-    checked_document = checked_candidates(WeightedBags.join([document]), len(embeddings))[0]
+    problem = checked_problem(query, WeightedBags.join([document]), embeddings)
     check_method(method)
     parameters = parameters or Parameters()
     last, settings = parts(method, parameters)[-1]
@@ -46,16 +40,16 @@ def transport(
         return Transport(np.zeros((n, 0)), np.zeros((n, 0)), np.inf, method, precision)
     used = np.ix_(np.asarray(query.weights) > 0, np.asarray(document.weights) > 0)
     plan, cost = np.zeros((n, m)), np.zeros((n, m))
-    plan[used], cost[used] = _plan_and_cost(checked, checked_document, embeddings, method, parameters)
+    plan[used], cost[used] = _plan_and_cost(problem, method, parameters)
     return Transport(plan, cost, float((plan * cost).sum()), method, precision)
 
 
 def _plan_and_cost(
-    query: WeightedBag, document: WeightedBag, embeddings: NDArray[np.float32], method: str, parameters: Parameters
+    problem: Problem, method: str, parameters: Parameters
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The plan of all parts of a method together, and what it pays for a unit of mass."""
-    ways = parts(method, parameters)
-    found = [reference.plan_and_cost(query, document, embeddings, part, settings) for part, settings in ways]
+    query, document, ways = problem.query, problem.candidates[0], parts(method, parameters)
+    found = [reference.plan_and_cost(query, document, problem.embeddings, part, settings) for part, settings in ways]
     if len(ways) == 1:
         return found[0][0], found[0][1]
     plan, paid = np.zeros((len(query), len(document))), np.zeros((len(query), len(document)))

@@ -12,11 +12,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import exact
-from reranker.transport.bounded_costs import BoundedCosts, Places
+from reranker.transport.bounds import dual_bounds
+from reranker.transport.candidate_costs import CandidateCosts, Places
 from reranker.transport.cost_cache import CostCache
-from reranker.transport.problem import Distances, Parameters
+from reranker.transport.parameters import Parameters
+from reranker.transport.problem import Problem
+from reranker.transport.results import Distances
+from reranker.transport.solve import solve_from
 
 # Bounds of `emd` and the distances are computed in double from the same embeddings: sums that are off by some 1e-14.
 # Next to the gaps between candidates, some 1e-4, a margin that is far larger costs nothing.
@@ -53,28 +56,26 @@ class _Least:
         return float(np.partition(self.distances.values + self._offsets, self._k - 1)[self._k - 1])
 
 
-def by_exact_transport(
-    query: WeightedBag,
-    candidates: WeightedBags,
-    embeddings: NDArray[np.float32],
+def nearest_by_emd(
+    problem: Problem,
     parameters: Parameters,
     k: int,
     offsets: Vector,
     n_threads: int = 1,
     cost_cache: CostCache | None = None,
-) -> tuple[Distances, NDArray[np.bool_]]:
-    """Distances by `emd` (+inf where not solved) and which candidates were solved; takes checked bags.
+) -> tuple[Distances, int]:
+    """Distances by `emd`, +inf where not solved, and how many were solved.
 
     `rwmd` bounds all candidates (Kusner et al. 2015, 4), the dual those that it does not leave out, and in the order of
     that bound they are solved, one by one: POT holds the interpreter's lock, so threads would wait for each other.
     """
     least = _Least(offsets, k)
-    costs = BoundedCosts(query, candidates, embeddings, "float64", n_threads, cost_cache)
-    bounds = np.full(len(candidates), np.inf)
+    costs = CandidateCosts(problem, "float64", n_threads, cost_cache)
+    bounds = np.full(len(offsets), np.inf)
 
     def tighten(places: Places) -> None:
         left = places[_within(bounds[places], least.limit)]
-        dual = costs.dual_bounds(left, parameters.ground_cost)
+        dual = dual_bounds(costs, left, parameters.ground_cost)
         bounds[left] = np.maximum(bounds[left], dual - EXACT_MARGIN + offsets[left])
 
     def solve(places: Places, n_most: int) -> None:
@@ -82,17 +83,17 @@ def by_exact_transport(
         for place in left[np.argsort(bounds[left], kind="stable")][:n_most]:
             if bounds[place] > least.limit:
                 break
-            one = WeightedBags.join([candidates[int(place)]])
-            least.add(np.array([place]), exact.distances(query, one, embeddings, parameters, n_threads=1))
+            least.add(np.array([place]), exact.distances(problem.part([place]), parameters, n_threads=1))
 
     for places in costs.parts():
-        bounds[places] = costs.solve("rwmd", parameters, places).values - EXACT_MARGIN + offsets[places]
+        (nearest_words,) = solve_from(costs, [("rwmd", parameters)], places)
+        bounds[places] = nearest_words.values - EXACT_MARGIN + offsets[places]
         first, rest = np.split(places[np.argsort(bounds[places], kind="stable")], [TIGHTENED_FIRST * k])
         tighten(first)
         solve(first, k)  # they give a limit
         tighten(rest)
-    solve(np.arange(len(candidates)), len(candidates))
-    return least.distances, least.solved
+    solve(np.arange(len(offsets)), len(offsets))
+    return least.distances, int(np.count_nonzero(least.solved))
 
 
 def _within(bounds: Vector, limit: float) -> NDArray[np.bool_]:

@@ -1,58 +1,47 @@
-"""Turns checked bags into distances by slow, obvious NumPy in double precision: the yardstick of the compiled
-code, and its stand-in where Numba cannot be had."""
+"""Solves a checked problem by slow, obvious NumPy in double precision: what the compiled code is tested against."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.extras import extra
-from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag
 from reranker.transport.cost import gathered, ground_cost
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.kernels.tolerances import SHRUNK, VANISHING_NORM
-from reranker.transport.problem import (
-    CONVERGED_BELOW,
-    FLOAT64_FROM_EPSILON,
-    Distances,
-    Parameters,
-)
+from reranker.transport.parameters import CONVERGED_BELOW, FLOAT64_FROM_EPSILON, Parameters
+from reranker.transport.problem import Problem
+from reranker.transport.results import Distances
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-def distances(
-    query: WeightedBag,
-    candidates: WeightedBags,
-    embeddings: NDArray[np.float32],
-    method: str,
-    parameters: Parameters,
+def solve(
+    problem: Problem,
+    wanted: Sequence[tuple[str, Parameters]],
     n_threads: int = 1,
-) -> Distances:
-    """Distances one candidate after the other; takes checked bags and a resolved method; `n_threads` has no effect."""
+    cost_cache: CostCache | None = None,
+) -> list[Distances]:
+    """As `reranker.transport.solve.solve`; `n_threads` and `cost_cache` have no effect."""
+    return [_distances(problem, method, parameters) for method, parameters in wanted]
+
+
+def _distances(problem: Problem, method: str, parameters: Parameters) -> Distances:
+    """One candidate after the other."""
+    candidates = problem.candidates
     values = np.full(len(candidates), np.inf)
     errors = np.zeros(len(candidates))
     for place in range(len(candidates)):
         document = candidates[place]
         if len(document):
-            values[place], errors[place] = _distance(query, document, embeddings, method, parameters)
+            plan, cost, errors[place] = plan_and_cost(problem.query, document, problem.embeddings, method, parameters)
+            values[place] = max(float((plan * cost).sum()), 0.0)  # rounding can leave -1e-17
     converged, not_counted = errors < parameters.converged_below(), np.zeros(len(values), np.int32)
     return Distances(values, method, converged, errors, precision(method, parameters), not_counted)
-
-
-def distances_together(
-    query: WeightedBag,
-    candidates: WeightedBags,
-    embeddings: NDArray[np.float32],
-    wanted: Sequence[tuple[str, Parameters]],
-    n_threads: int = 1,
-    cost_cache: CostCache | None = None,
-) -> list[Distances]:
-    """`distances` by several methods, one after the other; `cost_cache` has no effect."""
-    return [distances(query, candidates, embeddings, method, parameters, n_threads) for method, parameters in wanted]
 
 
 def precision(method: str, parameters: Parameters) -> str:
@@ -206,16 +195,3 @@ def log_sum_exp(values: Matrix, axis: int) -> Vector:
     """
     largest = values.max(axis=axis)
     return np.asarray(largest + np.log(np.exp(values - np.expand_dims(largest, axis)).sum(axis=axis)))
-
-
-def _distance(
-    query: WeightedBag, document: WeightedBag, embeddings: NDArray[np.float32], method: str, parameters: Parameters
-) -> tuple[float, float]:
-    plan, cost, error = plan_and_cost(query, document, embeddings, method, parameters)
-    return max(float((plan * cost).sum()), 0.0), error
-
-
-Implementation = Callable[
-    [WeightedBag, WeightedBags, NDArray[np.float32], Sequence[tuple[str, Parameters]], int, CostCache | None],
-    list[Distances],
-]

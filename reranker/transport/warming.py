@@ -11,7 +11,7 @@ from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import METHODS, distances
 from reranker.transport.nearest import nearest_documents
-from reranker.transport.problem import Parameters
+from reranker.transport.parameters import Parameters
 
 # Words of a long query (more than `fixed_point.LEAST_WORDS`).
 _LONG = 256

@@ -27,6 +27,7 @@ from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.stores.base.protocol import IndexDescription
 from reranker.stores.base.writing import Writable, WriteResult
 from reranker.stores.embedded.store import EmbeddedStore
+from tests.stores.samples import make_index
 
 
 @pytest.fixture
@@ -223,7 +224,7 @@ def test_a_document_that_the_store_says_nothing_of_is_a_failure(
 def test_an_index_of_other_embeddings_is_refused_but_can_be_rebuilt(
     tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
 ) -> None:
-    store.create("pages", IndexDescription("of other embeddings", 2))
+    make_index(store, "pages", IndexDescription("of other embeddings", 2))
     sources = [source(tmp_path, document("1", "chat"))]
 
     with pytest.raises(VersionMismatch, match="--rebuild"):

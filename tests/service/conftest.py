@@ -22,6 +22,7 @@ from reranker.stores.base.protocol import IndexDescription, Store
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from sinkrank.serving.kept_alive import keep_connections
+from tests.stores.samples import make_index, write_documents
 from tests.tiny import tiny_embeddings
 
 DOCUMENTS = [
@@ -37,9 +38,9 @@ DOCUMENTS = [
 
 def fill(store: Store, embeddings: Embeddings, index: str, documents: list[Document]) -> None:
     """Makes an index as `sinkrank ingest` does."""
-    store.create(index, IndexDescription(embeddings.version, embeddings.dim))
+    make_index(store, index, IndexDescription(embeddings.version, embeddings.dim))
     encoded = [encode(document, embeddings, IdfTable()) for document in documents]
-    assert [result.error for result in store.write(index, encoded)] == [None] * len(documents)
+    assert [result.error for result in write_documents(store, index, encoded)] == [None] * len(documents)
     languages = {document.language for document in documents}
     table = {
         code: DocumentFrequencies.count(one.bag for one in encoded if one.document.language == code)

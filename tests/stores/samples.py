@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from reranker.base.errors import NotFound
-from reranker.stores.base.protocol import Filters, IndexDescription, Store
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.protocol import Store
+from reranker.stores.base.writing import WriteResult
 from reranker.text.bags import BagOfWords
 from reranker.text.documents import Candidate, Document, EncodedDocument
 
@@ -40,10 +43,22 @@ def make_document(
 def fill(store: Store, index: str, *documents: EncodedDocument) -> None:
     """Makes the index where it is missing, writes the documents and lets searches see them."""
     if index not in _indices(store):
-        store.create(index, DESCRIPTION)
-    errors = [result for result in store.write(index, documents) if result.error is not None]
+        make_index(store, index, DESCRIPTION)
+    errors = [result for result in write_documents(store, index, documents) if result.error is not None]
     assert errors == []
     store.refresh(index)
+
+
+def make_index(store: Store, index: str, description: IndexDescription) -> str:
+    """Makes an empty index as `sinkrank ingest` does: its first version, which serves at once; the version's name."""
+    version = store.stage(index, description)
+    store.promote(index, version)
+    return version
+
+
+def write_documents(store: Store, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
+    """Prepares and writes documents."""
+    return store.write_prepared(index, map(store.preparer(index), documents))
 
 
 def ids(candidates: Iterable[Candidate]) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from reranker.stores.base.protocol import Store
 from reranker.stores.base.writing import NewVector, WriteResult
 from reranker.text.bags import BagOfWords
-from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, query
+from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query, write_documents
 
 
 def test_a_deleted_document_is_found_no_more(store: Store, index: str) -> None:
@@ -97,7 +97,7 @@ def test_stale_bags_are_those_of_a_language_weighed_with_other_figures(store: St
 
 
 def test_documents_are_counted_by_language(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     assert store.languages(index) == {}
     fill(store, index, *(make_document(f"{language}{n}", language=language) for language in ("en", "fr") for n in "12"))
     list(store.delete(index, ["fr2"]))
@@ -106,7 +106,7 @@ def test_documents_are_counted_by_language(store: Store, index: str) -> None:
 
 
 def test_a_document_may_be_prepared_in_another_process(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     prepare = pickle.loads(pickle.dumps(store.preparer(index)))
     prepared = pickle.loads(pickle.dumps([prepare(make_document("1", "a cat")), prepare(make_document("2"))]))
     assert list(store.write_prepared(index, prepared)) == [WriteResult("1"), WriteResult("2")]
@@ -115,7 +115,7 @@ def test_a_document_may_be_prepared_in_another_process(store: Store, index: str)
 
 
 def test_what_is_at_hand_is_sent_when_asked_for(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     prepare = store.preparer(index)
     sent = []
 
@@ -135,13 +135,13 @@ def test_what_is_at_hand_is_sent_when_asked_for(store: Store, index: str) -> Non
 def test_metadata_that_json_can_hold_is_written_or_refused_with_its_reason(
     store: Store, index: str, metadata: dict[str, object]
 ) -> None:
-    store.create(index, DESCRIPTION)
-    (result,) = store.write(index, [make_document("1", metadata=metadata)])
+    make_index(store, index, DESCRIPTION)
+    (result,) = write_documents(store, index, [make_document("1", metadata=metadata)])
     store.refresh(index)
     assert (store.count(index) == 1) is (result.error is None)
 
 
 def test_a_new_index_has_no_differences(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     fill(store, index, make_document("1", metadata={"year": 1, "nested": {"a": "b"}}))
     assert list(store.differences(index)) == []

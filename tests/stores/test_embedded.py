@@ -19,11 +19,13 @@ import pytest
 from reranker.base.errors import BadInput, NotFound, NotOurIndex, StoreUnavailable, VersionMismatch
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Filters, Store, WriteResult
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.protocol import Store
+from reranker.stores.base.writing import WriteResult
 from reranker.stores.embedded.file import FILE_NAME
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.embedded.vectors import VectorBlock, top
-from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, query
+from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query, write_documents
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def test_a_folder_without_a_store_is_not_found_and_gets_one_with_its_first_index
     store = open_store(str(folder))
     with pytest.raises(NotFound):
         store.indices()
-    store.create("docs", DESCRIPTION)
+    make_index(store, "docs", DESCRIPTION)
     assert store.indices() == ["docs"]
 
 
@@ -58,13 +60,13 @@ def test_a_store_whose_making_was_broken_off_can_be_made_again(folder: Path, n_b
     store = open_store(str(folder))
     with pytest.raises(NotFound):
         store.indices()
-    store.create("docs", DESCRIPTION)
+    make_index(store, "docs", DESCRIPTION)
     assert store.indices() == ["docs"]
 
 
 def test_an_index_that_another_program_put_there_is_refused_and_not_listed(folder: Path) -> None:
     store = open_store(str(folder))
-    store.create("ours", DESCRIPTION)
+    make_index(store, "ours", DESCRIPTION)
     with closing(sqlite3.connect(folder / FILE_NAME, isolation_level=None)) as connection:
         for name, meta in (("theirs", json.dumps({"other": 1})), ("broken", "no JSON")):
             connection.execute("INSERT INTO indices (name, generation, meta) VALUES (?, 'x', ?)", (name, meta))
@@ -75,7 +77,7 @@ def test_an_index_that_another_program_put_there_is_refused_and_not_listed(folde
         with pytest.raises(NotOurIndex, match=name):
             store.drop(name)
         with pytest.raises(NotOurIndex, match=name):
-            store.write(name, [make_document("1")])
+            write_documents(store, name, [make_document("1")])
 
 
 def test_a_file_of_another_program_is_refused_and_left_as_it_is(folder: Path) -> None:
@@ -87,13 +89,13 @@ def test_a_file_of_another_program_is_refused_and_left_as_it_is(folder: Path) ->
     with pytest.raises(StoreUnavailable, match="not a store of Sinkrank"):
         store.indices()
     with pytest.raises(StoreUnavailable, match="not a store of Sinkrank"):
-        store.create("docs", DESCRIPTION)
+        make_index(store, "docs", DESCRIPTION)
     assert (folder / FILE_NAME).read_bytes() == before
 
 
 def test_a_store_of_another_layout_is_a_version_mismatch(folder: Path) -> None:
     store = open_store(str(folder))
-    store.create("docs", DESCRIPTION)
+    make_index(store, "docs", DESCRIPTION)
     store.close()
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
         connection.execute("PRAGMA user_version = 99")
@@ -121,7 +123,7 @@ def test_a_path_that_is_a_file_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         store.indices()
     with pytest.raises(StoreUnavailable, match="another folder"):
-        store.create("docs", DESCRIPTION)
+        make_index(store, "docs", DESCRIPTION)
 
 
 @pytest.mark.parametrize("damage", ["overwritten", "cut", "page"])
@@ -154,13 +156,13 @@ def test_a_writer_killed_in_a_batch_leaves_whole_batches(folder: Path) -> None:
         f"""
         import sys
         from reranker.stores import open_store
-        from tests.stores.samples import DESCRIPTION, make_document
+        from tests.stores.samples import DESCRIPTION, make_document, make_index, write_documents
         store = open_store({str(folder)!r})
-        store.create("docs", DESCRIPTION)
+        make_index(store, "docs", DESCRIPTION)
         def documents():
             for number in range(10**9):
                 yield make_document(str(number), "a walrus " * 50, vector=(1, number, 0, 0), metadata={{"n": number}})
-        for n_written, result in enumerate(store.write("docs", documents()), start=1):
+        for n_written, result in enumerate(write_documents(store, "docs", documents()), start=1):
             if n_written % 500 == 0:
                 print(n_written, flush=True)
         """
@@ -196,13 +198,13 @@ def test_a_search_in_the_middle_of_a_batch_sees_the_state_before(folder: Path) -
 
 def test_a_locked_store_is_unavailable_after_the_time_out(folder: Path) -> None:
     store = open_store(str(folder), timeout_s=0.1)
-    store.create("docs", DESCRIPTION)
+    make_index(store, "docs", DESCRIPTION)
     with closing(sqlite3.connect(folder / FILE_NAME, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreUnavailable, match=r"locked .* 0.1 s"):
-            list(store.write("docs", [make_document("1")]))
+            list(write_documents(store, "docs", [make_document("1")]))
         assert store.count("docs") == 0  # reading goes on
-    assert list(store.write("docs", [make_document("1")])) == [WriteResult("1")]
+    assert list(write_documents(store, "docs", [make_document("1")])) == [WriteResult("1")]
 
 
 def test_a_folder_made_anew_under_an_open_store_is_read_anew(folder: Path) -> None:
@@ -306,7 +308,7 @@ def test_what_sqlite_cannot_hold_is_bad_input(folder: Path) -> None:
 
 def test_a_dropped_index_leaves_nothing_in_any_table(folder: Path) -> None:
     store = open_store(str(folder))
-    store.create("empty", DESCRIPTION)
+    make_index(store, "empty", DESCRIPTION)
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
         before = connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall()
     fill(store, "docs", make_document("1", metadata={"a": 1}), make_document("2", "el texto", "es"))

@@ -12,11 +12,12 @@ import pytest
 from reranker.base.errors import BadInput, NotFound, NotOurIndex
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Filters, Store
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.protocol import Store
 from reranker.stores.engine.idf import IDF_INDEX
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.engines.sources import Engine
-from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, query
+from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query, write_documents
 
 TABLE = IdfTable({"en": DocumentFrequencies(3, np.array([1], np.int32), np.array([2], np.int32))})
 
@@ -36,10 +37,11 @@ def client(engine: Engine) -> Iterator[opensearchpy.OpenSearch]:
 
 
 @pytest.fixture
-def index(new_index: Callable[[], str], client: opensearchpy.OpenSearch) -> Iterator[str]:
+def index(new_index: Callable[[], str], store: Store, client: opensearchpy.OpenSearch) -> Iterator[str]:
     name = new_index()
     yield name
-    client.indices.delete(index=name, ignore_unavailable=True)
+    names = [version.name for version in store.versions(name)] or [name]
+    client.indices.delete(index=",".join(names), ignore_unavailable=True)
 
 
 def test_an_index_that_another_made_is_refused_and_not_listed(
@@ -49,7 +51,7 @@ def test_an_index_that_another_made_is_refused_and_not_listed(
     calls: list[Callable[[], Any]] = [
         lambda: store.describe(index),
         lambda: store.drop(index),
-        lambda: store.write(index, [make_document("1")]),
+        lambda: write_documents(store, index, [make_document("1")]),
         lambda: store.fetch(index, "1"),
         lambda: store.count(index),
         lambda: store.knn(index, query(1, 0, 0, 0), 5, ALL),
@@ -62,8 +64,8 @@ def test_an_index_that_another_made_is_refused_and_not_listed(
             call()
     assert index not in store.indices()
     assert client.count(index=index)["count"] == 1
-    with pytest.raises(BadInput, match="already"):
-        store.create(index, DESCRIPTION)
+    with pytest.raises(NotOurIndex, match=index):
+        store.stage(index, DESCRIPTION)
 
 
 def test_the_idf_is_kept_where_no_search_of_everything_meets_it(
@@ -72,7 +74,7 @@ def test_the_idf_is_kept_where_no_search_of_everything_meets_it(
     fill(store, index, make_document("1"))
     store.save_idf(index, TABLE)
     client.indices.refresh(index=IDF_INDEX)
-    own = {"query": {"term": {"index": index}}, "size": 100}
+    own = {"query": {"term": {"index": store.versions(index)[0].name}}, "size": 100}
     assert client.search(index=IDF_INDEX, body=own)["hits"]["total"]["value"] == 2
     everything = client.search(index="_all", body={"size": 1000})["hits"]["hits"]
     assert IDF_INDEX not in {hit["_index"] for hit in everything}
@@ -85,7 +87,7 @@ def test_the_idf_is_kept_where_no_search_of_everything_meets_it(
 def test_a_place_for_idf_that_was_made_before_there_were_hubness_samples_takes_them(
     store: Store, client: opensearchpy.OpenSearch, index: str
 ) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     client.indices.delete(index=IDF_INDEX, ignore_unavailable=True)
     old = {"dynamic": "strict", "properties": {"index": {"type": "keyword"}, "version": {"type": "keyword"}}}
     client.indices.create(index=IDF_INDEX, body={"settings": {"index": {"hidden": True}}, "mappings": old})
@@ -99,10 +101,10 @@ def test_a_place_for_idf_that_was_made_before_there_were_hubness_samples_takes_t
 
 
 def test_nobody_gets_an_index_where_the_idf_is_kept(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     store.save_idf(index, TABLE)
     with pytest.raises(BadInput, match="idf"):
-        store.create(IDF_INDEX, DESCRIPTION)
+        make_index(store, IDF_INDEX, DESCRIPTION)
     with pytest.raises(NotOurIndex):
         store.drop(IDF_INDEX)
 
@@ -110,10 +112,10 @@ def test_nobody_gets_an_index_where_the_idf_is_kept(store: Store, index: str) ->
 def test_an_idf_of_an_index_deleted_by_other_means_is_not_taken_for_the_new_ones(
     store: Store, client: opensearchpy.OpenSearch, index: str
 ) -> None:
-    store.create(index, DESCRIPTION)
+    version = make_index(store, index, DESCRIPTION)
     store.save_idf(index, TABLE)
-    client.indices.delete(index=index)
-    store.create(index, DESCRIPTION)
+    client.indices.delete(index=version)
+    make_index(store, index, DESCRIPTION)
     assert store.idf(index).languages == {}
 
 
@@ -123,13 +125,12 @@ def test_an_alias_stands_for_its_index(
     alias, other = new_index(), new_index()
     fill(store, index, make_document("1", "a cat"))
     store.save_idf(index, TABLE)
-    client.indices.put_alias(index=index, name=alias)
+    client.indices.put_alias(index=store.versions(index)[0].name, name=alias)
     assert store.describe(alias) == DESCRIPTION
     assert ids(store.bm25(alias, "cat", 5, ALL)) == ["1"]
     assert store.fetch(alias, "1").document.doc_id == "1"
     assert store.idf(alias).version == TABLE.version
-    store.create(other, DESCRIPTION)
-    client.indices.put_alias(index=other, name=alias)
+    client.indices.put_alias(index=make_index(store, other, DESCRIPTION), name=alias)
     with pytest.raises(NotOurIndex, match="2 indices"):
         store.describe(alias)
     store.drop(other)
@@ -140,12 +141,12 @@ def test_an_index_deleted_by_other_means_is_not_found(
 ) -> None:
     fill(store, index, make_document("1"))
     assert store.count(index) == 1
-    client.indices.delete(index=index)
+    client.indices.delete(index=store.versions(index)[0].name)
     for call in (
         lambda: store.count(index),
         lambda: store.fetch(index, "1"),
         lambda: store.knn(index, query(1, 0, 0, 0), 5, ALL),
-        lambda: store.write(index, [make_document("1")]),
+        lambda: write_documents(store, index, [make_document("1")]),
     ):
         with pytest.raises(NotFound, match=index):
             call()

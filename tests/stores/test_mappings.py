@@ -10,7 +10,7 @@ import pytest
 
 from mappings import DISTRIBUTIONS, analyzed_languages, index_definition
 from reranker.stores.base.checks import MAX_FILTERABLE_LENGTH
-from reranker.stores.base.protocol import IndexDescription
+from reranker.stores.base.description import IndexDescription
 
 DESCRIPTION = IndexDescription(embeddings_version="five-words", dim=7)
 

@@ -13,11 +13,14 @@ import pytest
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Filters, IndexDescription, Store, WriteResult
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.protocol import Store
+from reranker.stores.base.writing import WriteResult
 from reranker.text.bags import BagOfWords, pack
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.conftest import EMBEDDED
-from tests.stores.samples import ALL, DESCRIPTION, DIM, fill, ids, make_document, query
+from tests.stores.samples import ALL, DESCRIPTION, DIM, fill, ids, make_document, make_index, query, write_documents
 
 
 def frequencies(n_documents: int, counts: dict[int, int]) -> DocumentFrequencies:
@@ -44,7 +47,7 @@ def has_language_analyzers(store_kind: str) -> bool:
 
 
 def test_a_new_index_is_listed_described_and_empty(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     assert index in store.indices()
     assert store.describe(index) == DESCRIPTION
     assert store.count(index) == 0
@@ -55,24 +58,18 @@ def test_a_new_index_is_listed_described_and_empty(store: Store, index: str) -> 
 
 def test_a_description_of_other_versions_comes_back_as_it_was(store: Store, index: str) -> None:
     made = IndexDescription(embeddings_version="ä/1", dim=300, mapping_version=7, tokenizer_version=9)
-    store.create(index, made)
+    make_index(store, index, made)
     assert store.describe(index) == made
-
-
-def test_an_index_cannot_be_made_twice(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
-    with pytest.raises(BadInput, match="--rebuild"):
-        store.create(index, DESCRIPTION)
 
 
 @pytest.mark.parametrize("name", ["", "Upper", "_own", "a/b", "..", "a,b", "*", "x" * 200])
 def test_a_name_that_no_index_can_have_is_bad_input_everywhere(store: Store, index: str, name: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     calls: list[Callable[[], Any]] = [
-        lambda: store.create(name, DESCRIPTION),
+        lambda: make_index(store, name, DESCRIPTION),
         lambda: store.describe(name),
         lambda: store.drop(name),
-        lambda: list(store.write(name, [make_document("1")])),
+        lambda: list(write_documents(store, name, [make_document("1")])),
         lambda: store.bm25(name, "cat", 10, ALL),
     ]
     for call in calls:
@@ -82,16 +79,16 @@ def test_a_name_that_no_index_can_have_is_bad_input_everywhere(store: Store, ind
 
 def test_vectors_wider_than_the_engines_take_are_bad_input(store: Store, index: str) -> None:
     with pytest.raises(BadInput, match="4096"):
-        store.create(index, IndexDescription(embeddings_version="wide", dim=4097))
+        make_index(store, index, IndexDescription(embeddings_version="wide", dim=4097))
 
 
 def test_whatever_is_asked_of_a_missing_index_is_not_found(store: Store, index: str, new_index: Any) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     missing = new_index()
     calls: list[Callable[[], Any]] = [
         lambda: store.describe(missing),
         lambda: store.drop(missing),
-        lambda: store.write(missing, [make_document("1")]),
+        lambda: write_documents(store, missing, [make_document("1")]),
         lambda: store.refresh(missing),
         lambda: store.count(missing),
         lambda: store.fetch(missing, "1"),
@@ -118,7 +115,7 @@ def test_a_dropped_index_is_gone_with_its_documents_and_its_idf(store: Store, in
     assert index not in store.indices()
     with pytest.raises(NotFound):
         store.count(index)
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     store.refresh(index)
     assert store.count(index) == 0
     assert store.idf(index).languages == {}
@@ -210,7 +207,7 @@ def test_documents_that_are_not_there_are_left_out(store: Store, index: str) -> 
 
 
 def test_too_many_documents_at_a_time_are_refused(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     names = [str(number) for number in range(10_001)]
     assert store.documents(index, names[:-1]) == {}
     with pytest.raises(BadInput, match="10001 ids came; ask for at most 10000"):
@@ -239,9 +236,9 @@ def test_a_document_of_the_same_id_replaces_the_one_before(store: Store, index: 
 
 
 def test_of_two_documents_of_one_id_in_a_stream_the_last_stays(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     stream = [make_document("1", "first"), make_document("2"), make_document("1", "second")]
-    assert list(store.write(index, stream)) == [WriteResult("1"), WriteResult("2"), WriteResult("1")]
+    assert list(write_documents(store, index, stream)) == [WriteResult("1"), WriteResult("2"), WriteResult("1")]
     store.refresh(index)
     assert store.fetch(index, "1").document.text == "second"
     assert store.count(index) == 2
@@ -256,7 +253,7 @@ def test_a_document_that_lost_its_vector_is_no_longer_found_by_it(store: Store, 
 
 
 def test_documents_are_read_as_a_stream_and_answered_in_order(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     n_read = 0
 
     def stream() -> Any:
@@ -265,7 +262,7 @@ def test_documents_are_read_as_a_stream_and_answered_in_order(store: Store, inde
             n_read += 1
             yield make_document(str(number), vector=(1, number, 0, 0))
 
-    results = store.write(index, stream())
+    results = write_documents(store, index, stream())
     assert n_read == 0
     assert next(results) == WriteResult("0")
     assert n_read < 1201
@@ -284,7 +281,7 @@ def test_an_id_may_be_any_text_of_512_bytes(store: Store, index: str, doc_id: st
 
 
 def test_documents_that_cannot_be_kept_are_errors_and_the_others_are_in(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     circular: dict[str, Any] = {}
     circular["self"] = circular
     bad = {
@@ -309,7 +306,7 @@ def test_documents_that_cannot_be_kept_are_errors_and_the_others_are_in(store: S
     object.__setattr__(by_id["surrogate"].document, "text", "half \ud800")
     object.__setattr__(by_id["zero"], "nbow", np.zeros(DIM, np.float32))
     object.__setattr__(by_id["language"].document, "language", "")
-    results = list(store.write(index, [*documents, make_document("last")]))
+    results = list(write_documents(store, index, [*documents, make_document("last")]))
     assert [result.doc_id for result in results] == ["first", *bad, "last"]
     assert results[0].error is None
     assert results[-1].error is None
@@ -323,9 +320,10 @@ def test_documents_that_cannot_be_kept_are_errors_and_the_others_are_in(store: S
 def test_a_value_that_contradicts_its_fields_type_never_takes_others_with_it(
     store: Store, store_kind: str, index: str
 ) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     results = list(
-        store.write(
+        write_documents(
+            store,
             index,
             [
                 make_document("number", metadata={"size": 3}),
@@ -617,7 +615,7 @@ def test_filters_choose_the_same_documents_for_every_search(
 
 
 def test_an_idf_table_comes_back_as_it_was_saved(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     table = IdfTable({"en": frequencies(9, {0: 1, 7: 9, 199_999: 3}), "el": frequencies(0, {})})
     store.save_idf(index, table)
     saved = store.idf(index)
@@ -628,7 +626,7 @@ def test_an_idf_table_comes_back_as_it_was_saved(store: Store, index: str) -> No
 
 
 def test_a_large_idf_table_replaces_the_one_before(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     store.save_idf(index, IdfTable({"fr": frequencies(9, {1: 1}), "en": frequencies(9, {1: 1})}))
     term_ids = np.arange(0, 1_400_000, 2, dtype=np.int32)
     large = IdfTable({"en": DocumentFrequencies(10**6, term_ids, term_ids % 1000 + 1)})
@@ -642,8 +640,8 @@ def test_a_large_idf_table_replaces_the_one_before(store: Store, index: str) -> 
 
 def test_two_indices_keep_their_idf_apart(store: Store, index: str, new_index: Any) -> None:
     other = new_index()
-    store.create(index, DESCRIPTION)
-    store.create(other, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
+    make_index(store, other, DESCRIPTION)
     one, two = IdfTable({"en": frequencies(1, {1: 1})}), IdfTable({"en": frequencies(2, {1: 2})})
     store.save_idf(index, one)
     store.save_idf(other, two)
@@ -657,7 +655,7 @@ def test_two_indices_keep_their_idf_apart(store: Store, index: str, new_index: A
 
 
 def test_a_hubness_sample_comes_back_as_it_was_saved_and_replaces_the_one_before(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     assert store.hubness_sample(index) == HubnessSample()
     store.save_hubness_sample(index, SAMPLE)
     assert store.hubness_sample(index) == SAMPLE
@@ -667,7 +665,7 @@ def test_a_hubness_sample_comes_back_as_it_was_saved_and_replaces_the_one_before
 
 
 def test_a_whole_sample_of_many_languages_can_be_kept_beside_an_idf(store: Store, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     words = pack(BagOfWords(np.arange(8, dtype=np.int32), np.ones(8, np.int32)))
     large = HubnessSample("e", {f"x{n}": dict.fromkeys(range(400), words) for n in range(40)})
     store.save_hubness_sample(index, large)
@@ -678,8 +676,8 @@ def test_a_whole_sample_of_many_languages_can_be_kept_beside_an_idf(store: Store
 
 def test_two_indices_keep_their_hubness_samples_apart(store: Store, index: str, new_index: Any) -> None:
     other = new_index()
-    store.create(index, DESCRIPTION)
-    store.create(other, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
+    make_index(store, other, DESCRIPTION)
     store.save_hubness_sample(index, SAMPLE)
     assert store.hubness_sample(other) == HubnessSample()
     store.save_hubness_sample(other, HubnessSample("e"))

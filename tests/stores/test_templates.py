@@ -14,7 +14,7 @@ from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.engine.store import EngineStore
 from tests.engines.sources import Engine
 from tests.stores.conftest import new_index
-from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, query
+from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, make_index, query, write_documents
 
 __all__ = ["new_index"]
 pytestmark = pytest.mark.engine
@@ -66,7 +66,7 @@ def test_an_index_that_an_operator_makes_takes_documents_and_is_searched(
     assert list(store.differences(made)) == []
     assert settings_of(engine, made)["refresh_interval"] == "7s"
     assert settings_of(engine, made)["number_of_shards"] == "2"
-    assert all(result.error is None for result in store.write(made, [make_document("1", "a cat")]))
+    assert all(result.error is None for result in write_documents(store, made, [make_document("1", "a cat")]))
     store.refresh(made)
     assert ids(store.bm25(made, "cat", 10, ALL)) == ["1"]
     assert ids(store.knn(made, query(1, 0, 0, 0), 10, ALL)) == ["1"]
@@ -94,13 +94,13 @@ def test_a_new_version_keeps_the_ingest_pipelines_of_the_one_before(
     ask(engine.url, "PUT", f"{index}/_settings", {"index.default_pipeline": index})
     second = store.stage(index, DESCRIPTION)
     assert settings_of(engine, second)["default_pipeline"] == index
-    assert [result.error for result in store.write(second, [make_document("1", "a cat")])] == [None]
+    assert [result.error for result in write_documents(store, second, [make_document("1", "a cat")])] == [None]
     ask(engine.url, "PUT", f"{index},{second}/_settings", {"index.default_pipeline": "_none"})
 
 
 def test_a_pipeline_that_is_not_there_rejects_every_document(engine: Engine, store: EngineStore, index: str) -> None:
-    store.create(index, DESCRIPTION)
+    make_index(store, index, DESCRIPTION)
     through = opened(engine, pipeline="no-such-pipeline")
-    (result,) = through.write(index, [make_document("1", "a cat")])
+    (result,) = write_documents(through, index, [make_document("1", "a cat")])
     assert "no-such-pipeline" in str(result.error)
     through.close()

@@ -6,7 +6,8 @@ from math import log
 
 import pytest
 
-from reranker.stores.base.protocol import Filters, Store
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.protocol import Store
 from reranker.translation import Translation, WordGroup
 from tests.stores.samples import ALL, fill, ids, make_document
 from tests.stores.test_stores import has_language_analyzers

@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, Parameters, batch, distances, threads
+from reranker.transport import METHODS, Parameters, candidate_costs, distances, threads
 from reranker.transport.kernels import cost_tables
 from reranker.transport.threads import one_blas_thread, run, together
 from tests.transport.conftest import bag
@@ -60,19 +60,19 @@ def test_several_threads_give_the_same_values_bit_for_bit(table, random_bag, doc
 def test_little_memory_gives_the_same_values(table, random_bag, documents, method, epsilon, table_bytes, monkeypatch):
     query, parameters = random_bag(19), Parameters(epsilon, 20)
     whole = distances(query, documents, table, method, parameters)
-    monkeypatch.setattr(batch, "TABLE_BYTES", table_bytes)
+    monkeypatch.setattr(candidate_costs, "TABLE_BYTES", table_bytes)
     parts = distances(query, documents, table, method, parameters, n_threads=2)
     np.testing.assert_allclose(parts.values, whole.values, atol=1e-6)
 
 
-def test_chunks_hold_no_more_terms_than_allowed_and_every_word_once(documents, monkeypatch):
-    monkeypatch.setattr(batch, "TABLE_BYTES", 100 * 8)
-    chunks = list(batch._chunks(documents, 400, 8))
-    assert len(chunks) > 3
-    assert all(len(chunk.terms) <= 100 or len(chunk.bags) == 1 for chunk in chunks)
-    assert all(len(np.unique(chunk.terms)) == len(chunk.terms) for chunk in chunks)
-    assert sum(len(chunk.bags) for chunk in chunks) == len(documents)
-    np.testing.assert_array_equal(np.concatenate([chunk.terms[chunk.index] for chunk in chunks]), documents.term_ids)
+def test_parts_hold_no_more_terms_than_allowed_and_every_word_once(documents, monkeypatch):
+    monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 100 * 8)
+    parts = list(candidate_costs._parts(documents, 400, 8))
+    assert len(parts) > 3
+    assert all(len(part.terms) <= 100 or len(part.bags) == 1 for part in parts)
+    assert all(len(np.unique(part.terms)) == len(part.terms) for part in parts)
+    assert sum(len(part.bags) for part in parts) == len(documents)
+    np.testing.assert_array_equal(np.concatenate([part.terms[part.index] for part in parts]), documents.term_ids)
 
 
 def test_terms_are_distinct_and_ascending_and_those_of_a_candidate_that_does_not_fit_are_left_out():
@@ -97,7 +97,7 @@ def test_distinct_terms_are_those_of_numpy(documents):
 
 def test_pieces_hold_every_candidate_once_and_about_the_same_number_of_words(random_bag):
     bags = WeightedBags.join([random_bag(1 + 13 * (k % 9)) for k in range(200)])
-    pieces = batch.pieces(bags.offsets, np.arange(200), 2)
+    pieces = candidate_costs.pieces(bags.offsets, np.arange(200), 2)
     assert [start for start, _ in pieces[1:]] == [end for _, end in pieces[:-1]]
     assert (pieces[0][0], pieces[-1][1]) == (0, 200)
     words = [bags.offsets[end] - bags.offsets[start] for start, end in pieces]
@@ -232,7 +232,8 @@ import sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, Parameters, batch, distances, mean_embeddings
+from reranker.transport import METHODS, Parameters, distances, mean_embeddings
+from reranker.transport import solve
 from reranker.transport.kernels import nbow_means
 from reranker.transport import nearest_documents, warm_up
 from reranker.transport.cost_cache import CostCache

@@ -7,9 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, batch
-from reranker.transport.bounded_costs import BoundedCosts
+from reranker.transport import Parameters, candidate_costs
+from reranker.transport.bounds import dual_bounds
+from reranker.transport.candidate_costs import CandidateCosts
 from reranker.transport.kernels.dual_bounds import dual_value
+from reranker.transport.problem import checked_problem
+from reranker.transport.solve import solve_from
 from tests.transport.conftest import bag, exact_cost
 
 NOTHING = WeightedBag(np.empty(0, np.int32), np.empty(0))
@@ -20,8 +23,11 @@ def emd(query, document, table):
 
 
 def bounds_of(query, documents, table, n_threads=1):
-    costs = BoundedCosts(query, WeightedBags.join(documents), table, "float64", n_threads)
-    return costs.dual_bounds(np.arange(len(documents)))
+    return dual_bounds(costs_of(query, documents, table, n_threads), np.arange(len(documents)))
+
+
+def costs_of(query, documents, table, n_threads=1):
+    return CandidateCosts(checked_problem(query, WeightedBags.join(documents), table), "float64", n_threads)
 
 
 def test_between_single_words_the_bound_is_the_cost(circle):
@@ -33,22 +39,22 @@ def test_between_single_words_the_bound_is_the_cost(circle):
 def test_the_bound_sees_weights_that_nearest_words_do_not(circle):
     """Both sides have both words, so `rwmd` is 0; half the mass must go from 0° to 90°, at sqrt 2."""
     query, document = bag([0, 2], [0.75, 0.25]), bag([0, 2], [0.25, 0.75])
-    costs = BoundedCosts(query, WeightedBags.join([document]), circle, "float64")
-    assert costs.solve("rwmd", Parameters()).values == [0]
-    np.testing.assert_allclose(costs.dual_bounds(np.array([0])), [0.5 * 2**0.5], atol=1e-6)
+    costs = costs_of(query, [document], circle)
+    assert solve_from(costs, [("rwmd", Parameters())])[0].values == [0]
+    np.testing.assert_allclose(dual_bounds(costs, np.array([0])), [0.5 * 2**0.5], atol=1e-6)
 
 
 def test_the_bounds_hold_under_the_cosine_cost_too(table, random_bag):
     query, documents = random_bag(25), [random_bag(1 + 5 * k) for k in range(12)]
-    costs = BoundedCosts(query, WeightedBags.join(documents), table, "float64")
+    costs = costs_of(query, documents, table)
     every = np.arange(12)
     cosine = [exact_cost(query, document, table) ** 2 / 2 for document in documents]
     exact = [ot.emd2(query.weights, document.weights, cost) for document, cost in zip(documents, cosine, strict=True)]
-    assert (costs.dual_bounds(every, "cosine") <= np.array(exact) + 1e-12).all()
-    assert (costs.dual_bounds(every, "cosine") >= 0.95 * np.array(exact)).all()
+    assert (dual_bounds(costs, every, "cosine") <= np.array(exact) + 1e-12).all()
+    assert (dual_bounds(costs, every, "cosine") >= 0.95 * np.array(exact)).all()
     euclidean = [emd(query, document, table) for document in documents]  # its table is not taken for the other cost's
-    assert (costs.dual_bounds(every) <= np.array(euclidean) + 1e-12).all()
-    assert (costs.dual_bounds(every) >= 0.95 * np.array(euclidean)).all()
+    assert (dual_bounds(costs, every) <= np.array(euclidean) + 1e-12).all()
+    assert (dual_bounds(costs, every) >= 0.95 * np.array(euclidean)).all()
 
 
 def test_the_bound_is_within_two_hundredths_of_emd(table, random_bag):
@@ -97,15 +103,15 @@ def test_a_document_without_a_word_has_none(table, random_bag):
 
 def test_a_part_s_tables_are_computed_once_for_all_that_is_asked_of_it(table, random_bag, monkeypatch):
     made = []
-    compute = batch.cost_table
-    monkeypatch.setattr(batch, "cost_table", lambda *arguments: made.append(1) or compute(*arguments))
-    monkeypatch.setattr(batch, "TABLE_BYTES", 60_000)
-    documents = WeightedBags.join([random_bag(1 + 3 * (k % 11)) for k in range(50)])
-    costs = BoundedCosts(random_bag(19), documents, table, "float64")
+    compute = candidate_costs.cost_table
+    monkeypatch.setattr(candidate_costs, "cost_table", lambda *arguments: made.append(1) or compute(*arguments))
+    monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 60_000)
+    documents = [random_bag(1 + 3 * (k % 11)) for k in range(50)]
+    costs = costs_of(random_bag(19), documents, table)
     for places in costs.parts():
-        costs.solve("rwmd", Parameters(), places)
-        costs.dual_bounds(places[:2])
-        costs.solve("sinkhorn", Parameters(0.02), places[1:])
+        solve_from(costs, [("rwmd", Parameters())], places)
+        dual_bounds(costs, places[:2])
+        solve_from(costs, [("sinkhorn", Parameters(0.02))], places[1:])
     assert len(made) == len(costs.parts()) > 1
 
 
@@ -113,9 +119,9 @@ def test_a_part_s_tables_are_computed_once_for_all_that_is_asked_of_it(table, ra
 def test_any_places_in_any_order_have_their_own_bounds(table, random_bag, n_threads, monkeypatch):
     query, documents = random_bag(19), [random_bag(1 + 3 * (k % 11)) for k in range(50)]
     expected = bounds_of(query, documents, table)
-    monkeypatch.setattr(batch, "TABLE_BYTES", 60_000)
-    costs = BoundedCosts(query, WeightedBags.join(documents), table, "float64", n_threads)
+    monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 60_000)
+    costs = costs_of(query, documents, table, n_threads)
     assert len(costs.parts()) > 1
     np.testing.assert_array_equal(np.concatenate(costs.parts()), np.arange(50))
     places = np.random.default_rng(0).permutation(50)[:30]
-    np.testing.assert_allclose(costs.dual_bounds(places), expected[places], atol=1e-12)
+    np.testing.assert_allclose(dual_bounds(costs, places), expected[places], atol=1e-12)

@@ -6,13 +6,16 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 import regex
+from numba.core.registry import cpu_target
 
 import reranker
-from reranker.transport.kernels import compiling
+from reranker.transport.kernels import compiling, simd
 
 RUN = """
 import numpy as np
@@ -90,3 +93,45 @@ def test_a_numba_that_keeps_code_under_another_name_keeps_none(monkeypatch):
     function = compiling.compiled(lambda x: x + 1)
     assert function(2) == 3
     assert function.stats.cache_path is None
+
+
+@pytest.mark.parametrize("lacking", ["_cache", "_cache._impl", "_cache._impl.filename_base"])
+def test_a_numba_without_the_private_names_of_its_cache_keeps_nothing_and_computes_the_same(monkeypatch, lacking):
+    """A function that is compiled without them is compiled anew in each process."""
+    *path, last = lacking.split(".")
+
+    def njit(function, cache=False, **options):
+        dispatcher = numba.njit(function, cache=cache, **options)
+        if not cache:
+            return dispatcher
+        known = SimpleNamespace(_cache=SimpleNamespace(_impl=SimpleNamespace(filename_base=compiling._SOURCES)))
+        place = known
+        for name in path:
+            place = getattr(place, name)
+        delattr(place, last)
+        return known
+
+    monkeypatch.setattr(compiling, "numba", SimpleNamespace(njit=njit))
+    function = compiling.compiled(lambda x: x + 1)
+    assert function(2) == 3
+    assert function.stats.cache_path is None
+
+
+@pytest.mark.parametrize(
+    ("told", "with_avx", "expected"),
+    [("+avx2,+avxvnni", True, True), ("+avx2", True, False), ("", True, False), (None, False, False)],
+)
+def test_what_numba_is_told_of_the_processor_decides(monkeypatch, told, with_avx, expected):
+    monkeypatch.setattr(simd.config, "CPU_FEATURES", told)
+    monkeypatch.setattr(simd.config, "ENABLE_AVX", with_avx)
+    assert simd.has("avxvnni", "avx2") is expected
+
+
+def test_the_features_of_this_processor_are_those_numba_compiles_for():
+    """By a private name of Numba, which the code does without."""
+    codegen = cpu_target.target_context.codegen()
+    if not hasattr(codegen, "magic_tuple"):
+        pytest.skip("this Numba does not tell what it compiles for")
+    compiled_for = codegen.magic_tuple()[2].split(",")
+    for feature in ("avx2", "avx512f", "avx512vnni", "avx512bw", "avxvnni"):
+        assert simd.has(feature) is (f"+{feature}" in compiled_for)

@@ -3,10 +3,10 @@ import pytest
 
 from reranker.base.errors import BadEmbeddings
 from reranker.text.bags import WeightedBags
-from reranker.transport import Parameters, distances, tables
+from reranker.transport import Parameters, distances
 from reranker.transport.cost import ground_cost
+from reranker.transport.cost_table import cost_table
 from reranker.transport.kernels import scaling, sinkhorn_iteration
-from reranker.transport.tables import cost_table
 from tests.transport.conftest import bag, exact_cost
 
 
@@ -100,7 +100,7 @@ def test_equal_vectors_under_two_ids_cost_nothing(circle, implementation):
 
 @pytest.mark.parametrize("kind", ["half precision", "every second row", "columns first"])
 def test_embeddings_that_cannot_be_read_in_place_are_copied(table, random_bag, kind, monkeypatch):
-    monkeypatch.setattr(tables, "COPIED_TERMS", 100)
+    monkeypatch.setattr("reranker.transport.cost_table.COPIED_TERMS", 100)
     query, document = random_bag(9), random_bag(250)
     twice = np.repeat(table, 2, axis=0)
     given = {"half precision": table.astype(np.float16), "every second row": twice[::2]}.get(

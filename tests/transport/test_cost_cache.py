@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reranker.text.bags import WeightedBags
-from reranker.transport import METHODS, Parameters, batch, distances
+from reranker.transport import METHODS, Parameters, candidate_costs, distances
 from reranker.transport.cost_cache import CostCache
 
 
@@ -24,8 +24,8 @@ def n_made(monkeypatch):
         made.append(arguments)
         return make(*arguments)
 
-    make = batch.cost_table
-    monkeypatch.setattr(batch, "cost_table", counted)
+    make = candidate_costs.cost_table
+    monkeypatch.setattr(candidate_costs, "cost_table", counted)
     return lambda: len(made)
 
 

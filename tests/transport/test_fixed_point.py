@@ -6,8 +6,8 @@ import pytest
 from reranker.base.errors import BadEmbeddings
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances
+from reranker.transport.cost_table import cost_table
 from reranker.transport.kernels import fixed_point
-from reranker.transport.tables import cost_table
 from tests.transport.conftest import bag, exact_cost
 
 LONG = fixed_point.LEAST_WORDS

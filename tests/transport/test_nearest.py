@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from reranker.base.errors import BadEmbeddings, BadInput, EmptyQuery, WrongParameter
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, Parameters, batch, distances, exact, nearest_documents, pruning
+from reranker.transport import (
+    METHODS,
+    Parameters,
+    candidate_costs,
+    distances,
+    exact,
+    nearest_documents,
+    problem,
+    pruning,
+)
 from tests.transport.conftest import bag, exact_cost
 
 SOLVED = ("emd", "sinkhorn", "relaxed", "auto")
@@ -32,9 +41,9 @@ def solved(monkeypatch):
     counted = []
     solve = exact.distances
 
-    def count(query, candidates, *arguments, **keywords):
-        counted.extend(range(len(candidates)))
-        return solve(query, candidates, *arguments, **keywords)
+    def count(problem, *arguments, **keywords):
+        counted.extend(range(len(problem.candidates)))
+        return solve(problem, *arguments, **keywords)
 
     monkeypatch.setattr(exact, "distances", count)
     return counted
@@ -67,7 +76,7 @@ def test_they_are_at_every_precision_and_after_one_iteration(table, random_bag, 
 
 @pytest.mark.parametrize("method", SOLVED)
 def test_they_are_where_tables_do_not_fit_together(table, random_bag, documents, method, monkeypatch):
-    monkeypatch.setattr(batch, "TABLE_BYTES", 60_000)
+    monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 60_000)
     query = random_bag(19)
     order, values = best_of_all(query, documents, table, 5, method)
     found = nearest_documents(query, documents, table, 5, method)
@@ -104,6 +113,14 @@ def test_offsets_that_cannot_be_added_are_refused(table, random_bag, documents, 
         nearest_documents(random_bag(3), documents, table, 2, offsets=offsets)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_query_and_candidates_are_checked_and_copied_once(table, random_bag, documents, method, monkeypatch):
+    checked, check = [], problem._checked
+    monkeypatch.setattr(problem, "_checked", lambda bags, *rest: checked.append(len(bags)) or check(bags, *rest))
+    nearest_documents(random_bag(19), documents, table, 5, method)
+    assert checked == [1, len(documents)]
+
+
 def test_what_cannot_be_among_the_nearest_is_not_solved(circle):
     """One word against one word: bound and distance are the same, so little is solved but the nearest: of 700
     documents the 100 at 60° are the nearest, and the rest at 90° or more."""
@@ -121,7 +138,7 @@ def test_the_solves_that_are_said_are_those_that_were_done(table, random_bag, do
 
 def test_no_bound_is_computed_where_all_are_wanted(table, random_bag, documents, monkeypatch):
     """Each would be solved all the same, and then one by one on a single thread."""
-    monkeypatch.setattr(pruning, "by_exact_transport", lambda *arguments: pytest.fail("bounds were computed"))
+    monkeypatch.setattr(pruning, "nearest_by_emd", lambda *arguments: pytest.fail("bounds were computed"))
     assert nearest_documents(random_bag(19), documents, table, len(documents), "emd", n_threads=2).n_solved == 241
 
 

@@ -9,7 +9,9 @@ from scipy.special import logsumexp
 
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances, nearest_documents
-from reranker.transport.bounded_costs import BoundedCosts
+from reranker.transport.bounds import dual_bounds
+from reranker.transport.candidate_costs import CandidateCosts
+from reranker.transport.problem import checked_problem
 from tests.transport.conftest import bag, exact_cost
 from tests.transport.test_sinkhorn import pot_distance
 
@@ -114,7 +116,8 @@ def test_the_nearest_are_those_of_solving_all(query, documents, k, method, epsil
 def test_the_dual_bound_is_below_emd_and_emd_below_converged_sinkhorn(query, documents):
     """Sinkhorn by POT, in double, run until its plan has the weights to 1e-9."""
     joined = WeightedBags.join(documents)
-    bounds = BoundedCosts(query, joined, TABLE, "float64").dual_bounds(np.arange(len(documents)))
+    costs = CandidateCosts(checked_problem(query, joined, TABLE), "float64")
+    bounds = dual_bounds(costs, np.arange(len(documents)))
     for document, bound in zip(documents, bounds, strict=True):
         cost = exact_cost(query, document, TABLE)
         emd = ot.emd2(query.weights, document.weights, cost)

@@ -3,168 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
-from reranker.base.errors import BadInput, NotOurIndex, VersionMismatch, WrongParameter
-from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample
-from reranker.stores.base.names import VERSION_OF, IndexVersion, check_index_name
+from reranker.stores.base.description import IndexDescription, check_versions
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.names import IndexVersion, check_index_name
 from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import IdfTable
-from reranker.text.languages import language_code
-from reranker.text.tokens import TOKENIZER_VERSION
 from reranker.translation.groups import WordGroup
 
-__all__ = [
-    "Filters",
-    "IndexDescription",
-    "IndexVersion",
-    "NewVector",
-    "Preparer",
-    "Range",
-    "Scalar",
-    "Store",
-    "StoredBag",
-    "Writable",
-    "WriteResult",
-    "check_index_name",
-    "check_versions",
-]
-
-# Raise it whenever an index made before can no longer be read.
-MAPPING_VERSION = 1
-
-_FIELD_NAME = regex.compile(r"[A-Za-z0-9_\-]{1,64}(\.[A-Za-z0-9_\-]{1,64}){0,7}")
-
-# SQLite takes 32,766 values and 500 parts of a query, the engines 65,536 values of a field and 1,024 clauses.
-_MAX_FILTER_VALUES = 10_000
-_MAX_FILTER_FIELDS = 100
-
-Scalar = str | int | float | bool
-
-
-@dataclass(frozen=True, slots=True)
-class IndexDescription:
-    """The versions that an index was made with; kept in the index as `_meta`."""
-
-    embeddings_version: str
-    dim: int
-    mapping_version: int = MAPPING_VERSION
-    tokenizer_version: int = TOKENIZER_VERSION
-
-    def as_meta(self, version_of: str | None = None) -> dict[str, Any]:
-        """As `_meta` holds it.
-
-        Args:
-            version_of: the index that it is a version of; None where it stands for itself.
-        """
-        return {"sinkrank": asdict(self) | ({} if version_of is None else {VERSION_OF: version_of})}
-
-    @classmethod
-    def from_meta(cls, meta: Any, index: str) -> IndexDescription:
-        """Reads `_meta`.
-
-        Raises:
-            NotOurIndex: there is no such section, so Sinkrank did not make the index.
-        """
-        section = meta.get("sinkrank") if isinstance(meta, Mapping) else None
-        try:
-            return cls(
-                embeddings_version=str(section["embeddings_version"]),  # type: ignore[index]
-                dim=int(section["dim"]),  # type: ignore[index]
-                mapping_version=int(section["mapping_version"]),  # type: ignore[index]
-                tokenizer_version=int(section["tokenizer_version"]),  # type: ignore[index]
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise NotOurIndex(
-                f"index {index!r} was not made by Sinkrank (no versions in its _meta); make one of your documents with "
-                f"`sinkrank ingest FILE --index NAME`, or put the proxy in front of it, which re-ranks any index"
-            ) from error
-
-
-def check_versions(index: str, made: IndexDescription, embeddings: Embeddings, store: str) -> None:
-    """Refuses an index whose bags and vectors do not fit the loaded embeddings or this version of Sinkrank.
-
-    Raises:
-        VersionMismatch: with the command that rebuilds the index.
-    """
-    ours = IndexDescription(embeddings.version, embeddings.dim)
-    differing = [
-        f"{name} {value!r} there, {asdict(ours)[name]!r} here"
-        for name, value in asdict(made).items()
-        if value != asdict(ours)[name]
-    ]
-    if differing:
-        raise VersionMismatch(
-            f"index {index!r} was made with other versions ({'; '.join(differing)}); rebuild it with "
-            f"`sinkrank ingest FILE --index {index} --rebuild --store {store}`, or open it with the embeddings "
-            f"it was made with"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A condition on a number or on text in its order; a bound that is None is open."""
-
-    gte: Scalar | None = None
-    gt: Scalar | None = None
-    lte: Scalar | None = None
-    lt: Scalar | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which documents a search may find.
-
-    Attributes:
-        languages: ISO 639-1 codes, any of them; empty for all.
-        metadata: for each metadata field (dots for nested ones) either the values of which one must be there (a field
-            that holds a list matches by any of its elements), or a range. All fields must match.
-    """
-
-    languages: tuple[str, ...] = ()
-    metadata: Mapping[str, tuple[Scalar, ...] | Range] = field(default_factory=dict)
-
-    @classmethod
-    def parse(cls, languages: Iterable[str] | None = None, metadata: Mapping[str, Any] | None = None) -> Filters:
-        """Reads filters as they stand in a request: `{"module": "swriter", "year": {"gte": 2000}, "tag": ["a", "b"]}`.
-
-        Raises:
-            UnknownLanguage, BadInput: with the field and what it may hold.
-        """
-        codes = tuple(dict.fromkeys(language_code(language) for language in languages or ()))
-        conditions = {name: _condition(name, value) for name, value in (metadata or {}).items()}
-        n_values = sum(len(wanted) for wanted in conditions.values() if not isinstance(wanted, Range))
-        if len(conditions) > _MAX_FILTER_FIELDS or n_values > _MAX_FILTER_VALUES:
-            raise BadInput(
-                f"the filters have {len(conditions)} fields and {n_values} values; give at most {_MAX_FILTER_FIELDS} "
-                f"fields and {_MAX_FILTER_VALUES} values"
-            )
-        return cls(codes, conditions)
-
-
-def _condition(name: str, value: Any) -> tuple[Scalar, ...] | Range:
-    if not _FIELD_NAME.fullmatch(name):
-        raise WrongParameter(
-            f"filter field {name!r} is not a metadata name; use letters, digits, '_' and '-', with dots between"
-        )
-    if isinstance(value, Mapping):
-        unknown = set(value) - {"gte", "gt", "lte", "lt"}
-        if unknown or not value:
-            raise WrongParameter(f"filter {name!r} takes gte, gt, lte, lt; got {sorted(value)}")
-        if not all(isinstance(bound, str | int | float) for bound in value.values()):
-            raise WrongParameter(f"the bounds of filter {name!r} must be numbers or strings")
-        return Range(**value)
-    values = tuple(value) if isinstance(value, list | tuple) else (value,)
-    if not values or not all(isinstance(one, str | int | float | bool) for one in values):
-        raise WrongParameter(f"filter {name!r} takes a string, number or boolean, or a list of them; got {value!r}")
-    return values
+__all__ = ["Filters", "IndexDescription", "Store", "check_index_name", "check_versions"]
 
 
 class Store(Protocol):
@@ -183,10 +36,6 @@ class Store(Protocol):
         """The names of the indices that Sinkrank made, sorted; of an index with versions its name, not theirs."""
         ...
 
-    def create(self, index: str, description: IndexDescription) -> None:
-        """Makes an empty index; BadInput if the name is taken or cannot be one."""
-        ...
-
     def describe(self, index: str) -> IndexDescription: ...
 
     def drop(self, index: str) -> None:
@@ -195,7 +44,7 @@ class Store(Protocol):
 
     def stage(self, index: str, description: IndexDescription) -> str:
         """Makes an empty version of an index and gives its name; no search for the index meets it before `promote`.
-        BadInput if the index's name is taken by something else."""
+        BadInput or NotOurIndex if the index's name is taken by something else."""
         ...
 
     def promote(self, index: str, version: str) -> None:
@@ -221,7 +70,14 @@ class Store(Protocol):
         ...
 
     def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
-        """As `write`, of documents that were prepared before, for an index of the same description."""
+        """Adds or replaces documents by id; yields one result a document, in order. Reads `documents` as a stream.
+
+        Args:
+            documents: prepared for an index of the same description.
+
+        Raises:
+            StoreUnavailable: the store cannot take them now; those without a result are to be written again.
+        """
         ...
 
     def delete(self, index: str, doc_ids: Iterable[str]) -> Iterator[WriteResult]:
@@ -238,8 +94,8 @@ class Store(Protocol):
         ...
 
     def replace_vectors(self, index: str, vectors: Iterable[NewVector]) -> Iterator[WriteResult]:
-        """Replaces the nBOW embeddings of documents and nothing else of them; results as of `write`, with an error for
-        a document that is not there."""
+        """Replaces the nBOW embeddings of documents and nothing else of them; results as of `write_prepared`, with an
+        error for a document that is not there."""
         ...
 
     def languages(self, index: str) -> dict[str, int]:
@@ -248,14 +104,6 @@ class Store(Protocol):
 
     def differences(self, index: str) -> Sequence[str]:
         """What of the index's definition differs from one that would be made now, each in a few words."""
-        ...
-
-    def write(self, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
-        """Adds or replaces documents by id; yields one result a document, in order. Reads `documents` as a stream.
-
-        Raises:
-            StoreUnavailable: the store cannot take them now; those without a result are to be written again.
-        """
         ...
 
     def refresh(self, index: str) -> None:

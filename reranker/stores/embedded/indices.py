@@ -10,8 +10,8 @@ import sqlite3
 from typing import Any
 
 from reranker.base.errors import NotFound, NotOurIndex
+from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import VERSION_OF, IndexVersion, unversioned_name
-from reranker.stores.base.protocol import IndexDescription
 from reranker.stores.embedded.rows import vocabulary_table, words_table
 
 _TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "idf", "hubness_samples", "aliases", "indices")
@@ -25,12 +25,6 @@ def index_names(connection: sqlite3.Connection) -> list[str]:
     rows = connection.execute(f"SELECT name, meta FROM indices WHERE {_VERSION_OF} IS NULL").fetchall()
     rows += connection.execute("SELECT aliases.name, meta FROM aliases JOIN indices USING (index_id)").fetchall()
     return sorted(name for name, meta in rows if _is_ours(meta, name))
-
-
-def is_taken(connection: sqlite3.Connection, name: str) -> bool:
-    """Whether an index has the name."""
-    taken = "SELECT 1 FROM indices WHERE name = ? UNION SELECT 1 FROM aliases WHERE name = ?"
-    return connection.execute(taken, (name, name)).fetchone() is not None
 
 
 def find_index(connection: sqlite3.Connection, name: str) -> tuple[int, str, int, str] | None:

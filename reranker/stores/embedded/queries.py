@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.stores.base.protocol import Filters, Range, Scalar
+from reranker.stores.base.filters import Filters, Range, Scalar
 from reranker.stores.embedded.rows import (
     DOCUMENT_COLUMNS,
     facet_text,

@@ -24,7 +24,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.base.errors import BadInput, NotFound
+from reranker.base.errors import NotFound
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.checks import (
     check_depth,
@@ -33,8 +33,9 @@ from reranker.stores.base.checks import (
     check_query_vector,
     document_problem,
 )
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.filters import Filters
 from reranker.stores.base.names import IndexVersion, check_index_name, version_name
-from reranker.stores.base.protocol import Filters, IndexDescription
 from reranker.stores.base.writing import (
     NewVector,
     PreparedDocument,
@@ -50,7 +51,6 @@ from reranker.stores.embedded.indices import (
     find_index,
     index_names,
     insert_index,
-    is_taken,
     promote_version,
     read_json,
     version_ids,
@@ -109,16 +109,6 @@ class EmbeddedStore:
         with self._file.reading() as connection:
             return index_names(connection)
 
-    def create(self, index: str, description: IndexDescription) -> None:
-        check_index_name(index)
-        check_dim(description.dim)
-        with self._file.writing(create=True) as connection:
-            if is_taken(connection, index):
-                raise BadInput(
-                    f"{self.address} has an index {index!r} already; take another name, or make it anew with --rebuild"
-                )
-            insert_index(connection, index, description.as_meta())
-
     def describe(self, index: str) -> IndexDescription:
         with self._file.reading() as connection:
             return self._index(connection, index).description
@@ -163,9 +153,6 @@ class EmbeddedStore:
 
     def preparer(self, index: str) -> Preparer:
         return partial(_prepare, self.describe(index).dim)
-
-    def write(self, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
-        return self.write_prepared(index, map(self.preparer(index), documents))
 
     def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         self.describe(index)

@@ -21,7 +21,7 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.stores.base.protocol import Filters
+from reranker.stores.base.filters import Filters
 from reranker.stores.embedded.queries import allowed_rows, partitions
 from reranker.stores.embedded.rows import vocabulary_table, words_table
 from reranker.stores.embedded.terms import bm25_terms

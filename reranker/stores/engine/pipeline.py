@@ -13,7 +13,7 @@ from opensearchpy import exceptions
 
 from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.stores.base.addresses import EngineAddress
-from reranker.stores.base.protocol import check_index_name
+from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.access import EngineAccess
 from reranker.stores.engine.client import (
     connect,

@@ -9,7 +9,7 @@ import opensearchpy
 import urllib3
 
 from reranker.base.errors import BadInput, NotOurIndex
-from reranker.stores.base.protocol import IndexDescription
+from reranker.stores.base.description import IndexDescription
 from reranker.stores.engine.pipeline_definition import STORED_BAG_FIELDS
 
 _DEFAULT_PIPELINE = "index.search.default_pipeline"

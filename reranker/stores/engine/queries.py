@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mappings import OTHER_LANGUAGE, TEXT_FIELDS, analyzed_languages
 from reranker.base.errors import BadInput
 from reranker.stores.base.addresses import Distribution
-from reranker.stores.base.protocol import Filters, Range
+from reranker.stores.base.filters import Filters, Range
 from reranker.text.bags import BagOfWords, pack, unpack
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.translation.engine_query import CountedRarity, group_clauses

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,12 +12,13 @@ from numpy.typing import NDArray
 from opensearchpy import exceptions
 
 from mappings import ADDED_FIELDS, index_definition, mapping_differences
-from reranker.base.errors import BadInput, NotFound, NotOurIndex
+from reranker.base.errors import BadInput, NotFound
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.addresses import Distribution, EngineAddress
 from reranker.stores.base.checks import check_depth, check_dim, check_number_of_ids, check_query_vector
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.filters import Filters
 from reranker.stores.base.names import IndexVersion, check_any_index_name, check_index_name, writing_alias
-from reranker.stores.base.protocol import Filters, IndexDescription
 from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
 from reranker.stores.engine.access import EngineAccess
 from reranker.stores.engine.actions import delete_action, preparer, vector_action
@@ -27,6 +26,7 @@ from reranker.stores.engine.claims import EngineClaims
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors, time_out
 from reranker.stores.engine.health import red_index_error
 from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
+from reranker.stores.engine.known_indices import KnownIndex, KnownIndices, count_languages
 from reranker.stores.engine.queries import (
     MAX_DEPTH,
     bm25_body,
@@ -49,29 +49,8 @@ from reranker.translation.groups import WordGroup
 
 _log = logging.getLogger(__name__)
 
-# How long an index is taken to be what it was: a search would ask for its mapping first otherwise.
-_TRUST_SECONDS = 30.0
-
 # Making or dropping an index waits for the whole cluster.
 _LEAST_ADMIN_TIMEOUT_S = 60.0
-
-# More languages than ISO 639-1 has codes.
-_MAX_LANGUAGES = 500
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What an index was found to be at a moment.
-
-    Attributes:
-        name: its own, also where it was asked for by an alias.
-        languages: how many documents it has of each, so that BM25 asks in these alone; None before a search needed it.
-    """
-
-    name: str
-    description: IndexDescription
-    asked_at: float
-    languages: Mapping[str, int] | None = None
 
 
 class EngineStore:
@@ -98,12 +77,11 @@ class EngineStore:
         self._templates = EngineTemplates(self._client)
         self._claims = EngineClaims(self._client, self._idf)
         self._versions = EngineVersions(self._client, self._idf, self._admin_timeout)
-        self._lock = threading.Lock()
         # `opensearch://` is what people write for either; only the rarer scheme is taken at its word.
         self._distribution_found: Distribution | None = (
             "elasticsearch" if address.distribution == "elasticsearch" else None
         )
-        self._known: dict[str, _Known] = {}
+        self._known = KnownIndices(self._client, self._address)
 
     @property
     def address(self) -> str:
@@ -113,35 +91,36 @@ class EngineStore:
         with engine_errors(self._address):
             return self._versions.indices()
 
-    def create(self, index: str, description: IndexDescription) -> None:
-        self._create(index, description)
-
     def describe(self, index: str) -> IndexDescription:
-        return self._ask(index).description
+        return self._known.ask(index).description
 
     def drop(self, index: str) -> None:
-        known = self._ask(index)
+        known = self._known.ask(index)
         with engine_errors(self._address, index):
             names = [version.name for version in self._versions.of(index)] or [known.name]
             for name in (index, *names):
-                self._forget(name)
+                self._known.forget(name)
             self._client.indices.delete(index=",".join(names), request_timeout=self._admin_timeout)
             for name in names:
                 self._idf.forget(name)
 
     def stage(self, index: str, description: IndexDescription) -> str:
         check_index_name(index)
+        if index == IDF_INDEX:
+            raise BadInput(f"{IDF_INDEX!r} is where Sinkrank keeps its idf tables; take another name")
         with engine_errors(self._address, index):
             self._versions.check_name_is_free_for_versions(index)
+            with suppress(NotFound):
+                self._known.ask(index)  # another program's index could not become a version
             version = self._versions.next_name(index)
-        self._create(version, description, version_of=index)
+        self._create(version, description, index)
         return version
 
     def promote(self, index: str, version: str) -> None:
         check_index_name(index)
         with engine_errors(self._address, index):
             self._versions.promote(index, version)
-            self._forget(index)
+            self._known.forget(index)
 
     def versions(self, index: str) -> list[IndexVersion]:
         check_index_name(index)
@@ -181,12 +160,9 @@ class EngineStore:
             return self._templates.remove(index)
 
     def preparer(self, index: str) -> Preparer:
-        known = self._ask(index)
+        known = self._known.ask(index)
         with engine_errors(self._address, index):
             return preparer(self._distribution(), known.description.dim)
-
-    def write(self, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
-        return self.write_prepared(index, map(self.preparer(index), documents))
 
     def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         return self._write(self._ready_to_write(index), documents, self._pipeline)
@@ -198,45 +174,45 @@ class EngineStore:
         return self._write(self._ready_to_write(index), map(vector_action, vectors))
 
     def bags(self, index: str, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
-        return self._bags(self._ask(index), stale)
+        return self._bags(self._known.ask(index), stale)
 
     def languages(self, index: str) -> dict[str, int]:
-        known = self._ask(index)
+        known = self._known.ask(index)
         with engine_errors(self._address, index):
-            return self._count_languages(known)
+            return count_languages(self._client, known.name)
 
     def differences(self, index: str) -> Sequence[str]:
-        known = self._ask(index)
+        known = self._known.ask(index)
         with engine_errors(self._address, index):
             found = self._client.indices.get_mapping(index=known.name)[known.name]["mappings"]
             wanted = self._definition(known.description)["mappings"]
         return mapping_differences(found, wanted)
 
     def refresh(self, index: str) -> None:
-        known = self._ask(index)
+        known = self._known.ask(index)
         with engine_errors(self._address, index):
             self._client.indices.refresh(index=known.name, request_timeout=self._admin_timeout)
 
     def count(self, index: str, filters: Filters = Filters()) -> int:
-        known = self._trusted(index)
+        known = self._known.trusted(index)
         with engine_errors(self._address, index):
             query = {"query": {"bool": {"filter": filter_clauses(filters)}}}
             return int(self._client.count(index=known.name, body=query)["count"])
 
     def fetch(self, index: str, doc_id: str) -> EncodedDocument:
-        known = self._trusted(index)
+        known = self._known.trusted(index)
         with engine_errors(self._address, index):
             # Not GET /INDEX/_doc/ID: an id such as `..` is no part of a path.
             answer = self._client.mget(index=known.name, body={"ids": [doc_id]})
         (found,) = answer["docs"]
         if not found.get("found"):
-            self._ask(index)  # the index may be gone since it was last looked at
+            self._known.ask(index)  # the index may be gone since it was last looked at
             raise NotFound(f"index {index!r} has no document {doc_id!r}; a search shows the ids that it has")
         return read_encoded(found)
 
     def documents(self, index: str, doc_ids: Sequence[str]) -> dict[str, Document]:
         check_number_of_ids(doc_ids)
-        known = self._trusted(index)
+        known = self._known.trusted(index)
         if not doc_ids:
             return {}
         with engine_errors(self._address, index):
@@ -245,7 +221,7 @@ class EngineStore:
 
     def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
         check_depth(depth, MAX_DEPTH)
-        known = self._trusted(index)
+        known = self._known.trusted(index)
         vector = check_query_vector(vector, known.description.dim)
         with engine_errors(self._address, index):
             body = knn_body(self._distribution(), vector, depth, filters)
@@ -253,9 +229,9 @@ class EngineStore:
 
     def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
         check_depth(depth, MAX_DEPTH)
-        known = self._trusted(index)
+        known = self._known.trusted(index)
         with engine_errors(self._address, index):
-            languages = filters.languages or self._languages(index, known)
+            languages = filters.languages or self._known.languages(index, known)
             if not languages:
                 return []
             body = bm25_body(self._distribution(), text, languages, depth, filters)
@@ -265,31 +241,31 @@ class EngineStore:
         self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
     ) -> list[Candidate]:
         check_depth(depth, MAX_DEPTH)
-        known = self._trusted(index)
+        known = self._known.trusted(index)
         with engine_errors(self._address, index):
-            n_documents = self._languages(index, known)
+            n_documents = self._known.languages(index, known)
             body = translated_body(self._distribution(), groups, n_documents, depth, filters)
             if body is None:
                 return []
             return read_candidates(self._client.search(index=known.name, body=body), scores_are_cosines=False)
 
     def idf(self, index: str) -> IdfTable:
-        known = self._ask(index)
+        known = self._known.ask(index)
         with engine_errors(self._address, index):
             return self._idf.load(known.name)
 
     def save_idf(self, index: str, table: IdfTable) -> None:
-        known = self._ask(index)
+        known = self._known.ask(index)
         with engine_errors(self._address, index):
             self._idf.save(known.name, table)
 
     def hubness_sample(self, index: str) -> HubnessSample:
-        known = self._ask(index)
+        known = self._known.ask(index)
         with engine_errors(self._address, index):
             return self._idf.load_sample(known.name)
 
     def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
-        known = self._ask(index)
+        known = self._known.ask(index)
         with engine_errors(self._address, index):
             self._idf.save_sample(known.name, sample)
 
@@ -307,13 +283,11 @@ class EngineStore:
     def close(self) -> None:
         self._client.close()
 
-    def _create(self, name: str, description: IndexDescription, version_of: str | None = None) -> None:
+    def _create(self, name: str, description: IndexDescription, version_of: str) -> None:
         check_index_name(name)
         check_dim(description.dim)
-        if IDF_INDEX in (name, version_of):
-            raise BadInput(f"{IDF_INDEX!r} is where Sinkrank keeps its idf tables; take another name")
         with engine_errors(self._address, name):
-            self._forget(name)
+            self._known.forget(name)
             definition = self._templates.adapted(name, self._definition(description, version_of), version_of)
             try:
                 self._client.indices.create(index=name, body=definition, request_timeout=self._admin_timeout)
@@ -332,7 +306,7 @@ class EngineStore:
         )
 
     def _write(
-        self, known: _Known, documents: Iterable[Writable], pipeline: str | None = None
+        self, known: KnownIndex, documents: Iterable[Writable], pipeline: str | None = None
     ) -> Iterator[WriteResult]:
         with engine_errors(self._address, known.name):
             writer = BulkWriter(self._client, known.name, self._timeout_s, pipeline=pipeline)
@@ -344,7 +318,7 @@ class EngineStore:
                     raise
                 raise red from error
 
-    def _bags(self, known: _Known, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
+    def _bags(self, known: KnownIndex, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
         with engine_errors(self._address, known.name):
             moment = PointInTime(self._client, self._distribution(), known.name)
             try:
@@ -352,10 +326,10 @@ class EngineStore:
             finally:
                 moment.close()
 
-    def _ready_to_write(self, index: str) -> _Known:
+    def _ready_to_write(self, index: str) -> KnownIndex:
         """The index, once it has the fields that an index made before may not have (all of these can be added), and the
         alias that it is written to by, so that one that is deleted meanwhile is not made anew by the writing."""
-        known, options = self._ask(index), {"request_timeout": self._admin_timeout}
+        known, options = self._known.ask(index), {"request_timeout": self._admin_timeout}
         with engine_errors(self._address, index):
             self._client.indices.put_mapping(index=known.name, body={"properties": ADDED_FIELDS}, **options)
             alias, body = writing_alias(known.name), {"is_hidden": True}
@@ -378,49 +352,3 @@ class EngineStore:
             )
             return False
         return True
-
-    def _trusted(self, index: str) -> _Known:
-        """What the index was found to be not long ago."""
-        known = self._known.get(index)
-        if known is None or time.monotonic() - known.asked_at > _TRUST_SECONDS:
-            known = self._ask(index)
-        return known
-
-    def _ask(self, index: str) -> _Known:
-        """What the index is now.
-
-        Raises:
-            NotFound, NotOurIndex, StoreUnavailable.
-        """
-        check_index_name(index)
-        with engine_errors(self._address, index):
-            answer = self._client.indices.get_mapping(index=index, params={"filter_path": "*.mappings._meta"})
-        if len(answer) > 1:
-            raise NotOurIndex(
-                f"{index!r} stands for {len(answer)} indices ({', '.join(sorted(answer))}); name one of them"
-            )
-        # Without `_meta` nothing of an index comes through the filter.
-        name = next(iter(answer), index)
-        meta = answer[name]["mappings"]["_meta"] if answer else None
-        known = _Known(name, IndexDescription.from_meta(meta, index), time.monotonic())
-        with self._lock:
-            self._known[index] = known
-        return known
-
-    def _languages(self, index: str, known: _Known) -> Mapping[str, int]:
-        if known.languages is None:
-            languages = self._count_languages(known)
-            if languages:  # an empty index is about to be filled
-                with self._lock:
-                    self._known[index] = replace(known, languages=languages)
-            return languages
-        return known.languages
-
-    def _count_languages(self, known: _Known) -> dict[str, int]:
-        count: dict[str, Any] = {"terms": {"field": "lang", "size": _MAX_LANGUAGES}}
-        answer = self._client.search(index=known.name, body={"size": 0, "aggs": {"languages": count}})
-        return {bucket["key"]: int(bucket["doc_count"]) for bucket in answer["aggregations"]["languages"]["buckets"]}
-
-    def _forget(self, index: str) -> None:
-        with self._lock:
-            self._known.pop(index, None)

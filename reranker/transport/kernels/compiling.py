@@ -54,10 +54,11 @@ def _kept_on_disk(function: Callable[..., object]) -> Any:
         return None
     finally:
         function.__qualname__ = name
+    # Private names of Numba, which has no public ones: without them nothing is kept.
     kept_as = getattr(getattr(getattr(dispatcher, "_cache", None), "_impl", None), "filename_base", "")
     if not _SOURCES or _SOURCES not in kept_as:
         return None
-    _remove_stale_code(Path(dispatcher._cache.cache_path))
+    _remove_stale_code(Path(dispatcher.stats.cache_path))
     return dispatcher
 
 

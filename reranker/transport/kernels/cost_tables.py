@@ -106,10 +106,7 @@ def fill_tables(
         cost: (at least n_terms and a few more, width).
         unsound: (1,) set to the place of a term whose products are not finite.
     """
-    n_lanes, width = simd.n_lanes(cost), cost.shape[1]
     one, limit = cost.dtype.type(1), cost.dtype.type(close * close)
-    zeros, minus_two = simd.spread(cost, cost.dtype.type(0)), simd.spread(cost, cost.dtype.type(-2))
-    half = simd.spread(cost, cost.dtype.type(0.5))
     room = np.zeros((products.N_TERMS, embeddings.shape[1] + embeddings.shape[1] % fixed_point.DIMS_TOGETHER), np.int16)
     while True:
         first = simd.claim(counter, TERMS_AT_ONCE)
@@ -118,26 +115,31 @@ def fill_tables(
         for start in range(first, min(first + TERMS_AT_ONCE, n_terms), products.N_TERMS):
             products.products(embeddings, row_ids, start, words, factors, room, cost)
             for j in range(start, min(start + products.N_TERMS, n_terms)):
-                if not np.isfinite(cost[j, 0]):  # NaN and inf in an embedding show in each of its products
+                row, term = cost[j], embeddings[row_ids[j]]
+                if not np.isfinite(row[0]):  # NaN and inf in an embedding show in each of its products
                     unsound[0] = j
-                norm = one if cost.itemsize == 4 else _squared_norm(embeddings[row_ids[j]])
-                norms, least = simd.spread(cost, norm), simd.spread(cost, norm + 2)
-                for i in range(j * width, (j + 1) * width, n_lanes):
-                    both = simd.add(norms, simd.load(query_norms, i - j * width))
-                    squared = simd.larger(simd.multiply_add(minus_two, simd.load(cost, i), both), zeros)
-                    least = simd.smaller(squared, least)
-                    simd.store(cost, i, squared)
-                if simd.least_of(least) < limit:
+                norm = one if cost.itemsize == 4 else _squared_norm(term)
+                if _products_to_squares(row, norm, query_norms, limit):
                     for i in range(len(query_ids)):
-                        if cost[j, i] < limit:
-                            same = query_ids[i] == term_ids[j]
-                            cost[j, i] = 0 if same else _squared_distance(query_rows[i], embeddings[row_ids[j]])
+                        if row[i] < limit:
+                            row[i] = 0 if query_ids[i] == term_ids[j] else _squared_distance(query_rows[i], term)
                 if euclidean:
-                    for i in range(j * width, (j + 1) * width, n_lanes):
-                        simd.store(cost, i, simd.root(simd.load(cost, i)))
+                    for i in range(len(row)):
+                        row[i] = np.sqrt(row[i])
                 else:
-                    for i in range(j * width, (j + 1) * width, n_lanes):
-                        simd.store(cost, i, simd.multiply(half, simd.load(cost, i)))
+                    for i in range(len(row)):
+                        row[i] *= cost.dtype.type(0.5)
+
+
+@inlined
+def _products_to_squares(row: Float, norm: float, query_norms: Float, limit: float) -> bool:
+    """Turns inner products with a term into squared distances, in place; whether any is below the limit."""
+    zero, any_near = row.dtype.type(0), False
+    for i in range(len(row)):
+        squared = norm + query_norms[i] - row.dtype.type(2) * row[i]
+        row[i] = squared if squared > zero else zero
+        any_near |= row[i] < limit
+    return any_near
 
 
 @compiled

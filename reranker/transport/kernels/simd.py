@@ -12,10 +12,9 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
+from llvmlite import binding, ir  # type: ignore[import-untyped]
+from numba import config, types
 from numba.core import cgutils
-from numba.core.registry import cpu_target
 from numba.extending import intrinsic, models, register_model
 
 REGISTER_BYTES = 64
@@ -28,9 +27,13 @@ compiled_only: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
 
 
 def has(*features: str) -> bool:
-    """Whether the machine that code is compiled for has all of these, in LLVM's names."""
-    of_machine: str = cpu_target.target_context.codegen().magic_tuple()[2]
-    return {f"+{feature}" for feature in features} <= set(of_machine.split(","))
+    """Whether the machine that code is compiled for has all of these, in LLVM's names: what Numba was told
+    (`NUMBA_CPU_FEATURES`, `NUMBA_ENABLE_AVX`), or else what LLVM finds here."""
+    told: str | None = getattr(config, "CPU_FEATURES", None)
+    if told is not None:
+        return {f"+{feature}" for feature in features} <= set(told.split(","))
+    here, with_avx = binding.get_host_cpu_features(), getattr(config, "ENABLE_AVX", True)
+    return all(here.get(one, False) and (with_avx or not one.startswith("avx")) for one in features)
 
 
 # Whether it has the 32 registers of 512 bits of AVX-512: where not, each register of ours is two of 256 bits (of 16) or

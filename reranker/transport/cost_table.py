@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.text.bags import WeightedBag
-from reranker.transport import buffers
 from reranker.transport.cost import CLOSE_COST
 from reranker.transport.kernels import cost_tables, fixed_point, products
 from reranker.transport.kernels.simd import REGISTER_BYTES
@@ -36,7 +35,7 @@ def cost_table(
     n_threads: int,
     ground_cost: str = "euclidean",
 ) -> Table:
-    """Ground costs (k, width) of k document terms to n query words (`problem.COSTS`); columns from n on are without
+    """Ground costs (k, width) of k document terms to n query words (`parameters.COSTS`); columns from n on are without
     meaning.
 
     In float32 the rows are taken to be of norm 1, and the products of long queries may be computed in fixed point
@@ -81,6 +80,6 @@ def cost_table(
 def _aligned(n_rows: int, n_columns: int, dtype: np.dtype[np.floating]) -> Table:
     """A table without values that begins with a cache line: a register that lies across two takes twice as long."""
     n_bytes = n_rows * n_columns * dtype.itemsize
-    room = buffers.room(n_bytes + REGISTER_BYTES)
+    room = np.empty(n_bytes + REGISTER_BYTES, np.uint8)
     start = -room.ctypes.data % REGISTER_BYTES
     return room[start : start + n_bytes].view(dtype).reshape(n_rows, n_columns)

@@ -1,0 +1,74 @@
+"""The versions that an index was made with, and whether they fit the embeddings that are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from reranker.base.errors import NotOurIndex, VersionMismatch
+from reranker.embeddings import Embeddings
+from reranker.stores.base.names import VERSION_OF
+from reranker.text.tokens import TOKENIZER_VERSION
+
+# Raise it whenever an index made before can no longer be read.
+MAPPING_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDescription:
+    """The versions that an index was made with; kept in the index as `_meta`."""
+
+    embeddings_version: str
+    dim: int
+    mapping_version: int = MAPPING_VERSION
+    tokenizer_version: int = TOKENIZER_VERSION
+
+    def as_meta(self, version_of: str | None = None) -> dict[str, Any]:
+        """As `_meta` holds it.
+
+        Args:
+            version_of: the index that it is a version of; None where it stands for itself.
+        """
+        return {"sinkrank": asdict(self) | ({} if version_of is None else {VERSION_OF: version_of})}
+
+    @classmethod
+    def from_meta(cls, meta: Any, index: str) -> IndexDescription:
+        """Reads `_meta`.
+
+        Raises:
+            NotOurIndex: there is no such section, so Sinkrank did not make the index.
+        """
+        section = meta.get("sinkrank") if isinstance(meta, Mapping) else None
+        try:
+            return cls(
+                embeddings_version=str(section["embeddings_version"]),  # type: ignore[index]
+                dim=int(section["dim"]),  # type: ignore[index]
+                mapping_version=int(section["mapping_version"]),  # type: ignore[index]
+                tokenizer_version=int(section["tokenizer_version"]),  # type: ignore[index]
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise NotOurIndex(
+                f"index {index!r} was not made by Sinkrank (no versions in its _meta); make one of your documents with "
+                f"`sinkrank ingest FILE --index NAME`, or put the proxy in front of it, which re-ranks any index"
+            ) from error
+
+
+def check_versions(index: str, made: IndexDescription, embeddings: Embeddings, store: str) -> None:
+    """Refuses an index whose bags and vectors do not fit the loaded embeddings or this version of Sinkrank.
+
+    Raises:
+        VersionMismatch: with the command that rebuilds the index.
+    """
+    ours = IndexDescription(embeddings.version, embeddings.dim)
+    differing = [
+        f"{name} {value!r} there, {asdict(ours)[name]!r} here"
+        for name, value in asdict(made).items()
+        if value != asdict(ours)[name]
+    ]
+    if differing:
+        raise VersionMismatch(
+            f"index {index!r} was made with other versions ({'; '.join(differing)}); rebuild it with "
+            f"`sinkrank ingest FILE --index {index} --rebuild --store {store}`, or open it with the embeddings "
+            f"it was made with"
+        )

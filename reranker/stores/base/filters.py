@@ -1,0 +1,79 @@
+"""Which documents a search may find: filters by language and metadata, read from a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import regex
+
+from reranker.base.errors import BadInput, WrongParameter
+from reranker.text.languages import language_code
+
+_FIELD_NAME = regex.compile(r"[A-Za-z0-9_\-]{1,64}(\.[A-Za-z0-9_\-]{1,64}){0,7}")
+
+# SQLite takes 32,766 values and 500 parts of a query, the engines 65,536 values of a field and 1,024 clauses.
+_MAX_FILTER_VALUES = 10_000
+_MAX_FILTER_FIELDS = 100
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A condition on a number or on text in its order; a bound that is None is open."""
+
+    gte: Scalar | None = None
+    gt: Scalar | None = None
+    lte: Scalar | None = None
+    lt: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which documents a search may find.
+
+    Attributes:
+        languages: ISO 639-1 codes, any of them; empty for all.
+        metadata: for each metadata field (dots for nested ones) either the values of which one must be there (a field
+            that holds a list matches by any of its elements), or a range. All fields must match.
+    """
+
+    languages: tuple[str, ...] = ()
+    metadata: Mapping[str, tuple[Scalar, ...] | Range] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, languages: Iterable[str] | None = None, metadata: Mapping[str, Any] | None = None) -> Filters:
+        """Reads filters as they stand in a request: `{"module": "swriter", "year": {"gte": 2000}, "tag": ["a", "b"]}`.
+
+        Raises:
+            UnknownLanguage, BadInput: with the field and what it may hold.
+        """
+        codes = tuple(dict.fromkeys(language_code(language) for language in languages or ()))
+        conditions = {name: _condition(name, value) for name, value in (metadata or {}).items()}
+        n_values = sum(len(wanted) for wanted in conditions.values() if not isinstance(wanted, Range))
+        if len(conditions) > _MAX_FILTER_FIELDS or n_values > _MAX_FILTER_VALUES:
+            raise BadInput(
+                f"the filters have {len(conditions)} fields and {n_values} values; give at most {_MAX_FILTER_FIELDS} "
+                f"fields and {_MAX_FILTER_VALUES} values"
+            )
+        return cls(codes, conditions)
+
+
+def _condition(name: str, value: Any) -> tuple[Scalar, ...] | Range:
+    if not _FIELD_NAME.fullmatch(name):
+        raise WrongParameter(
+            f"filter field {name!r} is not a metadata name; use letters, digits, '_' and '-', with dots between"
+        )
+    if isinstance(value, Mapping):
+        unknown = set(value) - {"gte", "gt", "lte", "lt"}
+        if unknown or not value:
+            raise WrongParameter(f"filter {name!r} takes gte, gt, lte, lt; got {sorted(value)}")
+        if not all(isinstance(bound, str | int | float) for bound in value.values()):
+            raise WrongParameter(f"the bounds of filter {name!r} must be numbers or strings")
+        return Range(**value)
+    values = tuple(value) if isinstance(value, list | tuple) else (value,)
+    if not values or not all(isinstance(one, str | int | float | bool) for one in values):
+        raise WrongParameter(f"filter {name!r} takes a string, number or boolean, or a list of them; got {value!r}")
+    return values

@@ -1,0 +1,97 @@
+"""Remembers for a while what an engine's indices are, so that a search need not ask for a mapping first."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import opensearchpy
+
+from reranker.base.errors import NotOurIndex
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.names import check_index_name
+from reranker.stores.engine.client import engine_errors
+
+# How long an index is taken to be what it was.
+_TRUST_SECONDS = 30.0
+
+# More languages than ISO 639-1 has codes.
+_MAX_LANGUAGES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class KnownIndex:
+    """What an index was found to be at a moment.
+
+    Attributes:
+        name: its own, also where it was asked for by an alias.
+        languages: how many documents it has of each, so that BM25 asks in these alone; None before a search needed it.
+    """
+
+    name: str
+    description: IndexDescription
+    asked_at: float
+    languages: Mapping[str, int] | None = None
+
+
+class KnownIndices:
+    """The indices that were asked for; safe to call from several threads."""
+
+    def __init__(self, client: opensearchpy.OpenSearch, address: str) -> None:
+        self._client = client
+        self._address = address
+        self._known: dict[str, KnownIndex] = {}
+        self._lock = threading.Lock()
+
+    def trusted(self, index: str) -> KnownIndex:
+        """What the index was found to be not long ago."""
+        known = self._known.get(index)
+        if known is None or time.monotonic() - known.asked_at > _TRUST_SECONDS:
+            known = self.ask(index)
+        return known
+
+    def ask(self, index: str) -> KnownIndex:
+        """What the index is now.
+
+        Raises:
+            NotFound, NotOurIndex, StoreUnavailable.
+        """
+        check_index_name(index)
+        with engine_errors(self._address, index):
+            answer = self._client.indices.get_mapping(index=index, params={"filter_path": "*.mappings._meta"})
+        if len(answer) > 1:
+            raise NotOurIndex(
+                f"{index!r} stands for {len(answer)} indices ({', '.join(sorted(answer))}); name one of them"
+            )
+        # Without `_meta` nothing of an index comes through the filter.
+        name = next(iter(answer), index)
+        meta = answer[name]["mappings"]["_meta"] if answer else None
+        known = KnownIndex(name, IndexDescription.from_meta(meta, index), time.monotonic())
+        with self._lock:
+            self._known[index] = known
+        return known
+
+    def languages(self, index: str, known: KnownIndex) -> Mapping[str, int]:
+        """How many documents the index has of each language, counted once for as long as it is trusted."""
+        if known.languages is not None:
+            return known.languages
+        languages = count_languages(self._client, known.name)
+        if languages:  # an empty index is about to be filled
+            with self._lock:
+                self._known[index] = replace(known, languages=languages)
+        return languages
+
+    def forget(self, index: str) -> None:
+        """Asks anew when the index is needed next."""
+        with self._lock:
+            self._known.pop(index, None)
+
+
+def count_languages(client: opensearchpy.OpenSearch, index: str) -> dict[str, int]:
+    """How many documents an index has of each language, by code."""
+    count: dict[str, Any] = {"terms": {"field": "lang", "size": _MAX_LANGUAGES}}
+    answer = client.search(index=index, body={"size": 0, "aggs": {"languages": count}})
+    return {bucket["key"]: int(bucket["doc_count"]) for bucket in answer["aggregations"]["languages"]["buckets"]}

@@ -1,0 +1,122 @@
+"""Keeps the costs between the words of a query and those of all its candidates, in parts that fit the work memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.text.bags import WeightedBags
+from reranker.transport.cost_cache import CostCache
+from reranker.transport.cost_table import cost_table, width
+from reranker.transport.kernels import cost_tables
+from reranker.transport.problem import Problem
+
+# Of 64 MB for a call, this much is for the table of costs; the rest is for the kernels being iterated.
+TABLE_BYTES = 48 * 2**20
+# Pieces of work per thread: the last to finish is then late by an eighth at most.
+PIECES_PER_THREAD = 8
+
+Places = NDArray[np.int64]
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """Candidates `first` to `last`, and their costs.
+
+    Attributes:
+        terms: (k,) the distinct terms of their words; `index`: each word's place among these.
+        cost: (k, width) table, of `ground_cost`. None: to be computed.
+    """
+
+    first: int
+    last: int
+    bags: WeightedBags
+    terms: NDArray[np.int32]
+    index: NDArray[np.int32]
+    cost: NDArray[np.floating] | None = None
+    ground_cost: str = ""
+
+
+class CandidateCosts:
+    """The costs of a problem, computed when they are first needed and once for all that is solved from them.
+
+    Those of one ground cost (`Parameters.cost`) are kept at a time. Where the table of all candidates together is
+    larger than `TABLE_BYTES`, the candidates are split into parts, and the table of one part is kept. Not to be shared
+    by threads.
+    """
+
+    def __init__(
+        self, problem: Problem, precision: str = "float32", n_threads: int = 1, cost_cache: CostCache | None = None
+    ) -> None:
+        """
+        Args:
+            precision: of the tables: "float32", good for an epsilon of `parameters.FLOAT32_FROM_EPSILON` or more, or
+                "float64".
+            n_threads: the most threads that may work; they give the same values bit for bit.
+            cost_cache: where costs are looked for first, and kept where those of all candidates are in one table.
+        """
+        self.problem = problem
+        self.precision = precision
+        self.n_threads = n_threads
+        self.dtype: np.dtype[np.floating] = np.dtype(precision)
+        self._cost_cache = cost_cache
+        bytes_per_term = width(len(problem.query)) * self.dtype.itemsize
+        self._parts = list(_parts(problem.candidates, len(problem.embeddings), bytes_per_term))
+
+    def parts(self) -> list[Places]:
+        """The places of all candidates, part by part. Who works in this order has no table computed twice."""
+        return [np.arange(part.first, part.last) for part in self._parts]
+
+    def parts_of(self, places: Places) -> Iterator[tuple[Part, Places, Places]]:
+        """The parts that hold any of the candidates: (part, their places in it, their places among `places`)."""
+        for part in self._parts:
+            where = np.flatnonzero((places >= part.first) & (places < part.last))
+            if not len(where):
+                continue
+            for other in self._parts:
+                if other is not part:
+                    other.cost = None
+            yield part, places[where] - part.first, where
+
+    def table(self, part: Part, ground_cost: str) -> NDArray[np.floating]:
+        """The table of a part; that of another ground cost is dropped first, so that there are never two."""
+        if part.cost is not None and part.ground_cost == ground_cost:
+            return part.cost
+        part.cost, part.ground_cost = None, ground_cost
+        query, embeddings = self.problem.query, self.problem.embeddings
+        cache = self._cost_cache if len(self._parts) == 1 else None
+        key = embeddings, query.term_ids, part.terms, f"{ground_cost} {self.precision}"
+        found = cache.get(*key) if cache is not None else None
+        if found is None:
+            found = cost_table(query, part.terms, embeddings, self.dtype, self.n_threads, ground_cost)
+            if cache is not None:
+                cache.put(*key, found)
+        part.cost = found
+        return found
+
+
+def pieces(offsets: NDArray[np.int64], places: Places, n_threads: int) -> list[tuple[int, int]]:
+    """Splits the candidates at some places into pieces of about the same number of words."""
+    words = np.concatenate([[0], np.cumsum(np.diff(offsets)[places])])
+    wanted = np.linspace(0, words[-1], n_threads * PIECES_PER_THREAD + 1)[1:-1]
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(words, wanted).clip(0, len(places)), [len(places)]]))
+    return [(int(start), int(end)) for start, end in pairwise(cuts)]
+
+
+def _parts(candidates: WeightedBags, n_terms: int, bytes_per_term: int) -> Iterator[Part]:
+    """Splits the candidates so that the table of each part fits the work memory; one candidate at least."""
+    max_terms = max(TABLE_BYTES // bytes_per_term, 1)
+    first = 0
+    while first < len(candidates):
+        last, terms, index = cost_tables.deduplicate(candidates.term_ids, candidates.offsets, first, max_terms, n_terms)
+        yield Part(first, last, _slice(candidates, first, last), terms, index)
+        first = last
+
+
+def _slice(bags: WeightedBags, first: int, last: int) -> WeightedBags:
+    start, end = bags.offsets[first], bags.offsets[last]
+    return WeightedBags(bags.term_ids[start:end], bags.weights[start:end], bags.offsets[first : last + 1] - start)

@@ -1,0 +1,177 @@
+"""Solves a checked problem, all candidates together: the compiled implementation of every method.
+
+The costs of the distinct terms are computed once (`candidate_costs`), and every candidate is solved from their table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.transport import exact, nbow
+from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
+from reranker.transport.cost_cache import CostCache
+from reranker.transport.kernels import cost_tables, log_scaling, scaling
+from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters, scaling_precision
+from reranker.transport.problem import Problem
+from reranker.transport.results import Distances
+from reranker.transport.threads import run, together
+
+Wanted = tuple[str, Parameters]
+# Distances, marginal errors and iterations, one for each candidate.
+_Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
+
+
+def solve(
+    problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1, cost_cache: CostCache | None = None
+) -> list[Distances]:
+    """The distances of all candidates by each part of a method (`methods.parts`), from the same tables of costs."""
+    method, parameters = wanted[-1]
+    if method == "nbow":
+        return [nbow.distances(problem, n_threads)]
+    if method == "emd":
+        return [exact.distances(problem, parameters, n_threads)]
+    return solve_from(CandidateCosts(problem, table_precision(method, parameters), n_threads, cost_cache), wanted)
+
+
+def solve_from(
+    costs: CandidateCosts, wanted: Sequence[Wanted], places: Places | None = None, *, in_log_domain: bool = False
+) -> list[Distances]:
+    """The distances of the candidates at some places (None: all), part after part: no cost is computed twice.
+
+    Args:
+        wanted: `rwmd`, `sinkhorn`, `relaxed`, or `nbow`, which needs no costs.
+        in_log_domain: whatever epsilon is.
+    """
+    problem = costs.problem
+    places = np.arange(len(problem.candidates)) if places is None else np.asarray(places, dtype=np.int64)
+    by_cost = [(each, _nothing_found(len(places))) for each in wanted if each[0] != "nbow"]
+    arithmetic = "log" if in_log_domain else costs.precision
+    for part, own, where in costs.parts_of(places) if by_cost else ():
+        for (method, parameters), (values, errors, iterations) in by_cost:
+            found = _solve_part(costs, part, own, method, parameters, _arithmetic(arithmetic, method, parameters))
+            values[where], errors[where], iterations[where] = found
+    solved = iter([_distances(problem, places, each, costs.n_threads, arithmetic, *found) for each, found in by_cost])
+    return [
+        nbow.distances(problem, costs.n_threads, places) if method == "nbow" else next(solved) for method, _ in wanted
+    ]
+
+
+def table_precision(method: str, parameters: Parameters) -> str:
+    """The type of tables from which a method is solved best: "float32" or "float64"."""
+    scaled = method in ("sinkhorn", "relaxed")
+    return "float64" if scaled and scaling_precision(parameters.epsilon) != "float32" else "float32"
+
+
+def _arithmetic(wanted: str, method: str, parameters: Parameters) -> str:
+    """How a method is computed from tables of a precision: "float32", "float64" or "log"."""
+    if wanted == "float64" and method != "rwmd" and parameters.epsilon < FLOAT64_FROM_EPSILON:
+        return "log"
+    return wanted
+
+
+def _solve_part(
+    costs: CandidateCosts, part: Part, places: Places, method: str, parameters: Parameters, arithmetic: str
+) -> _Found:
+    cost = costs.table(part, parameters.ground_cost)
+    if method == "rwmd":
+        return _nearest_words(costs, part, places, cost)
+    if arithmetic == "log":
+        return _solve_log(costs, part, places, cost, method, parameters)
+    return _solve_scaled(costs, part, places, cost, method, parameters)
+
+
+def _nearest_words(costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating]) -> _Found:
+    """`rwmd`: the larger of what transport costs when one side alone keeps its weights (Kusner et al. 2015, 4)."""
+    from_query, to_document = np.full(len(places), np.inf), np.full(len(places), np.inf)
+    bags, query = part.bags, costs.problem.query
+
+    def work(first: int, last: int) -> None:
+        cost_tables.nearest_words(
+            cost, part.index, bags.offsets, places[first:last], query.weights, bags.weights,
+            from_query[first:last], to_document[first:last],
+        )  # fmt: skip
+
+    run(work, pieces(bags.offsets, places, costs.n_threads), costs.n_threads)
+    _, no_errors, no_iterations = _nothing_found(len(places))
+    return np.maximum(from_query, to_document), no_errors, no_iterations
+
+
+def _solve_scaled(
+    costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating], method: str, parameters: Parameters
+) -> _Found:
+    values, errors, iterations = _nothing_found(len(places))
+    query, bags = costs.problem.query, part.bags
+    a, b, start = (x.astype(costs.dtype) for x in (query.weights, bags.weights, _start(method, query.weights)))
+    settings = (
+        parameters.power(method),
+        parameters.over_relaxed,
+        int(parameters.n_iterations),
+        parameters.stop_below(costs.precision),
+        scaling.SMALLEST[costs.precision],
+    )
+    longest_first = np.argsort(-np.diff(bags.offsets)[places], kind="stable")  # so that threads end together
+    work = partial(
+        scaling.scale_many, np.zeros(1, np.int64), longest_first, cost, -1 / parameters.epsilon, part.index,
+        bags.offsets, places, a, b, start, *settings, values, errors, iterations,
+    )  # fmt: skip
+    together(work, min(costs.n_threads, len(places)))
+    return values, errors, iterations
+
+
+def _solve_log(
+    costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating], method: str, parameters: Parameters
+) -> _Found:
+    values, errors, iterations = _nothing_found(len(places))
+    query, bags = costs.problem.query, part.bags
+    log_a, log_b, log_start = (np.log(x) for x in (query.weights, bags.weights, _start(method, query.weights)))
+    settings = (
+        float(parameters.epsilon),
+        parameters.power(method),
+        parameters.over_relaxed,
+        int(parameters.n_iterations),
+        parameters.stop_below("log"),
+    )
+
+    def work(first: int, last: int) -> None:
+        log_scaling.scale_many_log(
+            cost, part.index, bags.offsets, places[first:last], log_a, log_b, log_start, *settings,
+            values[first:last], errors[first:last], iterations[first:last],
+        )  # fmt: skip
+
+    run(work, pieces(bags.offsets, places, costs.n_threads), costs.n_threads)
+    return values, errors, iterations
+
+
+def _start(method: str, query_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The scaling of the query to begin with, times a (`reference.scaled_plan`)."""
+    n = len(query_weights)
+    return np.full(n, 1 / n) if method == "sinkhorn" else query_weights
+
+
+def _distances(
+    problem: Problem,
+    places: Places,
+    wanted: Wanted,
+    n_threads: int,
+    arithmetic: str,
+    values: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    iterations: NDArray[np.int32],
+) -> Distances:
+    method, parameters = wanted
+    lost = np.flatnonzero(np.isnan(values))
+    if len(lost):  # what float32 or float64 could not hold
+        costs = CandidateCosts(problem.part(places[lost]), "float64", n_threads)
+        (again,) = solve_from(costs, [wanted], in_log_domain=True)
+        values[lost], errors[lost], iterations[lost] = again.values, again.marginal_error, again.n_iterations
+    np.maximum(values, 0, out=values)  # rounding can leave -1e-17
+    converged = errors < parameters.converged_below()
+    return Distances(values, method, converged, errors, _arithmetic(arithmetic, method, parameters), iterations)
+
+
+def _nothing_found(n: int) -> _Found:
+    return np.full(n, np.inf), np.zeros(n), np.zeros(n, np.int32)
