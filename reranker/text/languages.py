@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import stopwordsiso
 from rapidfuzz import process
 
 from reranker.base.errors import UnknownLanguage, WrongParameter
@@ -18,6 +17,8 @@ _OTHERS = ("az", "be", "bs", "ka", "kk", "mk", "sq", "te")
 @cache
 def known_languages() -> frozenset[str]:
     """The ISO 639-1 codes of languages with stop words, a stemmer or a segmenter."""
+    import stopwordsiso  # it reads its own metadata when it is imported
+
     return frozenset([*stopwordsiso.langs(), *STEMMERS, *UNSPACED_LANGUAGES, *_OTHERS])
 
 

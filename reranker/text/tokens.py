@@ -13,8 +13,6 @@ from functools import cache
 from itertools import filterfalse
 
 import regex
-import stopwordsiso
-from whoosh.lang.stopwords import stoplists
 
 from reranker.text.normalization import fold_script, lower_composed, normalize_term
 from reranker.text.segmentation import UNSPACED_SCRIPTS, check_can_split, split_words
@@ -77,6 +75,9 @@ def stop_words(language: str) -> frozenset[str]:
     Snowball's lists of function words for the 14 languages that have one, stopwords-iso for the others: its lists
     remove content words too (English `computer` and `page`, Russian `женщина`).
     """
+    import stopwordsiso  # both are slow to import
+    from whoosh.lang.stopwords import stoplists
+
     listed = stoplists.get(language) or (stopwordsiso.stopwords(language) if stopwordsiso.has_lang(language) else ())
     words = [*listed, *_ELIDED.get(language, ())]
     return frozenset(_stop_form(normalize_term(word, language), language) for word in words)
