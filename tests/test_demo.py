@@ -198,7 +198,7 @@ def test_embeddings_that_the_demo_has_not_made_are_left_alone(home):
 def test_an_index_that_the_demo_has_not_made_is_left_alone(home):
     (home / "demo.json").unlink()
 
-    with pytest.raises(BadInput, match="has not made"):
+    with pytest.raises(BadInput, match="did not make"):
         run_again(home)
 
     assert n_documents(home) == N_DOCUMENTS
