@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from reranker.proxy.answer_filters import SourceFilter
 from reranker.proxy.raw_json import (
     Member,
     RawArray,
@@ -22,7 +23,6 @@ from reranker.proxy.raw_json import (
     write_array,
     write_object,
 )
-from reranker.proxy.source_filter import SourceFilter
 from reranker.ranking.evidence import ScoreParts
 from reranker.service.json_text import float_text
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reranker.proxy.headers import Headers
+from reranker.proxy.upstream.nodes import Headers
 
 # What gateways and engines know callers by; `X-Opaque-Id`, which is another in each request, is not among them.
 _CREDENTIALS = frozenset(

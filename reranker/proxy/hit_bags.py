@@ -14,10 +14,10 @@ from functools import cache
 from typing import Any
 
 from reranker.proxy.document_key import DocumentKey
-from reranker.proxy.engine_call import EngineCalls
 from reranker.proxy.hits import Hit, HitReader, with_exact_keys
 from reranker.proxy.search_request import ProxySearch
 from reranker.proxy.term_vectors import TermVectors
+from reranker.proxy.upstream.calls import EngineCalls
 from reranker.service.bag_cache import Bag, BagCache
 
 # The engine's own limit on a page.

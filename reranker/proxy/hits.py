@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.proxy.source_filter import BAG_FIELD, LANGUAGE_FIELD, is_match
+from reranker.proxy.answer_filters import BAG_FIELD, LANGUAGE_FIELD, is_match
 from reranker.service.bag_cache import Bag
 from reranker.service.text_bags import TextBags
 from reranker.text.bags import BagOfWords, unpack

@@ -9,17 +9,15 @@ from dataclasses import replace
 from typing import Any
 
 from reranker.proxy.answer import SearchAnswer, read_answers
-from reranker.proxy.deadline import Deadline
-from reranker.proxy.engine_call import EngineCalls, Incoming
-from reranker.proxy.fallback import Fallback
 from reranker.proxy.guard import Guard, Turn
 from reranker.proxy.multi_search_lines import Line, MultiSearch, index_of, written_lines
-from reranker.proxy.parameters import without_parameters
 from reranker.proxy.raw_json import RawArray, RawObject, write_array, write_document, write_object
 from reranker.proxy.search import Answer, filter_path
 from reranker.proxy.search_request import ProxySearch
 from reranker.proxy.translation import SearchTranslator, searched_indices
-from reranker.proxy.upstream import Upstream
+from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Incoming
+from reranker.proxy.upstream.nodes import Upstream
+from reranker.proxy.upstream.passing import without_parameters
 from reranker.proxy.window_ranking import Outcome, WindowRanker, window_of, written
 from reranker.service.json_text import json_bytes
 from reranker.service.settings import Settings

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from reranker.base.errors import BadInput
-from reranker.proxy.field_types import CallerMappings
-from reranker.proxy.parameters import is_true, read_parameters
-from reranker.proxy.query_text import FieldTypes
+from reranker.proxy.query.field_types import CallerMappings
+from reranker.proxy.query.text import FieldTypes
 from reranker.proxy.rules import NO_EMBEDDINGS, Skip, WithoutEmbeddings, is_switched_off, skip_reason
 from reranker.proxy.search_body import read_body
 from reranker.proxy.search_request import ProxySearch, read_search
+from reranker.proxy.upstream.passing import is_true, read_parameters
 from reranker.service.service import Service
 
 

@@ -15,20 +15,18 @@ from werkzeug.exceptions import MethodNotAllowed
 from werkzeug.wrappers import Response as AnyResponse
 
 from reranker.base.errors import NotFound, WrongParameter
-from reranker.proxy.breaker import CircuitBreaker
 from reranker.proxy.counters import Counters
-from reranker.proxy.field_types import FieldTypeCache
-from reranker.proxy.guard import Guard
-from reranker.proxy.headers import raw_target
+from reranker.proxy.guard import CircuitBreaker, Guard
 from reranker.proxy.hit_bags import HitBags
 from reranker.proxy.hit_ranking import HitRanker
 from reranker.proxy.hits import HitReader
 from reranker.proxy.index_figures import IndexFigures, SampledStore
-from reranker.proxy.passing import pass_on
+from reranker.proxy.query.field_types import FieldTypeCache
 from reranker.proxy.searches import ProxyRanking, Searches
 from reranker.proxy.term_vectors import TermVectors
 from reranker.proxy.translation import SearchTranslator
-from reranker.proxy.upstream import Upstream
+from reranker.proxy.upstream.nodes import Upstream
+from reranker.proxy.upstream.passing import pass_on, raw_target
 from reranker.proxy.window_ranking import WindowRanker
 from reranker.service.errors import use_shape
 from reranker.service.late import Late

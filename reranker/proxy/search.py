@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from reranker.proxy.answer import SearchAnswer, read_answer
-from reranker.proxy.engine_call import EngineCalls, Incoming
-from reranker.proxy.fallback import Fallback
-from reranker.proxy.filter_path import FilterPath
+from reranker.proxy.answer_filters import URL_PARAMETERS, FilterPath
 from reranker.proxy.guard import Guard, Turn
-from reranker.proxy.headers import Headers
-from reranker.proxy.parameters import only_parameters, without_parameters
 from reranker.proxy.raw_json import write_document
 from reranker.proxy.search_request import ProxySearch
-from reranker.proxy.source_filter import URL_PARAMETERS
 from reranker.proxy.translation import SearchTranslator, searched_indices
+from reranker.proxy.upstream.calls import EngineCalls, Fallback, Incoming
+from reranker.proxy.upstream.nodes import Headers
+from reranker.proxy.upstream.passing import only_parameters, without_parameters
 from reranker.proxy.window_ranking import Outcome, WindowRanker, window_of, written
 from reranker.service.json_text import json_bytes
 

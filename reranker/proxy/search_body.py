@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reranker.proxy.answer_filters import SourceFilter
 from reranker.proxy.raw_json import RawObject, read_document, read_object, write_object
 from reranker.proxy.rules import Skip
-from reranker.proxy.source_filter import SourceFilter
 from reranker.proxy.window import PagePlan
 from reranker.service.json_text import json_bytes
 

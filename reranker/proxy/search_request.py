@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.proxy.answer import SEQ_NO_KEYS
-from reranker.proxy.parameters import is_true
-from reranker.proxy.query_nodes import CALLER_SCORING
-from reranker.proxy.query_nodes import Field as QueryField
-from reranker.proxy.query_text import ALL_FIELDS, FieldTypes, NoFieldTypes, QueryReading, read_query
+from reranker.proxy.answer_filters import SourceFilter, read_source_filter
+from reranker.proxy.query.clauses import CALLER_SCORING
+from reranker.proxy.query.clauses import Field as QueryField
+from reranker.proxy.query.text import ALL_FIELDS, FieldTypes, NoFieldTypes, QueryReading, read_query
 from reranker.proxy.rules import Skip, WithoutEmbeddings, is_asked_for, is_switched_off, skip_reason
 from reranker.proxy.search_body import SearchBody, WindowRequest, without_ours
-from reranker.proxy.source_filter import SourceFilter, read_source_filter
+from reranker.proxy.upstream.passing import is_true
 from reranker.proxy.window import PagePlan, plan_page
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.service.requests import Name, QueryText, parse

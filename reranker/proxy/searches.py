@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,24 +15,30 @@ from werkzeug.datastructures import Headers as HeaderList
 
 from reranker.base.errors import NoEmbeddings, SinkrankError
 from reranker.proxy.counters import Counters
-from reranker.proxy.deadline import Deadline
 from reranker.proxy.document_key import caller_key
-from reranker.proxy.engine_call import EngineCalls, Incoming
-from reranker.proxy.fallback import Fallback, Refused
-from reranker.proxy.field_types import CallerMappings, FieldTypeCache
 from reranker.proxy.guard import Guard, NotNow
-from reranker.proxy.headers import raw_target, request_headers, without_headers
 from reranker.proxy.index_figures import IndexFigures
 from reranker.proxy.multi_search import MultiSearchRunner
 from reranker.proxy.multi_search_lines import read_multi_search
-from reranker.proxy.parameters import read_parameters, without_parameters
-from reranker.proxy.passing import compressed, decoded, read_ahead, send_on, streamed
+from reranker.proxy.query.field_types import CallerMappings, FieldTypeCache
 from reranker.proxy.rules import Skip, speaks_json
 from reranker.proxy.search import Answer, SearchRunner
 from reranker.proxy.search_body import read_body
 from reranker.proxy.search_request import read_search
 from reranker.proxy.translation import SearchTranslator
-from reranker.proxy.upstream import Upstream
+from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Incoming, Refused
+from reranker.proxy.upstream.nodes import Upstream
+from reranker.proxy.upstream.passing import (
+    compressed,
+    raw_target,
+    read_ahead,
+    read_parameters,
+    request_headers,
+    send_on,
+    streamed,
+    without_headers,
+    without_parameters,
+)
 from reranker.proxy.window_ranking import Outcome, WindowRanker
 from reranker.service.late import Late
 from reranker.service.service import Service
@@ -230,3 +237,23 @@ def _marked(response: Response, status: str, reason: str) -> Response:
     if reason:
         response.headers[REASON_HEADER] = reason
     return response
+
+
+def decoded(body: bytes, limit: int) -> bytes:
+    """The body without its compression.
+
+    Raises:
+        Skip: it is compressed in a way that we cannot read, or larger than the limit.
+    """
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding == "identity":
+        return body
+    if encoding != "gzip":
+        raise Skip("body_encoding")
+    try:
+        plain = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS).decompress(body, limit + 1)
+    except zlib.error:
+        raise Skip("body_encoding") from None  # the engine says what is wrong with it
+    if len(plain) > limit:
+        raise Skip("body_too_large")
+    return plain

@@ -14,9 +14,8 @@ from typing import Any
 from urllib.parse import quote
 
 from reranker.embeddings import Embeddings
-from reranker.proxy.engine_call import EngineCalls
-from reranker.proxy.fallback import Fallback
 from reranker.proxy.hits import Hit
+from reranker.proxy.upstream.calls import EngineCalls, Fallback
 from reranker.text.normalization import normalize_term
 from reranker.text.tokens import MAX_TOKENS
 

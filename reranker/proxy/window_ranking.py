@@ -8,12 +8,11 @@ from typing import Any
 
 from reranker.proxy.answer import SearchAnswer
 from reranker.proxy.document_key import caller_key
-from reranker.proxy.engine_call import EngineCalls, Incoming
-from reranker.proxy.fallback import Fallback
 from reranker.proxy.guard import Turn
 from reranker.proxy.hit_bags import HitBags, LookUp, Window
 from reranker.proxy.hit_ranking import HitRanker, HitRanking
 from reranker.proxy.search_request import ProxySearch
+from reranker.proxy.upstream.calls import EngineCalls, Fallback, Incoming
 from reranker.service.bag_cache import Bag
 from reranker.service.json_text import float_text
 from reranker.translation import WordGroup

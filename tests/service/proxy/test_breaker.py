@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from reranker.proxy.breaker import CircuitBreaker
+from reranker.proxy.guard import CircuitBreaker
 
 
 class Clock:

@@ -6,11 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from reranker.proxy.deadline import Deadline
-from reranker.proxy.engine_call import EngineCalls
-from reranker.proxy.fallback import Fallback
-from reranker.proxy.field_types import RETRY_S, TRUST_S, CallerMappings, FieldTypeCache
-from reranker.proxy.query_text import FieldType
+from reranker.proxy.query.field_types import RETRY_S, TRUST_S, CallerMappings, FieldTypeCache
+from reranker.proxy.query.text import FieldType
+from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback
 
 TITLE = {"title": {"mapping": {"title": {"type": "text"}}}}
 ENGLISH = {"title.en": {"mapping": {"en": {"type": "text"}}}}

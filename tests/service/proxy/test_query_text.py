@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.proxy.query_nodes import REASONS
-from reranker.proxy.query_text import FieldType, NoFieldTypes, QueryReading, read_query
+from reranker.proxy.query.clauses import REASONS
+from reranker.proxy.query.text import FieldType, NoFieldTypes, QueryReading, read_query
 
 MATCH = {"match": {"text": "wool cap"}}
 SAME = {"match": {"title": "wool cap"}}

@@ -8,10 +8,10 @@ import pytest
 
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.proxy.parameters import read_parameters, without_parameters
 from reranker.proxy.rules import Skip
 from reranker.proxy.search_body import read_body
 from reranker.proxy.search_request import ProxySearch, read_search
+from reranker.proxy.upstream.passing import read_parameters, without_parameters
 from reranker.service.service import Service
 from reranker.service.settings import Settings
 

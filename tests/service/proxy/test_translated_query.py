@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reranker.embeddings import Embeddings
-from reranker.proxy.query_text import FieldType
-from reranker.proxy.translated_query import TranslatedText, translated_query
+from reranker.proxy.query.text import FieldType
+from reranker.proxy.translation import TranslatedText, translated_query
 from reranker.translation import Translation, WordGroup
 from reranker.translation.engine_query import WordRarity
 

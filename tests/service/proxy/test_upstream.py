@@ -13,7 +13,7 @@ import pytest
 
 from reranker.base.errors import WrongParameter
 from reranker.proxy.routes import Proxy
-from reranker.proxy.upstream import DOWN_S, EngineUnreachable, Passing, Upstream
+from reranker.proxy.upstream.nodes import DOWN_S, EngineUnreachable, Passing, Upstream
 from reranker.service.service import Service
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, read_address

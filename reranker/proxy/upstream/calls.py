@@ -1,9 +1,10 @@
-"""Asks the engine, with a caller's own rights, for what a re-ranking needs."""
+"""Asks the engine, with a caller's own rights, for what a re-ranking needs, within the time that is left."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,47 @@ from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError
 
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.proxy.deadline import Deadline
-from reranker.proxy.fallback import Fallback, Refused
-from reranker.proxy.headers import Headers, response_headers, without_headers
-from reranker.proxy.upstream import EngineTimeout, Upstream
+from reranker.proxy.upstream.nodes import EngineTimeout, Headers, Upstream
+from reranker.proxy.upstream.passing import response_headers, without_headers
+
+
+class Fallback(Exception):
+    """The search could not be re-ranked: `reason` is one of a fixed set of words, the message is for the log."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Refused(Fallback):
+    """The engine's answer to the search for the window is an error that the caller's own search would meet too."""
+
+    def __init__(self, response: BaseHTTPResponse) -> None:
+        super().__init__("engine_error", f"the engine answered {response.status}")
+        self.response = response
+
+
+class Deadline:
+    """Counts from the moment it is made.
+
+    Args:
+        budget_s: how long the request may take, the engine's part among it.
+    """
+
+    def __init__(self, budget_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._started = clock()
+        self._budget_s = budget_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds; 0 where there is no time left."""
+        return max(0.0, self._budget_s - self.passed_s)
+
+    @property
+    def passed_s(self) -> float:
+        return self._clock() - self._started
+
 
 # What the caller's own request would meet as well; sent again it would only cost the engine more.
 _PASSED_ON = frozenset([401, 403, 404, 429, 502, 503, 504])

@@ -14,10 +14,9 @@ from urllib.parse import quote, unquote
 
 from cachetools import TTLCache
 
-from reranker.proxy.engine_call import EngineCalls
-from reranker.proxy.fallback import Fallback
-from reranker.proxy.parameters import only_parameters
-from reranker.proxy.query_text import FieldType
+from reranker.proxy.query.text import FieldType
+from reranker.proxy.upstream.calls import EngineCalls, Fallback
+from reranker.proxy.upstream.passing import only_parameters
 
 # How long a mapping is taken to be what it was.
 TRUST_S = 300.0
