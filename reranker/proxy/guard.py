@@ -17,22 +17,36 @@ _log = logging.getLogger(__name__)
 
 
 class CircuitBreaker:
-    """Safe to share between threads.
+    """Stops re-ranking for a while after failures in a row, so that searches that would fail do not wait for it. Safe
+    to share between threads.
+
+    closed      re-rankings run; `n_failures` in a row open it
+    open        none runs for `rest_s`
+    half open   one runs: if it succeeds the breaker closes, else it opens again
+
+    pybreaker does not fit: it holds a lock while the protected call runs, so that calls would wait for each other.
 
     Args:
         n_failures: in a row, that open it.
         rest_s: how long it stays open before one call is tried.
+        on_opening: told each time that it opens.
     """
 
-    def __init__(self, n_failures: int, rest_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        n_failures: int,
+        rest_s: float,
+        clock: Callable[[], float] = time.monotonic,
+        on_opening: Callable[[], None] = lambda: None,
+    ) -> None:
         self._n_failures = n_failures
         self._rest_s = rest_s
         self._clock = clock
+        self._on_opening = on_opening
         self._failed = 0
         self._opened_at: float | None = None
         self._is_trying = False
         self._lock = threading.Lock()
-        self.n_openings = 0
 
     @property
     def state(self) -> str:
@@ -67,7 +81,7 @@ class CircuitBreaker:
                 self._opened_at = None
             elif was_open or self._failed >= self._n_failures:
                 self._opened_at = self._clock()
-                self.n_openings += 1
+                self._on_opening()
             is_open = self._opened_at is not None
         if is_open and not was_open:
             _log.warning("re-ranking failed %d times in a row and rests for %g s", self._n_failures, self._rest_s)

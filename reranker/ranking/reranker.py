@@ -146,6 +146,22 @@ class Reranker:
         weighted = self.idf.weigh(bag, language)
         return Query(text, language, weighted, unknown, unknown_share(tokens, unknown), tuple(tokens))
 
+    def weigh_again(
+        self, query: Query, language: str | None = None, preferred_languages: Sequence[str] | None = None
+    ) -> Query:
+        """A query as `query` reads its text, where another re-ranker of the same embeddings has read it: its words are
+        weighed by these document frequencies.
+
+        Args:
+            language, preferred_languages: as `query` takes them.
+        """
+        if language is None:
+            preferred = self.preferred_languages if preferred_languages is None else preferred_languages
+            if guess_language(query.text, self.embeddings, preferred) != query.language:
+                return self.query(query.text, None, preferred)
+        bag = self.embeddings.bag_of_tokens(query.tokens, query.language)
+        return replace(query, weighted=self.idf.weigh(bag, query.language))
+
     def _is_known_part(self, language: str, word: str) -> bool:
         return len(word) >= _LEAST_LETTERS and self.embeddings.term_id(language, word) is not None
 

@@ -14,15 +14,13 @@ from reranker.embeddings import Embeddings
 from reranker.ranking.ranked import Reranking
 from reranker.ranking.reranker import Observer, Query, Reranker
 from reranker.search.searcher import Searcher
-from reranker.service.bag_cache import BagCache
 from reranker.service.examples import Examples
-from reranker.service.late import Late
 from reranker.service.metrics import Metrics
 from reranker.service.missing_embeddings import no_embeddings_message
-from reranker.service.opened import Looking, Opened
+from reranker.service.opened import Late, Looking, Opened
 from reranker.service.settings import Settings
 from reranker.service.shared_flag import SharedFlag
-from reranker.service.text_bags import TextBags
+from reranker.service.text_bags import BagCache, TextBags
 from reranker.service.tracing import trace_reranking
 from reranker.stores.base.protocol import Store
 from reranker.text.idf import IdfTable

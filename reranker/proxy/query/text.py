@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any
 
 from reranker.proxy.query.clauses import (
     AUTOCOMPLETE,
@@ -108,18 +108,13 @@ class FieldType:
     source: str
 
 
-class FieldTypes(Protocol):
-    """Knows the mapping of the searched indices."""
-
-    def of(self, names: Collection[str]) -> Mapping[str, FieldType]:
-        """By their names; those that nothing is known of are missing."""
+FieldTypes = Callable[[Collection[str]], Mapping[str, FieldType]]
+"""From names of fields to their types in the searched indices; fields that nothing is known of are missing."""
 
 
-class NoFieldTypes:
+def no_field_types(names: Collection[str]) -> Mapping[str, FieldType]:
     """Nothing is known of any field."""
-
-    def of(self, names: Collection[str]) -> Mapping[str, FieldType]:
-        return {}
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +143,7 @@ def read_query(
         is_asked: whether the caller asks for re-ranking, whatever the score is: the text is then read in any case.
 
     >>> query = {"bool": {"must": {"match": {"text": "wool"}}, "filter": {"term": {"lang": "en"}}}}
-    >>> read_query({"query": query}, {}, NoFieldTypes())
+    >>> read_query({"query": query}, {}, no_field_types)
     QueryReading(text='wool', fields=(Field(name='text', boost=1.0),), reason='')
     """
     node = read_scoring(body, parameters)
@@ -156,7 +151,7 @@ def read_query(
     if reasons and not is_asked:
         return QueryReading("", (), _first(reasons))
     names = {name for one in _walk(node) if isinstance(one, Leaf) for name in _to_ask(one)}
-    decision = _Decision(types.of(sorted(names)) if names else {}, reasons)
+    decision = _Decision(types(sorted(names)) if names else {}, reasons)
     what = decision.read(node)
     decision.check_boosts()
     text = " ".join(decision.texts)

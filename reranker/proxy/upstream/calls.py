@@ -47,11 +47,7 @@ class Deadline:
     @property
     def left_s(self) -> float:
         """Seconds; 0 where there is no time left."""
-        return max(0.0, self._budget_s - self.passed_s)
-
-    @property
-    def passed_s(self) -> float:
-        return self._clock() - self._started
+        return max(0.0, self._budget_s - (self._clock() - self._started))
 
 
 # What the caller's own request would meet as well; sent again it would only cost the engine more.
@@ -62,13 +58,20 @@ _ABOUT_THE_BODY = ("accept-encoding", "content-encoding")
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A search as it came: raw path and query string, end-to-end headers."""
+    """A search as it came: raw path and query string, end-to-end headers.
+
+    Attributes:
+        caller: known by the credentials (`caller_key`).
+        has_query: whether the target had a `?`.
+    """
 
     method: str
     path: str
     query_string: str
     headers: Headers
     body: bytes
+    caller: bytes = b""
+    has_query: bool = False
 
     def header(self, name: str) -> str | None:
         found = [value for key, value in self.headers if key.lower() == name]
@@ -79,12 +82,13 @@ class EngineCalls:
     """The calls that one request makes.
 
     Args:
+        incoming: the request; its path and headers are those of the calls.
         max_answer_bytes: a larger answer is not read.
     """
 
     def __init__(self, upstream: Upstream, incoming: Incoming, deadline: Deadline, max_answer_bytes: int) -> None:
         self._upstream = upstream
-        self._incoming = incoming
+        self.incoming = incoming
         self._max_answer_bytes = max_answer_bytes
         self.deadline = deadline
 
@@ -102,9 +106,9 @@ class EngineCalls:
             Fallback: another error, or no answer in JSON.
             EngineUnreachable, EngineTimeout: the engine does not answer.
         """
-        target = f"{self._incoming.path}?{query_string}"
+        target = f"{self.incoming.path}?{query_string}"
         response = self._upstream.send(
-            self._incoming.method, target, self._headers(), body, len(body), limit_s, is_safe=True
+            self.incoming.method, target, self._headers(), body, len(body), limit_s, is_safe=True
         )
         if response.status in _PASSED_ON:
             raise Refused(response)
@@ -169,14 +173,14 @@ class EngineCalls:
         return answer
 
     def _headers(self) -> Headers:
-        headers = without_headers(self._incoming.headers, *_ABOUT_THE_BODY)
-        if self._incoming.header("content-type") is None:
+        headers = without_headers(self.incoming.headers, *_ABOUT_THE_BODY)
+        if self.incoming.header("content-type") is None:
             headers = [*headers, ("Content-Type", self._content_type())]
         return headers
 
     def _content_type(self) -> str:
         """Of a body where the caller sent none; Elasticsearch wants the version of its API in both headers or none."""
-        accept = (self._incoming.header("accept") or "").strip()
+        accept = (self.incoming.header("accept") or "").strip()
         return accept if "compatible-with" in accept and "," not in accept else "application/json"
 
     def _text(self, response: BaseHTTPResponse) -> str:

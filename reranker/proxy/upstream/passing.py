@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
@@ -23,6 +25,20 @@ _OURS_TO_SEND = frozenset(["host", "content-length", "expect"])
 _AUTHORITY = regex.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
 # http.client refuses controls, blanks and what is not ASCII; an engine reads them from their escapes.
 _TO_ESCAPE = regex.compile(r"[^\x21-\x7e]")
+# What gateways and engines know callers by; `X-Opaque-Id`, which is another in each request, is not among them.
+_CREDENTIALS = frozenset(
+    [
+        "authorization",
+        "cookie",
+        "es-security-runas-user",
+        "opendistro_security_impersonate_as",
+        "x-proxy-user",
+        "x-proxy-roles",
+        "x-forwarded-for",
+    ]
+)
+_DIGEST_BYTES = 16
+_salt = os.urandom(_DIGEST_BYTES)
 
 
 def raw_target(environ: dict[str, Any]) -> str:
@@ -53,6 +69,12 @@ def response_headers(response: BaseHTTPResponse) -> Headers:
 def without_headers(headers: Headers, *names: str) -> Headers:
     """The headers without some, which are given in lower case."""
     return [(name, value) for name, value in headers if name.lower() not in names]
+
+
+def caller_key(headers: Headers) -> bytes:
+    """The same for requests with the same credentials; nothing can be read from it."""
+    shown = sorted(f"{name.lower()}:{value}" for name, value in headers if name.lower() in _CREDENTIALS)
+    return hashlib.blake2b("\0".join(shown).encode(), digest_size=_DIGEST_BYTES, key=_salt).digest()
 
 
 def _end_to_end(headers: Headers) -> Headers:

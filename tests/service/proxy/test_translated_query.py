@@ -18,7 +18,7 @@ class Types:
     def __init__(self, **is_text: bool) -> None:
         self._is_text = is_text
 
-    def of(self, names: Collection[str]) -> Mapping[str, FieldType]:
+    def __call__(self, names: Collection[str]) -> Mapping[str, FieldType]:
         return {name: FieldType(self._is_text[name], name) for name in names if name in self._is_text}
 
 
