@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,22 @@ def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
     response = app.test_client().post("/pages/_search", json=SEARCH)
     assert outcome(response) == ("fallback", "rerank_failed", ["bread", "car"])
     assert json.loads(fake.received[-1].body) == SEARCH
+
+
+def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+
+    def noted(name: str) -> None:
+        module, _, function = name.rpartition(".")
+        own: Callable[..., Any] = getattr(import_module(module), function)
+        monkeypatch.setattr(name, lambda *given, **more: read.append(function) or own(*given, **more))
+
+    app = make_app()
+    warm_up(app)
+    for name in ("proxy.read.read_query", "proxy.read.read_document", "ranking.reranker.tokenize"):
+        noted(f"reranker.{name}")
+    assert outcome(app.test_client().post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
+    assert sorted(read) == ["read_document", "read_query", "tokenize"]
 
 
 def test_failures_in_a_row_make_it_rest(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
