@@ -31,7 +31,7 @@ from benchmarks.report import machine
 from benchmarks.timing import in_turn
 from ingest.encode import encode
 from reranker.embeddings import Embeddings
-from reranker.proxy.source_filter import read_source_filter
+from reranker.proxy.answer_filters import read_source_filter
 from reranker.stores import open_store
 from reranker.stores.base.protocol import IndexDescription
 from reranker.text.documents import Document

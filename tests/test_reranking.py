@@ -11,6 +11,7 @@ from reranker.base.errors import BadInput, EmptyQuery, UnknownLanguage, UnknownW
 from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.ranking.scores import score_of
+from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.transport.cost_cache import CostCache
 from tests.tiny import TRANSLATION_COST, tiny_embeddings
 
@@ -354,3 +355,20 @@ def test_top_n_by_evidence_is_the_beginning_of_the_whole(reranker):
     scores = np.array([30.0, 10.0, 20.0])
     whole = reranker.rerank_bags(query, bags, first_stage_scores=scores)
     assert reranker.rerank_bags(query, bags, first_stage_scores=scores, top_n=2).documents == whole.documents[:2]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"), [("cat dog dog", None), ("chat 42 eau", "fr"), ("cat chat", None), ("cat2", None)]
+)
+@pytest.mark.parametrize("preferred", [None, ("en",), ("fr",)])
+def test_a_query_that_is_weighed_again_is_as_the_other_reranker_reads_it(reranker, text, language, preferred):
+    bags = [reranker.embeddings.bag(words, "en") for words in ("cat", "cat dog", "cat water")]
+    other = Reranker(
+        reranker.embeddings, IdfTable({"en": DocumentFrequencies.count(bags)}), preferred_languages=("fr",)
+    )
+    again = other.weigh_again(reranker.query(text, language), language, preferred)
+    read = other.query(text, language, preferred)
+    assert (again.text, again.language, again.tokens) == (read.text, read.language, read.tokens)
+    assert (again.unknown_words, again.unknown_share) == (read.unknown_words, read.unknown_share)
+    assert again.weighted.term_ids.tolist() == read.weighted.term_ids.tolist()
+    assert again.weighted.weights.tolist() == read.weighted.weights.tolist()

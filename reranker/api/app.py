@@ -31,7 +31,7 @@ def create_app(settings: Settings, store: Store | None, embeddings: Embeddings |
     for module in (search_routes, rerank_routes, match_routes, operations_routes, page):
         app.register_blueprint(module.blueprint)
     proxy.register(app, settings)
-    watching.register(app, app.extensions[EXTENSION])
+    watching.register(app)
     app.after_request(_guard)
     return app
 

@@ -11,10 +11,9 @@ from reranker.api.rerank_warnings import spelling_warnings
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.ranking.ranked import Reranking
 from reranker.ranking.scores import LOWEST_SCORE, SCORE_DECIMALS
-from reranker.service.bag_cache import Bag
 from reranker.service.requests import RerankOptions
 from reranker.service.service import Service
-from reranker.service.stored_bags import read_stored_bag
+from reranker.service.text_bags import Bag, read_stored_bag
 from reranker.text.languages import language_code
 from reranker.transport import Parameters
 

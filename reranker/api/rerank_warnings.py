@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from reranker.embeddings import Embeddings
 from reranker.ranking.query import Query
-from reranker.service.bag_cache import Bag
+from reranker.service.text_bags import Bag
 from reranker.text.tokens import tokenize
 
 # Enough to tell whether a language is held, little beside the work of ranking.

@@ -10,15 +10,13 @@ from urllib.parse import urlencode
 import regex
 from flask import Flask, Response, current_app, g, request
 
-from reranker.api.figures import Figures
 from reranker.base.request_context import RequestContext, current_request, set_current_request
-from reranker.proxy import PROXY_EXTENSION
+from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.service import Service, current_service
 from reranker.service.tracing import end_request_span, start_request_span
 
 REQUEST_ID_HEADER = "X-Opaque-Id"
 
-_FIGURES_EXTENSION = "sinkrank-figures"
 _METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 # W3C Trace Context, version 00; https://www.w3.org/TR/trace-context/#traceparent-header
 _TRACEPARENT = regex.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -32,19 +30,22 @@ _access = logging.getLogger("sinkrank.access")
 _slow = logging.getLogger("sinkrank.slow")
 
 
-def register(app: Flask, service: Service) -> None:
-    """Installs it; after the proxy, whose counts it takes over."""
-    proxy = app.extensions.get(PROXY_EXTENSION)
-    app.extensions[_FIGURES_EXTENSION] = Figures(service.bag_cache, proxy, service.metrics)
+def register(app: Flask) -> None:
+    """Installs it."""
     app.before_request(_begin)
     app.after_request(_answered)
     app.teardown_request(_end)
 
 
-def take_over_figures() -> None:
-    """Brings the metrics up to what the cache and the proxy have counted."""
-    figures: Figures = current_app.extensions[_FIGURES_EXTENSION]
-    figures.take_over()
+def update_metrics() -> None:
+    """Brings the metrics up to what the cache has counted, and to the state of the proxy's breaker."""
+    service = current_service()
+    n_hits, n_misses = service.bag_cache.new_counts()
+    service.metrics.cache_hits.inc(n_hits)
+    service.metrics.cache_misses.inc(n_misses)
+    proxy: Proxy | None = current_app.extensions.get(PROXY_EXTENSION)
+    if proxy is not None:
+        proxy.show_circuit()
 
 
 def _begin() -> None:
@@ -61,7 +62,7 @@ def _answered(response: Response) -> Response:
     method = request.method if request.method in _METHODS else "other"
     service.metrics.requests.labels(route, method, str(response.status_code)).inc()
     service.metrics.request_seconds.labels(route).observe(seconds)
-    take_over_figures()
+    update_metrics()
     context = current_request()
     if context is not None:
         if not g.get("passed_on"):

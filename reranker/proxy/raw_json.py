@@ -1,20 +1,17 @@
 """Finds where the values of a JSON text stand, so that it can be rearranged without being written anew.
 
 A document's numbers, escapes and blanks come to the caller as the engine wrote them: nothing but what has to change is
-touched. The values themselves are read at the speed of the json module, whose scanner this uses piece by piece.
+touched. The values themselves are read by the json module, piece by piece.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from json import decoder
 from typing import Any, NamedTuple
 
 import regex
 
-_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
-_string = decoder.scanstring  # type: ignore[attr-defined]
 _blanks = regex.compile(r"[ \t\n\r]*").match
 
 
@@ -69,18 +66,8 @@ _member, _value = Member._make, Value._make
 Reader = Callable[[str, int], tuple[Any, int]]
 
 
-def read_value(text: str, at: int) -> tuple[Any, int]:
-    """A value as Python has it.
-
-    Raises:
-        ValueError: no JSON begins there.
-        RecursionError: it is nested too deeply.
-    """
-    try:
-        found: tuple[Any, int] = _scan(text, at)
-    except StopIteration:
-        raise ValueError(f"no JSON value at {at}") from None
-    return found
+# A value as Python has it. It raises ValueError where no JSON begins, RecursionError where it is nested too deeply.
+read_value: Reader = json.JSONDecoder().raw_decode
 
 
 def read_object(text: str, at: int, readers: Mapping[str, Reader] | None = None) -> tuple[RawObject, int]:
@@ -104,7 +91,7 @@ def read_object(text: str, at: int, readers: Mapping[str, Reader] | None = None)
     while True:
         if text[at : at + 1] != '"':
             raise ValueError(f"no key at {at}")
-        key, end = _string(text, at + 1, True)
+        key, end = read_value(text, at)
         # Looked at here first: nearly always no blank stands there, and a call takes as long as reading a short value.
         end = end if text[end : end + 1] == ":" else _after_blanks(text, end)
         if text[end : end + 1] != ":":
@@ -201,7 +188,7 @@ def _colon(text: str, raw: RawObject) -> str:
     if not raw.members:
         return ":"
     first = raw.members[0]
-    _, end = _string(text, first.start + 1, True)
+    _, end = read_value(text, first.start)
     return text[end : first.value_start]
 
 

@@ -7,7 +7,6 @@ search: the engine's own answer is passed on, marked `X-Rerank-Status: fallback`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import unquote
 
 from flask import Flask, Response, current_app, g, redirect, request
@@ -15,24 +14,10 @@ from werkzeug.exceptions import MethodNotAllowed
 from werkzeug.wrappers import Response as AnyResponse
 
 from reranker.base.errors import NotFound, WrongParameter
-from reranker.proxy.breaker import CircuitBreaker
-from reranker.proxy.counters import Counters
-from reranker.proxy.field_types import FieldTypeCache
-from reranker.proxy.guard import Guard
-from reranker.proxy.headers import raw_target
-from reranker.proxy.hit_bags import HitBags
-from reranker.proxy.hit_ranking import HitRanker
-from reranker.proxy.hits import HitReader
-from reranker.proxy.index_figures import IndexFigures, SampledStore
-from reranker.proxy.passing import pass_on
-from reranker.proxy.searches import ProxyRanking, Searches
-from reranker.proxy.term_vectors import TermVectors
-from reranker.proxy.translation import SearchTranslator
-from reranker.proxy.upstream import Upstream
-from reranker.proxy.window_ranking import WindowRanker
+from reranker.proxy.proxy import Proxy
+from reranker.proxy.upstream.passing import raw_target
 from reranker.service.errors import use_shape
-from reranker.service.late import Late
-from reranker.service.service import EXTENSION, Service, current_service
+from reranker.service.service import EXTENSION, current_service
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, read_address
 
@@ -44,38 +29,10 @@ RESERVED = frozenset(["v1", "v2", "rerank", "-"])
 _ENDPOINT, _NO_ENGINE = "engine", "no_engine"
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
-    """What the proxy's routes use, and what of it metrics may read."""
-
-    upstream: Upstream
-    searches: Searches
-    counters: Counters
-
-    @property
-    def figures(self) -> IndexFigures:
-        """Raises NoEmbeddings."""
-        return self.searches.ranking.figures
-
-    @classmethod
-    def build(cls, service: Service) -> Proxy:
-        """
-        Raises:
-            WrongParameter: a setting names no engine's address.
-        """
-        settings = service.settings
-        upstream = Upstream(_addresses(settings), settings)
-        breaker = CircuitBreaker(settings.proxy_breaker_failures, settings.proxy_breaker_rest_s)
-        guard = Guard(settings.proxy_max_reranks, breaker)
-        counters = Counters()
-        searches = Searches(service, upstream, Late(lambda: _ranking(service)), guard, counters, FieldTypeCache())
-        return cls(upstream, searches, counters)
-
-
 def register(app: Flask, settings: Settings) -> None:
     """Adds the proxy's routes: in front of an engine, or as sentences that say how to have one."""
     if isinstance(read_address(settings.store_address), EngineAddress):
-        app.extensions[PROXY_EXTENSION] = Proxy.build(app.extensions[EXTENSION])
+        app.extensions[PROXY_EXTENSION] = Proxy(app.extensions[EXTENSION], node_addresses(settings))
         app.add_url_rule("/", _ENDPOINT, to_engine, methods=METHODS, provide_automatic_options=False)
         endpoint, view = _ENDPOINT, to_engine
     else:
@@ -87,8 +44,7 @@ def register(app: Flask, settings: Settings) -> None:
 def to_engine(path: str = "") -> Response:
     """Any path that is not ours."""
     target = raw_target(request.environ)
-    raw_path, _, query_string = target.partition("?")
-    parts = raw_path.rstrip("/").split("/")[1:]
+    parts = target.partition("?")[0].rstrip("/").split("/")[1:]
     _check_not_ours(parts)
     use_shape("engine")
     g.passed_on = True
@@ -96,11 +52,10 @@ def to_engine(path: str = "") -> Response:
     proxy: Proxy = current_app.extensions[PROXY_EXTENSION]
     if request.method in ("GET", "POST") and len(parts) <= 2 and parts and parts[0]:
         if parts[-1] == "_search":
-            return proxy.searches.search(raw_path, query_string)
+            return proxy.search(target, is_multi=False)
         if parts[-1] == "_msearch":
-            return proxy.searches.multi_search(raw_path, query_string)
-    proxy.counters.add("requests", "passed")
-    return pass_on(proxy.upstream, target)
+            return proxy.search(target, is_multi=True)
+    return proxy.pass_on(target)
 
 
 def no_engine(path: str = "") -> Response:
@@ -120,21 +75,12 @@ def _to_page() -> AnyResponse:
     return redirect("/-/ui")
 
 
-def _ranking(service: Service) -> ProxyRanking | None:
-    """What orders hits; None where there are no embeddings yet."""
-    opened = service.opened
-    if opened is None:
-        return None
-    store = service.store if service.settings.proxy_learn_weights else None
-    figures = IndexFigures(store if isinstance(store, SampledStore) else None, opened.embeddings)
-    ranker = HitRanker(service, figures)
-    reader = HitReader(opened.embeddings, ranker.is_ours, opened.texts)
-    bags = HitBags(reader, service.bag_cache, TermVectors(opened.embeddings))
-    return ProxyRanking(figures, WindowRanker(ranker, bags), SearchTranslator(service, figures, ranker))
+def node_addresses(settings: Settings) -> list[EngineAddress]:
+    """The nodes to pass requests on to: those of the setting, or the store.
 
-
-def _addresses(settings: Settings) -> list[EngineAddress]:
-    """The nodes to pass requests on to: those of the setting, or the store."""
+    Raises:
+        WrongParameter: a setting names no engine's address.
+    """
     addresses = [read_address(address) for address in settings.proxy_nodes or (settings.store_address,)]
     found = [address for address in addresses if isinstance(address, EngineAddress)]
     if len(found) < len(addresses):

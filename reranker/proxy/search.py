@@ -1,142 +1,280 @@
-"""Re-ranks one search on its way: asks the engine for the window, orders its hits, cuts the caller's page out."""
+"""What goes through the proxy: a request with its searches, each of which carries what was read, fetched and ranked.
+
+read → fetch → rank → write
+
+`read` makes the objects here from a request; the later steps add to them. Nothing is read twice.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from reranker.proxy.answer import SearchAnswer, read_answer
-from reranker.proxy.engine_call import EngineCalls, Incoming
-from reranker.proxy.fallback import Fallback
-from reranker.proxy.filter_path import FilterPath
-from reranker.proxy.guard import Guard, Turn
-from reranker.proxy.headers import Headers
-from reranker.proxy.parameters import only_parameters, without_parameters
-from reranker.proxy.raw_json import write_document
-from reranker.proxy.search_request import ProxySearch
-from reranker.proxy.source_filter import URL_PARAMETERS
-from reranker.proxy.translation import SearchTranslator, searched_indices
-from reranker.proxy.window_ranking import Outcome, WindowRanker, window_of, written
+from reranker.proxy.answer_filters import SourceFilter
+from reranker.proxy.query.clauses import Field
+from reranker.proxy.query.text import ALL_FIELDS, FieldTypes
+from reranker.proxy.raw_json import RawArray, RawObject, write_object
+from reranker.proxy.upstream.calls import EngineCalls
+from reranker.ranking.query import Query
+from reranker.ranking.ranked import Reranking
 from reranker.service.json_text import json_bytes
+from reranker.translation import WordGroup
+from reranker.transport import Parameters
 
-# They stand in the body of the search for the window, or are ours to apply.
-_REPLACED = (
-    "rerank",
-    "from",
-    "size",
-    "seq_no_primary_term",
-    "filter_path",
-    "source",
-    "source_content_type",
-    *URL_PARAMETERS,
-)
-_LOOK_UP_PARAMETERS = ("routing", "preference", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
+MAX_TEXT_FIELDS = 20
+# A document's first 500 words are read: a title that is read more often would leave no room for the text.
+_MAX_FIELD_WEIGHT = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer of status 200: the engine's headers, the body, how its searches went, and times in ms."""
+class PagePlan:
+    """A page of hits, of which the first `window` over all pages are re-ranked.
 
-    headers: Headers
-    body: bytes
-    outcomes: Sequence[Outcome]
-    engine_ms: float
-    rerank_ms: float
+    Page after page shows the re-ranked window of W hits and then the engine's own order, each hit once:
 
-
-class SearchRunner:
-    """Runs re-ranked searches; safe to share between threads."""
-
-    def __init__(self, ranker: WindowRanker, translator: SearchTranslator, guard: Guard) -> None:
-        self._ranker = ranker
-        self._translator = translator
-        self._guard = guard
-
-    def run(self, incoming: Incoming, search: ProxySearch, calls: EngineCalls) -> Answer:
-        """The caller's page of the re-ranked window, or of the engine's order where re-ranking failed.
-
-        Raises:
-            NotNow: no re-ranking at this moment.
-            Fallback: there is no answer to take a page of.
-            EngineUnreachable, EngineTimeout: the engine does not answer.
-        """
-        with self._guard.turn() as turn:
-            started = time.perf_counter()
-            asked, failed = self._asked(incoming, search, calls, turn)
-            fetched = time.perf_counter()
-            outcome = failed or self._rank(incoming, asked, calls, turn)
-            added_ms = (time.perf_counter() - fetched) * 1000 + asked.before_ms
-            written_body = written(asked.search, asked.answer, outcome, added_ms)
-            body = write_document(asked.answer.text, asked.answer.raw, written_body)
-            if search.filter_path is not None:
-                body = filter_path(search.filter_path, asked.headers, search.is_pretty).apply(body)
-            done = time.perf_counter()
-        return Answer(asked.headers, json_bytes(body), [outcome], (fetched - started) * 1000, (done - fetched) * 1000)
-
-    def _asked(
-        self, incoming: Incoming, search: ProxySearch, calls: EngineCalls, turn: Turn
-    ) -> tuple[_Asked, Outcome | None]:
-        """The search as it was asked at last, and how it went where it should have been asked again and was not."""
-        indices = searched_indices(incoming.path)
-        if search.is_translated_at_once:
-            search = turn.run(lambda: self._translator.at_once(search, indices), calls.deadline) or search
-        started = time.perf_counter()
-        first = _ask(incoming, search, calls.search, 0.0)
-        if not first.answer.is_empty(search.page.fetched_from):
-            return first, None
-        try:
-            again = turn.run(lambda: self._translator.when_nothing_is_found(search, indices), calls.deadline)
-            if again is None:
-                return first, None
-            return _ask(incoming, again, calls.search_again, (time.perf_counter() - started) * 1000), None
-        except Fallback as failed:
-            turn.succeeded = None  # re-ranking itself did not fail
-            return first, Outcome(None, failed.reason, str(failed))
-
-    def _rank(self, incoming: Incoming, asked: _Asked, calls: EngineCalls, turn: Turn) -> Outcome:
-        def look_up(bodies: Sequence[tuple[int, bytes]]) -> list[Any]:
-            kept = only_parameters(incoming.query_string, _LOOK_UP_PARAMETERS)
-            return [calls.ask(f"{incoming.path}?{kept}", body) for _, body in bodies]
-
-        (outcome,) = self._ranker.rank([window_of(asked.search, asked.answer)], incoming, calls, look_up, turn)
-        return outcome
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A search and the engine's answer to it.
-
-    Attributes:
-        before_ms: what went before this request, which `took` is to count.
+        from + size ≤ W     fetch the window, re-rank it, cut the page out
+        from < W < …        fetch up to the page's end, re-rank the first W, leave the rest behind them
+        from ≥ W            fetch the page and leave its order: behind the window both orders are the same
     """
 
-    search: ProxySearch
-    headers: Headers
-    answer: SearchAnswer
-    before_ms: float
+    offset: int
+    size: int
+    window: int
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether no hit of the page is in the window, so that nothing is re-ranked."""
+        return self.offset >= self.window
+
+    @property
+    def fetched_from(self) -> int:
+        return self.offset if self.is_behind else 0
+
+    @property
+    def n_fetch(self) -> int:
+        return self.size if self.is_behind else max(self.window, self.offset + self.size)
 
 
-def _ask(
-    incoming: Incoming, search: ProxySearch, send: Callable[[str, bytes], tuple[Headers, str]], before_ms: float
-) -> _Asked:
-    parameters = without_parameters(incoming.query_string, (*_REPLACED, *search.replaced_parameters))
-    headers, text = send(parameters, search.window_body)
-    return _Asked(search, headers, _read(text), before_ms)
+@dataclass(frozen=True, slots=True)
+class SearchBody:
+    """The body of a search: its text, and where its members stand."""
+
+    text: str
+    raw: RawObject
 
 
-def filter_path(value: str, headers: Headers, is_pretty: bool) -> FilterPath:
-    """The caller's filter, by the rules of the engine that has answered."""
-    is_elasticsearch = any(name.lower() == "x-elastic-product" for name, _ in headers)
-    return FilterPath(value, is_elasticsearch, is_pretty)
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """The engine's answer to a search; `hits` is None where it holds no list of hits (an error in a multi-search).
+
+    Attributes:
+        found: the hits in the engine's order.
+    """
+
+    text: str
+    raw: RawObject
+    hits: RawArray | None
+    found: Sequence[dict[str, Any]]
+
+    def is_empty(self, offset: int) -> bool:
+        """Whether the search found nothing, on any page.
+
+        Args:
+            offset: hits that were left out before these; without a total a later page cannot tell.
+        """
+        if self.hits is None or self.found:
+            return False
+        total = self.raw.parsed["hits"].parsed.get("total")
+        return offset == 0 or (total.get("value") if isinstance(total, Mapping) else total) == 0
+
+    @property
+    def whole(self) -> str:
+        """As the engine wrote it."""
+        return self.text[self.raw.start : self.raw.end]
 
 
-def _read(text: str) -> SearchAnswer:
-    try:
-        answer = read_answer(text)
-    except (ValueError, RecursionError):
-        raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
-    if answer.hits is None:
-        raise Fallback("answer_not_json", "the engine's answer holds no list of hits")
-    return answer
+Translations = Mapping[str, Sequence[WordGroup]]
+"""The word groups of a query by the language of the documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedQuery:
+    """A search's query in the languages of the documents."""
+
+    query: Any
+    groups: Translations
+
+
+@dataclass(slots=True)
+class Skipped:
+    """A search of a multi-search that is not re-ranked.
+
+    Attributes:
+        header: its line as it came.
+        as_it_came: its body, without our section.
+    """
+
+    header: bytes
+    as_it_came: bytes
+    reason: str
+    status: str = "skipped"
+    message: str = ""
+    answer: SearchAnswer | None = None
+
+    @property
+    def sent(self) -> bytes:
+        """The body for the engine."""
+        return self.as_it_came
+
+
+@dataclass(slots=True)
+class Search:
+    """A search that is to be re-ranked.
+
+    Read from the request:
+
+    Attributes:
+        header: its line in a multi-search; empty otherwise.
+        body: as the caller wrote it.
+        other_ext: the sections of `ext` that are not ours.
+        body_without_ours: what to pass on where re-ranking fails; None for the body that came.
+        indices: that it searches, patterns among them; none where it searches in all.
+        query: the text to re-rank by, read by the service's re-ranker.
+        language: of the query, where the caller names one.
+        text_fields: of `_source`, that the caller or the settings name.
+        query_fields: of `_source`, that the query names, with their boosts; `*` stands for every string. They are read
+            where there are no `text_fields`, and every string where a hit has none of them.
+        added_keys: of a hit, which the caller did not ask for.
+        with_details: whether each hit is to say how it came to its place.
+        clause: the query in the engine's words, that of the URL among it; None where there is none.
+        types: of the fields of the searched indices.
+        translate: when it is asked in translation: `no_hits`, `always`, `never`.
+        languages: of the documents, where the caller names them.
+
+    Added by the later steps:
+
+    Attributes:
+        translation: that it was asked in; None where it was asked as the caller wrote it.
+        answer: the engine's.
+        is_refused: the engine refused the window, and the answer is to the search as it came.
+        ranking: of the hits in the window; None where the engine's order stays.
+        status: `applied`, `skipped` (it was not to be re-ranked) or `fallback` (it could not be); empty until then.
+        reason: also `translated`, of a re-ranked search.
+        message: for the log.
+    """
+
+    header: bytes
+    body: SearchBody
+    other_ext: Mapping[str, Any] | None
+    body_without_ours: bytes | None
+    indices: tuple[str, ...]
+    query: Query
+    language: str | None
+    method: str
+    parameters: Parameters
+    feedback: bool
+    first_stage_share: float | None
+    page: PagePlan
+    source_filter: SourceFilter
+    text_fields: tuple[str, ...]
+    query_fields: tuple[Field, ...]
+    added_keys: tuple[str, ...]
+    with_details: bool
+    clause: Any
+    types: FieldTypes
+    translate: str
+    languages: tuple[str, ...]
+
+    translation: TranslatedQuery | None = None
+    answer: SearchAnswer | None = None
+    is_refused: bool = False
+    ranking: Reranking | None = None
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+    # The fields of `_source` to read first; every string where there are none.
+    read_fields: tuple[str, ...] = field(init=False)
+    # The same, the highest boost first, each as often as its boost says.
+    weighted_fields: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = self.text_fields or tuple(one.name for one in self.query_fields)
+        self.read_fields = () if ALL_FIELDS in names or len(names) > MAX_TEXT_FIELDS else names
+        self.weighted_fields = self._weighted_fields()
+
+    def _weighted_fields(self) -> tuple[str, ...]:
+        """Next to `text`, `title^5` is read five times, so that its words weigh five times as much."""
+        if self.text_fields or not self.read_fields:
+            return self.read_fields
+        boosted = sorted(self.query_fields, key=lambda one: -one.boost)
+        least = min(one.boost for one in boosted)
+        if least <= 0:
+            return self.read_fields
+        return tuple(one.name for one in boosted for _ in range(min(_MAX_FIELD_WEIGHT, round(one.boost / least))))
+
+    @property
+    def window(self) -> Sequence[dict[str, Any]]:
+        """The hits that are to be re-ranked, in the engine's order."""
+        return [] if self.answer is None or self.page.is_behind else self.answer.found[: self.page.window]
+
+    @property
+    def is_translated_at_once(self) -> bool:
+        """Whether the engine may be asked in translation before it was asked as the caller wrote."""
+        return self.translate != "never" and (bool(self.languages) or self.translate == "always")
+
+    @property
+    def sent(self) -> bytes:
+        """The body for the engine."""
+        return self.window_body(self.translation)
+
+    def window_body(self, translation: TranslatedQuery | None = None) -> bytes:
+        """The caller's body with the window in place of the page, and the translated query in place of his."""
+        # By its sequence number a document whose text is not in the answer is known again.
+        changed: dict[str, Any] = {
+            "from": self.page.fetched_from,
+            "size": self.page.n_fetch,
+            "seq_no_primary_term": True,
+        }
+        if self.source_filter.widened is not None:
+            changed["_source"] = self.source_filter.widened
+        if self.other_ext is not None:
+            changed["ext"] = self.other_ext
+        if translation is not None:
+            changed["query"] = translation.query
+        added = {name: json.dumps(value, ensure_ascii=False, separators=(",", ":")) for name, value in changed.items()}
+        return json_bytes(write_object(self.body.text, self.body.raw, drop=(*added, "ext"), add=added))
+
+    @property
+    def as_it_came(self) -> bytes:
+        """The body to pass on where re-ranking fails."""
+        return self.body.text.encode("utf-8") if self.body_without_ours is None else self.body_without_ours
+
+    def failed(self, reason: str, message: str) -> None:
+        """The engine's order stays, because of a failure."""
+        self.status, self.reason, self.message = "fallback", reason, message
+
+
+@dataclass(slots=True)
+class SearchRequest:
+    """A `_search`, or a `_msearch` with its searches in their order.
+
+    Attributes:
+        calls: those that it makes of the engine, within its time.
+        filter_path: the caller's; the engine is not given it.
+        body_without_ours: what to pass on where re-ranking fails; None for the body that came.
+    """
+
+    calls: EngineCalls
+    is_multi: bool
+    lines: Sequence[Search | Skipped]
+    filter_path: str | None
+    is_pretty: bool
+    body_without_ours: bytes | None
+
+    @property
+    def searches(self) -> list[Search]:
+        """Those that are to be re-ranked."""
+        return [line for line in self.lines if isinstance(line, Search)]

@@ -14,9 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from reranker.embeddings import Embeddings
-from reranker.proxy.engine_call import EngineCalls
-from reranker.proxy.fallback import Fallback
-from reranker.proxy.hits import Hit
+from reranker.proxy.upstream.calls import EngineCalls, Fallback
 from reranker.text.normalization import normalize_term
 from reranker.text.tokens import MAX_TOKENS
 
@@ -38,7 +36,7 @@ class TermVectors:
         self._known: dict[tuple[str, str], tuple[float, bool]] = {}
         self._lock = threading.Lock()
 
-    def texts(self, hits: Sequence[Hit], fields: Sequence[str], calls: EngineCalls) -> list[str | None]:
+    def texts(self, hits: Sequence[Mapping[str, Any]], fields: Sequence[str], calls: EngineCalls) -> list[str | None]:
         """Each hit's words in their order, parted by blanks; None where the index has no usable term vectors.
 
         Args:
@@ -87,7 +85,7 @@ class TermVectors:
         return keeps
 
 
-def _document(hit: Hit) -> dict[str, Any]:
+def _document(hit: Mapping[str, Any]) -> dict[str, Any]:
     routing = hit.get("_routing")
     document = {"_index": hit.get("_index"), "_id": hit.get("_id")}
     return document if routing is None else {**document, "routing": routing}

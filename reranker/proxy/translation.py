@@ -1,4 +1,4 @@
-"""Decides when a search is asked in translation, and into which languages.
+"""Decides when a search is asked in translation, into which languages, and writes the query in them.
 
 The languages of our own indices are known, those of others are learned in the background (`index_figures`). Until then
 a search that finds nothing is tried in all languages of the embeddings.
@@ -7,92 +7,71 @@ a search that finds nothing is tried in all languages of the embeddings.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
-from urllib.parse import unquote
 
 from cachetools import LRUCache
 
 from reranker.base.errors import EmptyQuery
-from reranker.proxy.hit_ranking import HitRanker
-from reranker.proxy.index_figures import IndexFigures
-from reranker.proxy.search_request import ProxySearch
-from reranker.proxy.translated_query import TranslatedText, translated_query
+from reranker.proxy.indices import Indices
+from reranker.proxy.query.clauses import Content, Field, Group, Kind, Leaf, Node, has_functions, read_clause
+from reranker.proxy.query.syntax import is_plain_lucene, is_plain_simple
+from reranker.proxy.query.text import FieldTypes, no_field_types
+from reranker.proxy.search import Search, TranslatedQuery
 from reranker.ranking.reranker import Reranker
 from reranker.service.service import Service
 from reranker.text.idf import IdfTable
 from reranker.translation import Translator, WordGroup
-from reranker.translation.engine_query import WordRarity
+from reranker.translation.engine_query import MAX_CLAUSES, Clause, WordRarity, group_clauses
 
-# Of an index's documents. Fewer may have been taken for that language by chance.
-LEAST_SHARE = 0.05
 # Each has clauses of its own, and the engines take 1,024 in all.
 _MAX_LANGUAGES = 8
 _MAX_TRANSLATORS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class _Searched:
-    """What is known of the indices that are searched.
-
-    Attributes:
-        preferred: languages that a query is likely to be in; None for the re-ranker's own.
-        languages: of the documents; empty where they are not known yet.
-        vocabulary: the idf of all documents; None where only a sample is known.
-    """
-
-    reranker: Reranker
-    preferred: Sequence[str] | None
-    languages: tuple[str, ...]
-    vocabulary: IdfTable | None
-
-
 class SearchTranslator:
     """Translates searches; safe to share between threads."""
 
-    def __init__(self, service: Service, figures: IndexFigures, ranker: HitRanker) -> None:
+    def __init__(self, service: Service, indices: Indices) -> None:
         self._service = service
-        self._figures = figures
-        self._ranker = ranker
+        self._indices = indices
         self._translators: LRUCache[str, Translator] = LRUCache(_MAX_TRANSLATORS)
         self._lock = threading.Lock()
 
-    def at_once(self, search: ProxySearch, indices: Sequence[str]) -> ProxySearch | None:
-        """The search in translation, where it asks for that; None also where the indices' languages are not known yet.
+    def at_once(self, search: Search) -> TranslatedQuery | None:
+        """The search in translation, where it asks for that; None also where the indices' languages are not known
+        yet."""
+        return self._translated(search, search.languages) if search.is_translated_at_once else None
 
-        Args:
-            indices: as the request names them (`searched_indices`).
-        """
-        if not search.is_translated_at_once:
-            return None
-        searched = self._searched(search, indices)
-        return self._translated(search, searched, search.languages or searched.languages)
-
-    def when_nothing_is_found(self, search: ProxySearch, indices: Sequence[str]) -> ProxySearch | None:
+    def when_nothing_is_found(self, search: Search) -> TranslatedQuery | None:
         """The search in translation; None where there is none, or it was asked for at once."""
-        if search.translate == "never" or search.languages or search.translations is not None:
+        if search.translate == "never" or search.languages or search.translation is not None:
             return None
-        searched = self._searched(search, indices)
-        return self._translated(search, searched, searched.languages, may_guess=True)
+        return self._translated(search, may_guess=True)
 
     def _translated(
-        self, search: ProxySearch, searched: _Searched, languages: Sequence[str], may_guess: bool = False
-    ) -> ProxySearch | None:
+        self, search: Search, languages: Sequence[str] = (), may_guess: bool = False
+    ) -> TranslatedQuery | None:
         """
         Args:
-            languages: of the documents; where there are none and it `may_guess`, all of the embeddings.
+            languages: of the documents; those of the searched indices where there are none, and where these are not
+                known and it `may_guess`, all of the embeddings.
         """
-        reranker = searched.reranker
-        language = reranker.query_with_unknown_words(search.text, search.language, searched.preferred).language
+        reranker, preferred = self._indices.reranker(search.indices, search.read_fields)
+        if not languages:
+            of_each = [self._indices.languages(index, search.read_fields) for index in search.indices]
+            languages = list(dict.fromkeys(one for each in of_each for one in each)) if all(of_each) else []
+        language = self._indices.query(search, reranker, preferred).language
         held = self._service.embeddings.languages
         if not languages and may_guess:
             languages = [one for one in held if one != language]
         if language in languages:
             return None
         targets = [one for one in languages if one in held][:_MAX_LANGUAGES]
-        translator = self._translator(searched.vocabulary)
+        is_ours = len(search.indices) == 1 and self._indices.is_ours(search.indices[0])
+        translator = self._translator(reranker.idf if is_ours else None)
         texts: dict[str, list[TranslatedText]] = {}
 
         def translate(text: str) -> Sequence[TranslatedText]:
@@ -100,26 +79,13 @@ class SearchTranslator:
                 texts[text] = list(_translations(text, language, targets, translator, reranker))
             return texts[text]
 
-        query = translated_query(search.query, translate, search.types)
+        query = translated_query(search.clause, translate, search.types)
         if query is None:
             return None
         found: dict[str, dict[str, WordGroup]] = {}
         for text in chain.from_iterable(texts.values()):
             found.setdefault(text.language, {}).update({group.token: group for group in text.groups})
-        return search.translated(query, {one: tuple(groups.values()) for one, groups in found.items()})
-
-    def _searched(self, search: ProxySearch, indices: Sequence[str]) -> _Searched:
-        reranker, preferred = self._ranker.reranker_of(indices, search.read_fields)
-        of_each = [self._languages(index, search.read_fields) for index in indices]
-        languages = tuple(dict.fromkeys(one for each in of_each for one in each)) if all(of_each) else ()
-        is_ours = len(indices) == 1 and self._ranker.is_ours(indices[0])
-        return _Searched(reranker, preferred, languages, reranker.idf if is_ours else None)
-
-    def _languages(self, index: str, fields: Sequence[str]) -> list[str]:
-        if self._ranker.is_ours(index):
-            return sorted(self._service.searcher.languages(index))
-        shares = self._figures.languages(index, fields)
-        return [language for language, share in shares.items() if share >= LEAST_SHARE]
+        return TranslatedQuery(query, {one: tuple(groups.values()) for one, groups in found.items()})
 
     def _translator(self, vocabulary: IdfTable | None) -> Translator:
         key = "" if vocabulary is None else vocabulary.version
@@ -128,20 +94,6 @@ class SearchTranslator:
             if found is None:
                 found = self._translators[key] = Translator(self._service.embeddings, vocabulary)
         return found
-
-
-def searched_indices(raw_path: str, named: Any = None) -> tuple[str, ...]:
-    """The indices that a search names, patterns among them; none where it searches in all.
-
-    Args:
-        raw_path: `/{indices}/_search`, percent-encoded.
-        named: the `index` of a multi-search's header, which goes before the path.
-    """
-    names = named if isinstance(named, list) else [named]
-    if names and all(isinstance(name, str) and name for name in names):
-        return tuple(part for name in names for part in name.split(","))
-    parts = raw_path.strip("/").split("/")
-    return tuple(part for part in unquote(parts[0]).split(",") if part) if len(parts) > 1 else ()
 
 
 def _translations(
@@ -156,3 +108,230 @@ def _translations(
         if any(len(group.translations) > 1 for group in groups):  # each has its own word among them
             rarity = WordRarity(reranker.embeddings, target, reranker.idf.languages.get(target))
             yield TranslatedText(target, groups, rarity)
+
+
+# As the reader's; what is nested deeper stays as it is.
+_MAX_DEPTH = 24
+# Of a clause that names no fields, or a pattern of names: how many it may be.
+_GUESSED_FIELDS = 10
+# What a word keeps of its clause. Fuzziness is for misspelled words, and a translation is none.
+_KEPT = ("analyzer", "fields", "lenient", "tie_breaker", "type")
+_ALL = "100%"
+# Where the queries lie that score within a query.
+_INNER = {"bool": ("must", "should"), "dis_max": ("queries",), "nested": ("query",), "function_score": ("query",)}
+_OPERATORS = ("operator", "default_operator")
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedText:
+    """A text in one language of the documents."""
+
+    language: str
+    groups: Sequence[WordGroup]
+    rarity: WordRarity
+
+
+Translate = Callable[[str], Sequence[TranslatedText]]
+"""From a text to what it is in each language of the documents; none where no word of it can be translated."""
+
+
+def translated_query(clause: Any, translate: Translate, types: FieldTypes = no_field_types) -> Any:
+    """The query with word groups in place of its texts; None where there is nothing to translate.
+
+    Args:
+        types: of the fields; a text on a field that holds none stays.
+
+    >>> translated_query({"term": {"id": "7"}}, lambda text: [])
+    """
+    texts = [leaf for leaf in _leaves(clause) if leaf.text.strip()]
+    if not texts:
+        return None
+    names = {one.name for leaf in texts for one in leaf.fields if "*" not in one.name}
+    known = types(sorted(names)) if names else {}
+    others = frozenset(name for name, kind in known.items() if not kind.is_text)
+    n_clauses = sum(_n_fields(leaf) * len(translate(leaf.text)) for leaf in texts)
+    writer = _Writer(translate, others, max(1, MAX_CLAUSES // max(1, n_clauses)))
+    written = writer.query(clause)
+    return written if writer.n_translated else None
+
+
+def _leaves(clause: Any, depth: int = 0) -> list[Leaf]:
+    """The texts that can be translated."""
+    if not isinstance(clause, Mapping) or depth > _MAX_DEPTH:
+        return []
+    found: list[Leaf] = []
+    for kind, content in clause.items():
+        if not isinstance(content, Mapping):
+            continue
+        if _is_container(kind, content):
+            for name in _INNER[kind]:
+                found += [leaf for one in _listed(content.get(name)) for leaf in _leaves(one, depth + 1)]
+        elif kind in _WORD_CLAUSES:
+            found += _texts(kind, content)
+    return found
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _is_container(kind: str, content: Content) -> bool:
+    if kind == "function_score":
+        return not has_functions(content)
+    return kind in _INNER and not (kind == "nested" and content.get("score_mode") == "none")
+
+
+def _texts(kind: str, content: Content) -> list[Leaf]:
+    """The texts of a clause, as the proxy reads it; none where it says more than words and fields."""
+    text = content.get("query")
+    if kind == "query_string" and not (isinstance(text, str) and is_plain_lucene(text)):
+        return []
+    if kind == "simple_query_string" and not (isinstance(text, str) and is_plain_simple(text)):
+        return []
+    return _plain(read_clause({kind: content}))
+
+
+def _plain(node: Node) -> list[Leaf]:
+    leaves = list(node.must) if isinstance(node, Group) else [node]
+    is_text = all(isinstance(leaf, Leaf) and leaf.kind is Kind.TEXT and not leaf.reason for leaf in leaves)
+    is_text = is_text and not (isinstance(node, Group) and (node.reason or node.should))
+    return [leaf for leaf in leaves if isinstance(leaf, Leaf)] if is_text else []
+
+
+def _n_fields(leaf: Leaf) -> int:
+    return sum(_GUESSED_FIELDS if "*" in one.name else 1 for one in leaf.fields) or _GUESSED_FIELDS
+
+
+class _Writer:
+    """Writes one query anew.
+
+    Args:
+        others: fields that hold no text.
+        max_words: of one text in one language.
+    """
+
+    def __init__(self, translate: Translate, others: frozenset[str], max_words: int) -> None:
+        self._translate = translate
+        self._others = others
+        self._max_words = max_words
+        self.n_translated = 0
+
+    def query(self, clause: Any, depth: int = 0) -> Any:
+        if not isinstance(clause, Mapping) or len(clause) != 1 or depth > _MAX_DEPTH:
+            return clause
+        ((kind, content),) = clause.items()
+        if not isinstance(content, Mapping):
+            return clause
+        if _is_container(kind, content):
+            return {kind: {name: self._inner(kind, name, value, depth) for name, value in content.items()}}
+        if kind in _WORD_CLAUSES:
+            return self._text(kind, content) or clause
+        return clause
+
+    def _inner(self, kind: str, name: str, value: Any, depth: int) -> Any:
+        if name not in _INNER[kind]:
+            return value
+        if isinstance(value, list):
+            return [self.query(one, depth + 1) for one in value]
+        return self.query(value, depth + 1)
+
+    def _text(self, kind: str, content: Content) -> Clause | None:
+        """None where it stays as it is."""
+        leaves = _texts(kind, content)
+        if any(leaf.fields and all(one.name in self._others for one in leaf.fields) for leaf in leaves):
+            return None
+        options = _options(kind, content)
+        found = [one for leaf in leaves if (one := self._leaf(kind, leaf, options)) is not None]
+        if not found:
+            return None
+        self.n_translated += 1
+        written = found[0] if len(found) == 1 else {"bool": {"must" if _needs_all(kind, options) else "should": found}}
+        outer = {name: options[name] for name in ("boost", "_name") if name in options}
+        return {"bool": {"must": [written], **outer}} if outer else written
+
+    def _leaf(self, kind: str, leaf: Leaf, options: Content) -> Clause | None:
+        """One text in all languages: it counts in the language in which it fits best."""
+
+        def word_clause(word: str, boost: float) -> Clause:
+            return _WORD_CLAUSES[kind](word, boost * own_boost, leaf.fields, options)
+
+        # Within a query string a word has a boost of its own; elsewhere the boost is the clause's, and stands there.
+        own_boost = leaf.boost if kind in _SYNTAXES else 1.0
+        found = []
+        for text in self._translate(leaf.text):
+            clauses = group_clauses(text.groups, word_clause, text.rarity, self._max_words)
+            if clauses:
+                least = _least(kind, options, len(clauses))
+                found.append(
+                    {"bool": {"should": clauses, **({} if least is None else {"minimum_should_match": least})}}
+                )
+        if not found:
+            return None
+        return found[0] if len(found) == 1 else {"dis_max": {"queries": found}}
+
+
+def _options(kind: str, content: Content) -> Content:
+    """What a clause says beside its text: in `match` by its field."""
+    if kind not in _BY_FIELD:
+        return content
+    value = next((value for name, value in content.items() if name not in ("boost", "_name")), None)
+    outer = {name: content[name] for name in ("boost", "_name") if name in content}
+    return {**outer, **(value if isinstance(value, Mapping) else {})}
+
+
+def _needs_all(kind: str, options: Content) -> bool:
+    is_phrase = kind == "match_phrase" or options.get("type") == "phrase"
+    return is_phrase or any(str(options.get(name, "")).lower() == "and" for name in _OPERATORS)
+
+
+def _least(kind: str, options: Content, n_groups: int) -> Any:
+    """How many groups have to match: the caller's word, and all of them for a phrase, whose order another language
+    does not keep."""
+    if _needs_all(kind, options):
+        return _ALL
+    least = options.get("minimum_should_match")
+    try:
+        return least if least is None else min(int(least), n_groups)
+    except (TypeError, ValueError):
+        return least  # "75%", "3<75%"
+
+
+def _kept(options: Content) -> dict[str, Any]:
+    kept = {name: options[name] for name in _KEPT if name in options}
+    if kept.get("type") == "phrase":
+        del kept["type"]
+    return kept
+
+
+def _match(word: str, boost: float, fields: Sequence[Field], options: Content) -> Clause:
+    kept = {name: value for name, value in _kept(options).items() if name in ("analyzer", "lenient")}
+    return {"match": {fields[0].name: {"query": word, "boost": boost, **kept}}}
+
+
+def _multi_match(word: str, boost: float, fields: Sequence[Field], options: Content) -> Clause:
+    return {"multi_match": {**_kept(options), "query": word, "boost": boost}}
+
+
+def _combined_fields(word: str, boost: float, fields: Sequence[Field], options: Content) -> Clause:
+    return {"combined_fields": {"fields": options.get("fields"), "query": word, "boost": boost}}
+
+
+def _of_syntax(word: str, boost: float, fields: Sequence[Field], options: Content) -> Clause:
+    kept = {name: value for name, value in _kept(options).items() if name != "fields"}
+    if fields:
+        kept["fields"] = [f"{one.name}^{one.boost:g}" if one.boost != 1.0 else one.name for one in fields]
+        if any("*" in one.name for one in fields):
+            kept.setdefault("lenient", True)  # as in a query string
+    return {"multi_match": {**kept, "query": word, "boost": boost}}
+
+
+_BY_FIELD = frozenset(["match", "match_phrase"])
+_SYNTAXES = frozenset(["query_string", "simple_query_string"])
+_WORD_CLAUSES: Mapping[str, Callable[[str, float, Sequence[Field], Content], Clause]] = {
+    "match": _match,
+    "match_phrase": _match,
+    "multi_match": _multi_match,
+    "combined_fields": _combined_fields,
+    "query_string": _of_syntax,
+    "simple_query_string": _of_syntax,
+}

@@ -94,6 +94,22 @@ class Reranker:
         preferred = self.preferred_languages if preferred_languages is None else preferred_languages
         return read_query(text, language, self.embeddings, self.idf, preferred)
 
+    def weigh_again(
+        self, query: Query, language: str | None = None, preferred_languages: Sequence[str] | None = None
+    ) -> Query:
+        """A query as `query` reads its text, where another re-ranker of the same embeddings has read it: its words are
+        weighed by these document frequencies.
+
+        Args:
+            language, preferred_languages: as `query` takes them.
+        """
+        if language is None:
+            preferred = self.preferred_languages if preferred_languages is None else preferred_languages
+            if guess_language(query.text, self.embeddings, preferred) != query.language:
+                return self.query(query.text, None, preferred)
+        bag = self.embeddings.bag_of_tokens(query.tokens, query.language)
+        return replace(query, weighted=self.idf.weigh(bag, query.language))
+
     def rerank_bags(
         self,
         query: Query,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
@@ -14,13 +16,14 @@ from reranker.embeddings.detection import preferred_languages
 from reranker.embeddings.folder import has_store
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.search.searcher import Searcher
-from reranker.service.bag_cache import BagCache
 from reranker.service.settings import Settings
-from reranker.service.text_bags import TextBags
+from reranker.service.text_bags import BagCache, TextBags
 from reranker.stores.base.protocol import Store
 
 # Between two looks at the path. A look is one call to the file system.
 LOOK_SECONDS = 2.0
+
+Made = TypeVar("Made")
 
 _log = logging.getLogger(__name__)
 
@@ -88,3 +91,24 @@ class Looking:
             return None
         _log.warning("found embeddings at %s: searches are re-ranked from now on", self.path)
         return embeddings
+
+
+class Late(Generic[Made]):
+    """Makes a thing once, as soon as it can be made. Safe to share between threads.
+
+    Args:
+        make: gives None as long as the thing cannot be made. What it raises is raised, and the next call tries again.
+    """
+
+    def __init__(self, make: Callable[[], Made | None]) -> None:
+        self._make = make
+        self._made: Made | None = None
+        self._lock = threading.Lock()
+
+    def get(self) -> Made | None:
+        """The thing, the same at each call."""
+        if self._made is None:
+            with self._lock:
+                if self._made is None:
+                    self._made = self._make()
+        return self._made

@@ -15,16 +15,14 @@ from reranker.ranking.query import Query
 from reranker.ranking.ranked import Reranking
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.search.searcher import Searcher
-from reranker.service.bag_cache import BagCache
 from reranker.service.examples import Examples
-from reranker.service.late import Late
 from reranker.service.metrics import Metrics
 from reranker.service.missing_embeddings import no_embeddings_message
-from reranker.service.opened import Looking, Opened
+from reranker.service.opened import Late, Looking, Opened
 from reranker.service.request_fields import MAX_REQUEST_ITERATIONS, MIN_REQUEST_EPSILON
 from reranker.service.settings import Settings
 from reranker.service.shared_flag import SharedFlag
-from reranker.service.text_bags import TextBags
+from reranker.service.text_bags import BagCache, TextBags
 from reranker.service.tracing import trace_reranking
 from reranker.stores.base.protocol import Store
 from reranker.text.idf import IdfTable

@@ -1,12 +1,74 @@
-"""Reads texts into bags of words, each once as long as the cache knows it."""
+"""Reads texts into bags of words, each once as long as the cache knows it, and packed bags that were stored.
+
+A page of hits is looked at, and re-ranked, many times. A text in hand is known by its digest, so that what is found is
+never out of date. The proxy has keys of its own for documents whose text is not in hand (`proxy/hit_texts.py`).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
+import regex
+from cachetools import TTLCache
+
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language
-from reranker.service.bag_cache import Bag, BagCache, text_key
+from reranker.text.bags import BagOfWords, unpack
+
+Bag = tuple[BagOfWords, str]
+"""A bag and its language."""
+
+# An index that was deleted and made anew counts its sequence numbers from 0 again: so long it may be taken for the old.
+MAX_AGE_S = 300.0
+_DIGEST_BYTES = 16
+# 5 KB each at most: 50 MB in each process.
+_MAX_BAGS = 10_000
+# A language code in lower case; base64 of a packed bag, whose first byte is its format, begins with A.
+_STORED = regex.compile(r"([a-z]{2,3})(A[A-Za-z0-9+/]+={0,2})")
+
+
+class BagCache:
+    """At most `n_bags` bags (of 500 words each at most, some 5 KB); safe to share between threads."""
+
+    def __init__(self, n_bags: int = _MAX_BAGS, clock: Callable[[], float] = time.monotonic) -> None:
+        self._bags: TTLCache[Hashable, Bag] = TTLCache(n_bags, MAX_AGE_S, clock)
+        self._n_bags = n_bags
+        self._lock = threading.Lock()
+        self.n_hits = 0
+        self.n_misses = 0
+        self._n_told = (0, 0)
+
+    def get(self, key: Hashable) -> Bag | None:
+        with self._lock:
+            bag = self._bags.get(key)
+            if bag is None:
+                self.n_misses += 1
+            else:
+                self.n_hits += 1
+            return bag
+
+    def new_counts(self) -> tuple[int, int]:
+        """Hits and misses since the last call, for metrics that only grow."""
+        with self._lock:
+            told, self._n_told = self._n_told, (self.n_hits, self.n_misses)
+            return self.n_hits - told[0], self.n_misses - told[1]
+
+    def put(self, key: Hashable, bag: Bag) -> None:
+        if self._n_bags:
+            with self._lock:
+                self._bags[key] = bag
+
+
+def text_key(text: str, language: str = "") -> bytes:
+    """The same for the same text read in the same language; none where it is guessed."""
+    digest = hashlib.blake2b(f"{language}\0".encode(), digest_size=_DIGEST_BYTES)
+    digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +91,23 @@ class TextBags:
             bag = (self.embeddings.bag(text, code), code)
             self.cache.put(key, bag)
         return bag
+
+
+def checked_bag(packed: str, embeddings: Embeddings) -> BagOfWords | None:
+    """A packed bag; None for any other text, or for one of other embeddings.
+
+    Term ids are checked: whoever may write to the index may have written anything.
+    """
+    try:
+        bag = unpack(packed)
+    except BadInput:
+        return None
+    return bag if bag.is_within(embeddings.n_terms) else None
+
+
+def read_stored_bag(text: str, embeddings: Embeddings) -> Bag | None:
+    """A document that a search pipeline sends of an index of ours, its language and its packed bag end to end; None for
+    any other text."""
+    match = _STORED.fullmatch(text)
+    bag = None if match is None else checked_bag(match[2], embeddings)
+    return None if match is None or bag is None else (bag, match[1])

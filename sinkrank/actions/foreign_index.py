@@ -10,9 +10,8 @@ from flask import Flask
 
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
-from reranker.proxy.hits import named_strings, source_text
-from reranker.proxy.index_figures import SAMPLE_DOCUMENTS
-from reranker.proxy.sample_figures import MIN_DOCUMENTS, SampleFigures, sample_figures
+from reranker.proxy.hit_texts import named_strings, source_text
+from reranker.proxy.index_figures import MIN_DOCUMENTS, SAMPLE_DOCUMENTS, SampleFigures, sample_figures
 from reranker.service.settings import Settings
 from reranker.stores.engine.fields import TEXT_TYPES, mapped_fields
 from reranker.stores.engine.store import EngineStore

@@ -101,7 +101,7 @@ def test_the_templates_own_extension_is_kept(fake: FakeEngine, app: Flask) -> No
 
 
 def test_parameters_language_and_window_are_the_ways(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reranker.proxy import searches as module
+    from reranker.proxy import read as module
 
     seen: list[Any] = []
     read: Callable[..., Any] = module.read_search

@@ -1,6 +1,5 @@
 from reranker.embeddings import Embeddings
-from reranker.service.bag_cache import MAX_AGE_S, BagCache, text_key
-from reranker.service.text_bags import TextBags
+from reranker.service.text_bags import MAX_AGE_S, BagCache, TextBags, text_key
 
 
 def test_it_holds_no_more_than_it_may(embeddings: Embeddings) -> None:

@@ -158,7 +158,7 @@ def test_a_failure_is_counted_and_opens_the_circuit(proxied: Flask, fake: FakeEn
     def fail(*_: Any) -> None:
         raise RuntimeError("broken")
 
-    proxied.extensions[PROXY_EXTENSION].searches.ranker.ranker.rank = fail
+    proxied.extensions[PROXY_EXTENSION].ranking.ranker.order = fail
     query = {"query": {"match": {"t": "cat"}}}
     with serving(proxied) as url, urllib3.PoolManager() as http:
         for _ in range(2):

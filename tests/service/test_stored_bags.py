@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from reranker.embeddings import Embeddings
-from reranker.service.stored_bags import read_stored_bag
+from reranker.service.text_bags import read_stored_bag
 from reranker.text.bags import BagOfWords, pack
 
 

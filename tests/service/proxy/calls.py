@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import urllib3
+from flask import Flask
+
+from reranker.service.service import EXTENSION, Service
 
 # In the order in which an engine finds them by `match_all`; nearest to "chat" are cat, dog, car, water, bread (cosines
 # 0.96, 0.936, -0.28, -0.352, -0.96), and nearer still is chat itself.
@@ -73,3 +76,14 @@ def words(answer: Any) -> list[str]:
 def without_took(answer: urllib3.BaseHTTPResponse) -> Any:
     """An answer without what differs from run to run."""
     return {key: value for key, value in answer.json().items() if key not in ("took", "ingest_took")}
+
+
+def outcomes(app: Flask) -> dict[str, int]:
+    """How many searches went which way since the app's start: `applied`, `fallback/busy`."""
+    service: Service = app.extensions[EXTENSION]
+    (family,) = service.metrics.searches.collect()
+    return {
+        "/".join(filter(None, [sample.labels["outcome"], sample.labels["reason"]])): int(sample.value)
+        for sample in family.samples
+        if sample.name.endswith("_total")
+    }

@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from reranker.proxy.breaker import CircuitBreaker
+from reranker.proxy.guard import CircuitBreaker
 
 
 class Clock:
@@ -18,8 +18,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def breaker(clock: Clock) -> CircuitBreaker:
-    return CircuitBreaker(3, 10.0, clock)
+def openings() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def breaker(clock: Clock, openings: list[float]) -> CircuitBreaker:
+    return CircuitBreaker(3, 10.0, clock, on_opening=lambda: openings.append(clock.now))
 
 
 def run(breaker: CircuitBreaker, *results: bool | None) -> None:
@@ -28,11 +33,11 @@ def run(breaker: CircuitBreaker, *results: bool | None) -> None:
         breaker.leave(result)
 
 
-def test_failures_in_a_row_open_it(breaker: CircuitBreaker) -> None:
+def test_failures_in_a_row_open_it(breaker: CircuitBreaker, openings: list[float]) -> None:
     run(breaker, False, False, True, False, False)
     assert breaker.state == "closed"
     run(breaker, False)
-    assert (breaker.state, breaker.enter(), breaker.n_openings) == ("open", False, 1)
+    assert (breaker.state, breaker.enter(), openings) == ("open", False, [100.0])
 
 
 def test_what_says_nothing_changes_nothing(breaker: CircuitBreaker) -> None:
@@ -55,11 +60,11 @@ def test_after_its_rest_one_call_is_tried(breaker: CircuitBreaker, clock: Clock)
     assert breaker.state == "closed"
 
 
-def test_a_trial_that_fails_opens_it_again(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_a_trial_that_fails_opens_it_again(breaker: CircuitBreaker, clock: Clock, openings: list[float]) -> None:
     run(breaker, False, False, False)
     clock.now += 10
     run(breaker, False)
-    assert (breaker.enter(), breaker.n_openings) == (False, 2)
+    assert (breaker.enter(), openings) == (False, [100.0, 110.0])
     clock.now += 10
     run(breaker, None)  # nothing was learned: the next one is tried
     run(breaker, True)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from reranker.proxy.filter_path import FilterPath
+from reranker.proxy.answer_filters import FilterPath
 
 ANSWER = {
     "took": 5,

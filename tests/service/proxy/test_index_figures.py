@@ -16,8 +16,7 @@ from reranker.api.app import create_app, warm_up
 from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION
-from reranker.proxy.index_figures import IndexFigures
-from reranker.proxy.sample_figures import joined_figures, sample_figures
+from reranker.proxy.index_figures import IndexFigures, joined_figures, sample_figures
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok

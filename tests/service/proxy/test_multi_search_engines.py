@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import urllib3
+from flask import Flask
 
-from reranker.proxy import Proxy
 from tests.engines.sources import Engine
-from tests.service.proxy.calls import BY_CHAT, WORDS, chat, hits, multi_search, ndjson, post, words
+from tests.service.proxy.calls import BY_CHAT, WORDS, chat, hits, multi_search, ndjson, outcomes, post, words
 
 pytestmark = pytest.mark.engine
 
@@ -30,7 +30,7 @@ def without_took(response: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", ["_msearch", "{index}/_msearch", "{index}/_msearch?max_concurrent_searches=1"])
 def test_re_ranked_lines_stand_beside_others(
-    http: urllib3.PoolManager, engine: Engine, url: str, foreign: str, path: str, proxy: Proxy
+    http: urllib3.PoolManager, engine: Engine, url: str, foreign: str, path: str, app: Flask
 ) -> None:
     named = {} if "{index}" in path else {"index": foreign}
     target = path.replace("{index}", foreign)
@@ -60,7 +60,7 @@ def test_re_ranked_lines_stand_beside_others(
     assert [without_took(one) for one in answer[1:5]] == [without_took(one) for one in direct]
     assert words(answer[5]) == ["car", "bread", *WORDS[2:4]]
     assert answer[2]["status"] == 404
-    assert proxy.counters.snapshot()["searches"]["applied"] == 2
+    assert outcomes(app)["applied"] == 2
 
 
 def test_a_line_is_answered_as_its_search_alone(http: urllib3.PoolManager, url: str, foreign: str) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,10 @@ from werkzeug.test import TestResponse
 from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
-from reranker.proxy.answer import Ordering
-from reranker.proxy.hit_ranking import HitRanking
-from reranker.proxy.window import RankedHit
+from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.service.settings import Settings
 from tests.service.conftest import serving
+from tests.service.proxy.calls import outcomes
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
 TEXTS = ["bread", "car", "dog", "cat"]
@@ -62,21 +62,21 @@ class Ranker:
         self.go_on.set()
         self.n_calls = 0
 
-    def rank(self, search: Any, hits: Any, bags: Any) -> HitRanking:
+    def order(self, search: Any, bags: Any) -> Reranking:
         self.n_calls += 1
         time.sleep(self.takes_s)
         self.go_on.wait(10)
         if self.fails:
             raise RuntimeError("broken\r\nX-Injected: 1")
-        return HitRanking(
-            [RankedHit(n, (n + 1) / 10) for n in reversed(range(len(hits)))], Ordering("opposite", "exact")
-        )
+        n = len(bags)
+        documents = tuple(RankedDocument(n - rank, rank, 0.0, (n - rank + 1) / 10, False) for rank in range(1, n + 1))
+        return Reranking(documents, "opposite", "exact", 0, 0, 0, n, 0)
 
 
 def with_ranker(app: Flask) -> tuple[Proxy, Ranker]:
     proxy: Proxy = app.extensions[PROXY_EXTENSION]
     ranker = Ranker()
-    proxy.searches.ranker.ranker = ranker  # type: ignore[assignment]
+    proxy.ranking.ranker.order = ranker.order  # type: ignore[method-assign]
     return proxy, ranker
 
 
@@ -93,7 +93,7 @@ def test_a_failure_gives_the_engines_page_without_asking_it_again(
     make_app: Callable[..., Flask], fake: FakeEngine, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = make_app()
-    proxy, ranker = with_ranker(app)
+    _, ranker = with_ranker(app)
     ranker.fails = True
     response = app.test_client().post("/pages/_search", json={**SEARCH, "from": 1})
     assert outcome(response) == ("fallback", "rerank_failed", ["car", "dog"])
@@ -101,12 +101,12 @@ def test_a_failure_gives_the_engines_page_without_asking_it_again(
     assert response.get_json()["hits"]["max_score"] == 9.5
     assert "X-Injected" not in response.headers
     assert len(fake.received) == 1
-    assert proxy.counters.snapshot()["searches"] == {"fallback/rerank_failed": 1}
+    assert outcomes(app) == {"fallback/rerank_failed": 1}
     (record,) = [record for record in caplog.records if "rerank_failed" in record.getMessage()]
     assert "\n" not in record.getMessage()
 
 
-@pytest.mark.parametrize("part", ["search_request.read_query", "search.written", "searches.SearchRunner"])
+@pytest.mark.parametrize("part", ["read.read_query", "write._written", "proxy.fetch"])
 def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
     make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
@@ -120,6 +120,22 @@ def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
     response = app.test_client().post("/pages/_search", json=SEARCH)
     assert outcome(response) == ("fallback", "rerank_failed", ["bread", "car"])
     assert json.loads(fake.received[-1].body) == SEARCH
+
+
+def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+
+    def noted(name: str) -> None:
+        module, _, function = name.rpartition(".")
+        own: Callable[..., Any] = getattr(import_module(module), function)
+        monkeypatch.setattr(name, lambda *given, **more: read.append(function) or own(*given, **more))
+
+    app = make_app()
+    warm_up(app)
+    for name in ("proxy.read.read_query", "proxy.read.read_document", "ranking.reranker.tokenize"):
+        noted(f"reranker.{name}")
+    assert outcome(app.test_client().post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
+    assert sorted(read) == ["read_document", "read_query", "tokenize"]
 
 
 def test_failures_in_a_row_make_it_rest(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
@@ -157,7 +173,7 @@ def waiting(ranker: Ranker) -> Iterator[None]:
 
 def test_more_searches_than_may_be_are_answered_in_the_engines_order_at_once(make_app: Callable[..., Flask]) -> None:
     app = make_app(proxy_max_reranks=1)
-    proxy, ranker = with_ranker(app)
+    _, ranker = with_ranker(app)
     with ThreadPoolExecutor(1) as threads:
         with waiting(ranker):
             first = threads.submit(lambda: app.test_client().post("/pages/_search", json=SEARCH))
@@ -166,7 +182,7 @@ def test_more_searches_than_may_be_are_answered_in_the_engines_order_at_once(mak
             second = app.test_client().post("/pages/_search", json=SEARCH)
             assert outcome(second) == ("fallback", "busy", ["bread", "car"])
         assert outcome(first.result(10)) == ("applied", None, ["cat", "dog"])
-    assert proxy.counters.snapshot()["searches"] == {"applied": 1, "fallback/busy": 1}
+    assert outcomes(app) == {"applied": 1, "fallback/busy": 1}
     assert outcome(app.test_client().post("/pages/_search", json=SEARCH))[0] == "applied"
 
 
@@ -194,7 +210,7 @@ def test_the_engines_own_time_counts(make_app: Callable[..., Flask], fake: FakeE
         response = app.test_client().post("/pages/_search", json=SEARCH)
         assert outcome(response) == ("fallback", "out_of_time", ["bread", "car"])
     assert ranker.n_calls == 0
-    assert proxy.searches.guard.breaker.state == "closed"  # the engine is slow, not re-ranking
+    assert proxy.breaker.state == "closed"  # the engine is slow, not re-ranking
 
 
 @pytest.mark.parametrize("status", ["401 Who", "403 Never", "404 Nowhere", "429 Slower", "503 Later"])

@@ -11,9 +11,7 @@ import urllib3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reranker.proxy.lucene_syntax import read_lucene_syntax
-from reranker.proxy.simple_syntax import read_simple_syntax
-from reranker.proxy.syntax_terms import MAX_SYNTAX_CHARS, SyntaxKind, SyntaxTerm
+from reranker.proxy.query.syntax import MAX_SYNTAX_CHARS, SyntaxKind, SyntaxTerm, read_lucene_syntax, read_simple_syntax
 from tests.engines.sources import Engine
 
 READERS: list[Callable[[str], list[SyntaxTerm] | None]] = [read_lucene_syntax, read_simple_syntax]

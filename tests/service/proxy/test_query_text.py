@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.proxy.query_nodes import REASONS
-from reranker.proxy.query_text import FieldType, NoFieldTypes, QueryReading, read_query
+from reranker.proxy.query.clauses import REASONS
+from reranker.proxy.query.text import FieldType, QueryReading, no_field_types, read_query
 
 MATCH = {"match": {"text": "wool cap"}}
 SAME = {"match": {"title": "wool cap"}}
@@ -29,7 +29,7 @@ class Mapped:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def of(self, names: Collection[str]) -> Mapping[str, FieldType]:
+    def __call__(self, names: Collection[str]) -> Mapping[str, FieldType]:
         self.asked += names
         return {
             name: FieldType(name.startswith(TEXT) and name not in KEYWORD, name.split(".")[0])
@@ -39,7 +39,7 @@ class Mapped:
 
 
 def read(query: Any, **more: Any) -> QueryReading:
-    return read_query({"query": query, "size": 3, **more}, {}, NoFieldTypes())
+    return read_query({"query": query, "size": 3, **more}, {}, no_field_types)
 
 
 def mapped(query: Any, is_asked: bool = False, **parameters: str) -> QueryReading:
@@ -238,7 +238,7 @@ def test_each_reason_is_documented(reason: str) -> None:
     "kind", ["function_score", "script_score", "boosting", "pinned", "rule", "a preferred term", "nested"]
 )
 def test_who_asks_for_re_ranking_gets_it_by_the_text_within(kind: str) -> None:
-    reading = read_query({"query": CALLERS[kind]}, {}, NoFieldTypes(), is_asked=True)
+    reading = read_query({"query": CALLERS[kind]}, {}, no_field_types, is_asked=True)
     assert (reading.reason, reading.text) == ("caller_scoring", "wool cap")
 
 
@@ -275,7 +275,7 @@ def test_who_asks_for_re_ranking_gets_it_by_the_text_within(kind: str) -> None:
     ],
 )
 def test_other_parts_of_the_body_score_too(body: dict[str, Any], reason: str, text: str) -> None:
-    reading = read_query(body, {}, NoFieldTypes())
+    reading = read_query(body, {}, no_field_types)
     assert (reading.reason, reading.text) == (reason, text)
 
 

@@ -16,7 +16,7 @@ from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.settings import Settings
 from tests.engines.sources import Engine
 from tests.service.conftest import serving
-from tests.service.proxy.calls import BY_CHAT, WORDS, chat, post, without_took
+from tests.service.proxy.calls import BY_CHAT, WORDS, chat, outcomes, post, without_took
 
 pytestmark = pytest.mark.engine
 
@@ -118,7 +118,7 @@ def test_a_source_filter_in_the_url_keeps_its_meaning(http: urllib3.PoolManager,
 def test_our_own_index_is_ranked_by_its_bags(
     http: urllib3.PoolManager, url: str, ours: str, app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reranker.proxy.hits.source_text", lambda source, fields: pytest.fail("the text was read"))
+    monkeypatch.setattr("reranker.proxy.hit_texts.source_text", lambda source, fields: pytest.fail("the text was read"))
     body = {"query": {"match_all": {}}, "_source": ["title"], "ext": chat()}
     answer = post(http, f"{url}/{ours}/_search", body)
     assert answer.headers["X-Rerank-Status"] == "applied", answer.headers
@@ -247,7 +247,7 @@ class Broken:
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds
 
-    def rank(self, *_: Any) -> Any:
+    def order(self, *_: Any) -> Any:
         time.sleep(self.seconds)
         raise RuntimeError("broken\r\nX-Injected: 1")
 
@@ -266,14 +266,14 @@ def test_re_ranking_that_fails_or_takes_too_long_gives_the_engines_answer(
     budget_ms = 300 if seconds else 60_000  # the engine's own time counts
     app = create_app(Settings(home=tmp_path, store=engine.url, proxy_budget_ms=budget_ms), None, embeddings)
     proxy: Proxy = app.extensions[PROXY_EXTENSION]
-    proxy.searches.ranker.ranker = Broken(seconds)  # type: ignore[assignment]
+    proxy.ranking.ranker.order = Broken(seconds).order  # type: ignore[method-assign]
     body = {"query": {"match": {"parts.body": "dog car"}}, "from": 1, "size": 1, "_source": ["n"]}
     with serving(app) as url:
         answer = post(http, f"{url}/{foreign}/_search", {**body, "ext": chat()})
     assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("fallback", reason)
     assert "X-Injected" not in answer.headers
     assert without_took(answer) == without_took(post(http, f"{engine.url}/{foreign}/_search", body))
-    assert proxy.counters.snapshot() == {"searches": {f"fallback/{reason}": 1}}
+    assert outcomes(app) == {f"fallback/{reason}": 1}
     logged = [record for record in caplog.records if reason in record.getMessage()]
     assert [record.levelname for record in logged] == ["WARNING"]
     assert "\n" not in logged[0].getMessage()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reranker.proxy.source_filter import SourceFilter, read_source_filter
+from reranker.proxy.answer_filters import SourceFilter, read_source_filter
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reranker.embeddings import Embeddings
-from reranker.proxy.query_text import FieldType
-from reranker.proxy.translated_query import TranslatedText, translated_query
+from reranker.proxy.query.text import FieldType
+from reranker.proxy.translation import TranslatedText, translated_query
 from reranker.translation import Translation, WordGroup
 from reranker.translation.engine_query import WordRarity
 
@@ -18,7 +18,7 @@ class Types:
     def __init__(self, **is_text: bool) -> None:
         self._is_text = is_text
 
-    def of(self, names: Collection[str]) -> Mapping[str, FieldType]:
+    def __call__(self, names: Collection[str]) -> Mapping[str, FieldType]:
         return {name: FieldType(self._is_text[name], name) for name in names if name in self._is_text}
 
 

@@ -17,8 +17,9 @@ from werkzeug.test import TestResponse
 from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
-from reranker.proxy.translation import searched_indices
+from reranker.proxy.read import searched_indices
 from reranker.service.settings import Settings
+from tests.service.proxy.calls import outcomes
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
 ENGLISH = ["dog", "cat", "bread"]
@@ -234,10 +235,10 @@ def test_translations_that_take_too_long_do_not_stop_the_re_ranking_of_other_sea
 ) -> None:
     with opened(fake, embeddings, tmp_path, proxy_budget_ms=200) as client:
         proxy: Proxy = client.application.extensions[PROXY_EXTENSION]
-        monkeypatch.setattr(proxy.searches.ranking.translator, "when_nothing_is_found", lambda *_: time.sleep(0.4))
+        monkeypatch.setattr(proxy.ranking.translator, "when_nothing_is_found", lambda *_: time.sleep(0.4))
         for _ in range(6):  # five failures in a row open the breaker
             assert outcome(search(client)) == ("fallback", "out_of_time")
-        assert proxy.searches.guard.breaker.state == "closed"
+        assert proxy.breaker.state == "closed"
 
 
 @pytest.mark.parametrize(
@@ -280,8 +281,7 @@ def test_lines_of_a_multi_search_are_asked_again_together(client: FlaskClient, f
 def test_translated_searches_are_counted_by_themselves(client: FlaskClient) -> None:
     search(client)
     search(client, {"query": {"match": {"body": "cat"}}})
-    proxy: Proxy = client.application.extensions[PROXY_EXTENSION]
-    assert proxy.counters.snapshot()["searches"] == {"applied": 1, "applied/translated": 1}
+    assert outcomes(client.application) == {"applied": 1, "applied/translated": 1}
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from reranker.base.errors import WrongParameter
-from reranker.proxy.routes import Proxy
-from reranker.proxy.upstream import DOWN_S, EngineUnreachable, Passing, Upstream
-from reranker.service.service import Service
+from reranker.proxy.routes import node_addresses
+from reranker.proxy.upstream.nodes import DOWN_S, EngineUnreachable, Passing, Upstream
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, read_address
 
@@ -166,11 +165,6 @@ def test_where_all_nodes_are_down_the_last_is_named() -> None:
         ask(upstream(first, second))
 
 
-def test_nodes_are_engines(tiny_service: Callable[..., Service]) -> None:
+def test_nodes_are_engines() -> None:
     with pytest.raises(WrongParameter, match="proxy_nodes"):
-        Proxy.build(tiny_service(store="opensearch://127.0.0.1:9", proxy_nodes=("folder",)))
-
-
-@pytest.fixture
-def tiny_service(embeddings: object) -> Callable[..., Service]:
-    return lambda **more: Service.build(Settings(**more), None, embeddings)  # type: ignore[arg-type]
+        node_addresses(Settings(store="opensearch://127.0.0.1:9", proxy_nodes=("folder",)))

@@ -1,14 +1,95 @@
-"""Decides whether a search is to be re-ranked, by what text, and by which fields."""
+"""Decides whether a search is re-ranked, by which text, and by which fields, from all that scores in its body."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any
 
-from reranker.proxy.query_body import read_scoring
-from reranker.proxy.query_nodes import AUTOCOMPLETE, CALLER_SCORING, REASONS, Field, Group, Kind, Leaf, Node
+from reranker.proxy.query.clauses import (
+    AUTOCOMPLETE,
+    CALLER_SCORING,
+    REASONS,
+    UNKNOWN_QUERY,
+    Content,
+    Field,
+    Group,
+    Kind,
+    Leaf,
+    Node,
+    read_clause,
+    read_clauses,
+    read_field,
+    read_knn,
+    syntax_group,
+)
+from reranker.proxy.query.syntax import read_lucene_syntax
+
+_MAX_DEPTH = 24
+# They order the hits of another retriever by something else.
+_REORDERING = frozenset(["diversify", "pinned", "random_reranker", "rescorer", "rule", "text_similarity_reranker"])
+_FUSIONS = frozenset(["rrf", "linear"])
+
+
+def read_scoring(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Node:
+    """All that scores in a search, `?q=` in place of the body's query."""
+    if "q" in parameters:
+        fields = (read_field(parameters["df"]),) if parameters.get("df") else ()
+        query: list[Node] = [syntax_group(read_lucene_syntax(parameters["q"]), fields)]
+    else:
+        query = read_clauses(body.get("query"))
+    others = [*_knn(body.get("knn")), *_retrievers(body.get("retriever"))]
+    changes = any(body.get(name) not in (None, [], {}) for name in ("rescore", "indices_boost"))
+    if not query and not others and _completes(body.get("suggest")):
+        return Leaf(Kind.FILTER, reason=AUTOCOMPLETE)
+    reason = CALLER_SCORING if changes else ""
+    return Group(should=[*query, *others], reason=reason)
+
+
+def _knn(value: Any) -> list[Node]:
+    searches = value if isinstance(value, list) else [value]
+    return [read_knn(one) for one in searches if isinstance(one, Mapping)]
+
+
+def _retrievers(value: Any, depth: int = 0) -> list[Node]:
+    """One retriever or a list of them."""
+    retrievers = value if isinstance(value, list) else [value]
+    return [_retriever(one, depth) for one in retrievers if isinstance(one, Mapping)]
+
+
+def _retriever(value: Content, depth: int) -> Node:
+    if depth > _MAX_DEPTH:
+        return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
+    # In a `linear` it stands beside its weight.
+    value = value["retriever"] if isinstance(value.get("retriever"), Mapping) else value
+    nodes = [_read(kind, content, depth) for kind, content in value.items() if isinstance(content, Mapping)]
+    return nodes[0] if len(nodes) == 1 else Group(must=nodes)
+
+
+def _read(kind: str, content: Content, depth: int) -> Node:
+    if kind == "standard":
+        is_sorted = content.get("sort") not in (None, [], "_score", ["_score"])
+        inner = read_clause(content.get("query"))
+        return Group(must=[inner], has_filter="filter" in content, reason=CALLER_SCORING if is_sorted else "")
+    if kind == "knn":
+        return read_knn(content)
+    if kind in _FUSIONS:
+        text = content.get("query")
+        if isinstance(text, str):
+            names = content.get("fields")
+            fields = tuple(read_field(name) for name in names if isinstance(name, str)) if names else ()
+            return Leaf(Kind.TEXT, text, fields)
+        return Group(should=_retrievers(content.get("retrievers"), depth + 1))
+    if kind in _REORDERING:
+        return Group(must=_retrievers(content.get("retriever"), depth + 1), reason=CALLER_SCORING)
+    return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
+
+
+def _completes(suggest: Any) -> bool:
+    suggesters = suggest.values() if isinstance(suggest, Mapping) else ()
+    return any(isinstance(one, Mapping) and "completion" in one for one in suggesters)
+
 
 ALL_FIELDS = "*"
 # How dynamic mappings name the keyword of a text.
@@ -27,18 +108,13 @@ class FieldType:
     source: str
 
 
-class FieldTypes(Protocol):
-    """Knows the mapping of the searched indices."""
-
-    def of(self, names: Collection[str]) -> Mapping[str, FieldType]:
-        """By their names; those that nothing is known of are missing."""
+FieldTypes = Callable[[Collection[str]], Mapping[str, FieldType]]
+"""From names of fields to their types in the searched indices; fields that nothing is known of are missing."""
 
 
-class NoFieldTypes:
+def no_field_types(names: Collection[str]) -> Mapping[str, FieldType]:
     """Nothing is known of any field."""
-
-    def of(self, names: Collection[str]) -> Mapping[str, FieldType]:
-        return {}
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +143,7 @@ def read_query(
         is_asked: whether the caller asks for re-ranking, whatever the score is: the text is then read in any case.
 
     >>> query = {"bool": {"must": {"match": {"text": "wool"}}, "filter": {"term": {"lang": "en"}}}}
-    >>> read_query({"query": query}, {}, NoFieldTypes())
+    >>> read_query({"query": query}, {}, no_field_types)
     QueryReading(text='wool', fields=(Field(name='text', boost=1.0),), reason='')
     """
     node = read_scoring(body, parameters)
@@ -75,7 +151,7 @@ def read_query(
     if reasons and not is_asked:
         return QueryReading("", (), _first(reasons))
     names = {name for one in _walk(node) if isinstance(one, Leaf) for name in _to_ask(one)}
-    decision = _Decision(types.of(sorted(names)) if names else {}, reasons)
+    decision = _Decision(types(sorted(names)) if names else {}, reasons)
     what = decision.read(node)
     decision.check_boosts()
     text = " ".join(decision.texts)

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.proxy.answer import Ordering
-from reranker.proxy.window import RankedHit, plan_page
+from reranker.proxy.search import PagePlan
+from reranker.proxy.write import places_behind, ranked_places
+from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.scores import WINDOW_FLOOR, scores_behind
 
 
@@ -12,20 +13,12 @@ from reranker.ranking.scores import WINDOW_FLOOR, scores_behind
     [(0, 10, 100, 100), (90, 10, 100, 100), (95, 10, 100, 105), (99, 1, 100, 100), (0, 500, 100, 500)],
 )
 def test_a_page_that_touches_the_window_fetches_it_whole(offset: int, size: int, window: int, n_fetch: int) -> None:
-    plan = plan_page(offset, size, window)
-    assert plan is not None
-    assert plan.n_fetch == n_fetch
-
-
-@pytest.mark.parametrize(("offset", "size"), [(0, 0), (0, -1), (-1, 10)])
-def test_a_page_without_hits_is_the_engines(offset: int, size: int) -> None:
-    assert plan_page(offset, size, 100) is None
+    assert PagePlan(offset, size, window).n_fetch == n_fetch
 
 
 @pytest.mark.parametrize(("offset", "size"), [(100, 10), (1_000, 1)])
 def test_a_page_behind_the_window_is_fetched_alone(offset: int, size: int) -> None:
-    plan = plan_page(offset, size, 100)
-    assert plan is not None
+    plan = PagePlan(offset, size, 100)
     assert (plan.is_behind, plan.fetched_from, plan.n_fetch) == (True, offset, size)
 
 
@@ -34,13 +27,16 @@ def test_pages_cover_each_hit_once(n_hits: int, window: int, size: int, seed: "s
     order = list(range(min(window, n_hits)))
     seed.shuffle(order)
     scores = sorted((round(seed.uniform(0.34, 1), 6) for _ in order), reverse=True)
+    ranked = tuple(
+        RankedDocument(index, rank, 0.0, score, without_known_word=False)
+        for rank, (index, score) in enumerate(zip(order, scores, strict=True), 1)
+    )
+    ranking = Reranking(ranked, "emd", "float64", 0, 0, 0, len(ranked), 0)
     seen, all_scores = [], []
     for offset in range(0, n_hits + size, size):
-        plan = plan_page(offset, size, window)
-        assert plan is not None
+        plan = PagePlan(offset, size, window)
         n_brought = max(0, min(n_hits, plan.fetched_from + plan.n_fetch) - plan.fetched_from)
-        hits = [RankedHit(index, score) for index, score in zip(order, scores, strict=True)]
-        page = plan.behind(n_brought) if plan.is_behind else plan.cut(hits, n_brought, Ordering("emd", "float64"))
+        page = places_behind(plan, n_brought) if plan.is_behind else ranked_places(plan, ranking, n_brought)
         assert len(page) == max(0, min(size, n_hits - offset))
         assert [place.rank for place in page] == list(range(offset + 1, offset + 1 + len(page)))
         seen += [plan.fetched_from + place.index for place in page]

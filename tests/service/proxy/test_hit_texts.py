@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from reranker.embeddings import Embeddings
-from reranker.proxy.hits import HitReader, source_text
-from reranker.service.bag_cache import BagCache
-from reranker.service.text_bags import TextBags
+from reranker.proxy.hit_texts import HitTexts, source_text
+from reranker.service.text_bags import BagCache, TextBags
 from reranker.text.bags import BagOfWords, pack
 from reranker.text.exact_text import exact_key
 
@@ -35,8 +34,8 @@ def test_a_source_without_end_is_cut() -> None:
     assert len(source_text({"a": ["word " * 10_000] * 100}, [])) == 20_000
 
 
-def reader_of(embeddings: Embeddings) -> HitReader:
-    return HitReader(embeddings, lambda index: True, TextBags(embeddings, BagCache(10)))
+def reader_of(embeddings: Embeddings) -> HitTexts:
+    return HitTexts(embeddings, lambda index: True, TextBags(embeddings, BagCache(10)))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_a_star_in_a_text_field_stands_for_any_part_of_its_path(pattern: str, te
 def test_a_packed_bag_is_taken_before_the_text(embeddings: Embeddings) -> None:
     reader = reader_of(embeddings)
     source = {"bag": pack(embeddings.bag("chat chat eau", "fr")), "lang": "fr", "text": {"fr": "pain"}}
-    ours = reader.packed_bag({"_index": "ours", "_source": source})
+    ours = reader.packed_bag(source)
     assert ours is not None
     assert (ours[0].term_ids.tolist(), ours[0].counts.tolist(), ours[1]) == ([5, 7], [2, 1], "fr")
     theirs, language = reader.source_bag(source, ())
@@ -59,19 +58,17 @@ def test_a_packed_bag_is_taken_before_the_text(embeddings: Embeddings) -> None:
 
 @pytest.mark.parametrize("packed", ["", "no base64!", "AAAA", 7, None])
 def test_a_bag_that_is_broken_is_none(embeddings: Embeddings, packed: Any) -> None:
-    hit = {"_index": "ours", "_source": {"bag": packed, "lang": "en", "text": "cat"}}
-    assert reader_of(embeddings).packed_bag(hit) is None
+    assert reader_of(embeddings).packed_bag({"bag": packed, "lang": "en", "text": "cat"}) is None
 
 
 def test_term_ids_beyond_the_embeddings_are_not_believed(embeddings: Embeddings) -> None:
     wild = pack(BagOfWords(np.array([3, 10], np.int32), np.array([1, 1], np.int32)))
-    hit = {"_index": "ours", "_source": {"bag": wild, "lang": "en", "text": "cat"}}
-    assert reader_of(embeddings).packed_bag(hit) is None
+    assert reader_of(embeddings).packed_bag({"bag": wild, "lang": "en", "text": "cat"}) is None
 
 
 def test_a_text_is_read_once(embeddings: Embeddings) -> None:
     cache = BagCache(10)
-    reader = HitReader(embeddings, lambda index: False, TextBags(embeddings, cache))
+    reader = HitTexts(embeddings, lambda index: False, TextBags(embeddings, cache))
     first = reader.source_bag({"a": "chat eau"}, ())
     assert reader.source_bag({"b": ["chat eau"]}, ())[0] is first[0]
     assert (cache.n_hits, cache.n_misses) == (1, 1)

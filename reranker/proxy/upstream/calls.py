@@ -1,9 +1,10 @@
-"""Asks the engine, with a caller's own rights, for what a re-ranking needs."""
+"""Asks the engine, with a caller's own rights, for what a re-ranking needs, within the time that is left."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,43 @@ from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError
 
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.proxy.deadline import Deadline
-from reranker.proxy.fallback import Fallback, Refused
-from reranker.proxy.headers import Headers, response_headers, without_headers
-from reranker.proxy.upstream import EngineTimeout, Upstream
+from reranker.proxy.upstream.nodes import EngineTimeout, Headers, Upstream
+from reranker.proxy.upstream.passing import response_headers, without_headers
+
+
+class Fallback(Exception):
+    """The search could not be re-ranked: `reason` is one of a fixed set of words, the message is for the log."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Refused(Fallback):
+    """The engine's answer to the search for the window is an error that the caller's own search would meet too."""
+
+    def __init__(self, response: BaseHTTPResponse) -> None:
+        super().__init__("engine_error", f"the engine answered {response.status}")
+        self.response = response
+
+
+class Deadline:
+    """Counts from the moment it is made.
+
+    Args:
+        budget_s: how long the request may take, the engine's part among it.
+    """
+
+    def __init__(self, budget_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._started = clock()
+        self._budget_s = budget_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds; 0 where there is no time left."""
+        return max(0.0, self._budget_s - (self._clock() - self._started))
+
 
 # What the caller's own request would meet as well; sent again it would only cost the engine more.
 _PASSED_ON = frozenset([401, 403, 404, 429, 502, 503, 504])
@@ -24,13 +58,20 @@ _ABOUT_THE_BODY = ("accept-encoding", "content-encoding")
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A search as it came: raw path and query string, end-to-end headers."""
+    """A search as it came: raw path and query string, end-to-end headers.
+
+    Attributes:
+        caller: known by the credentials (`caller_key`).
+        has_query: whether the target had a `?`.
+    """
 
     method: str
     path: str
     query_string: str
     headers: Headers
     body: bytes
+    caller: bytes = b""
+    has_query: bool = False
 
     def header(self, name: str) -> str | None:
         found = [value for key, value in self.headers if key.lower() == name]
@@ -41,12 +82,13 @@ class EngineCalls:
     """The calls that one request makes.
 
     Args:
+        incoming: the request; its path and headers are those of the calls.
         max_answer_bytes: a larger answer is not read.
     """
 
     def __init__(self, upstream: Upstream, incoming: Incoming, deadline: Deadline, max_answer_bytes: int) -> None:
         self._upstream = upstream
-        self._incoming = incoming
+        self.incoming = incoming
         self._max_answer_bytes = max_answer_bytes
         self.deadline = deadline
 
@@ -64,9 +106,9 @@ class EngineCalls:
             Fallback: another error, or no answer in JSON.
             EngineUnreachable, EngineTimeout: the engine does not answer.
         """
-        target = f"{self._incoming.path}?{query_string}"
+        target = f"{self.incoming.path}?{query_string}"
         response = self._upstream.send(
-            self._incoming.method, target, self._headers(), body, len(body), limit_s, is_safe=True
+            self.incoming.method, target, self._headers(), body, len(body), limit_s, is_safe=True
         )
         if response.status in _PASSED_ON:
             raise Refused(response)
@@ -131,14 +173,14 @@ class EngineCalls:
         return answer
 
     def _headers(self) -> Headers:
-        headers = without_headers(self._incoming.headers, *_ABOUT_THE_BODY)
-        if self._incoming.header("content-type") is None:
+        headers = without_headers(self.incoming.headers, *_ABOUT_THE_BODY)
+        if self.incoming.header("content-type") is None:
             headers = [*headers, ("Content-Type", self._content_type())]
         return headers
 
     def _content_type(self) -> str:
         """Of a body where the caller sent none; Elasticsearch wants the version of its API in both headers or none."""
-        accept = (self._incoming.header("accept") or "").strip()
+        accept = (self.incoming.header("accept") or "").strip()
         return accept if "compatible-with" in accept and "," not in accept else "application/json"
 
     def _text(self, response: BaseHTTPResponse) -> str:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
 from cachetools import TTLCache
 
-from reranker.proxy.engine_call import EngineCalls
-from reranker.proxy.fallback import Fallback
-from reranker.proxy.parameters import only_parameters
-from reranker.proxy.query_text import FieldType
+from reranker.proxy.query.text import FieldType, FieldTypes
+from reranker.proxy.upstream.calls import EngineCalls, Fallback
+from reranker.proxy.upstream.passing import only_parameters
 
 # How long a mapping is taken to be what it was.
 TRUST_S = 300.0
@@ -89,17 +89,17 @@ class CallerMappings:
         self._options = "&".join(filter(None, [_LENIENT, only_parameters(query_string, ("expand_wildcards",))]))
         self._n_calls = 0
 
-    def searched_by(self, raw_path: str) -> IndexFieldTypes:
+    def searched_by(self, raw_path: str) -> FieldTypes:
         """Those of the indices that a path names: `/{indices}/_search`."""
         parts = raw_path.strip("/").split("/")
-        return IndexFieldTypes(self, parts[0] if len(parts) > 1 else "")
+        return partial(self.types, parts[0] if len(parts) > 1 else "")
 
-    def named(self, indices: Any, otherwise: IndexFieldTypes) -> IndexFieldTypes:
+    def named(self, indices: Any, otherwise: FieldTypes) -> FieldTypes:
         """Those of the `index` of a multi-search's header: a name, or a list of them."""
         names = indices if isinstance(indices, list) else [indices]
         if not all(isinstance(name, str) and name for name in names) or not names:
             return otherwise
-        return IndexFieldTypes(self, ",".join(quote(name, safe="*,") for name in names))
+        return partial(self.types, ",".join(quote(name, safe="*,") for name in names))
 
     def types(self, indices: str, names: Collection[str]) -> dict[str, FieldType]:
         """The types of fields, without those that nothing is known of.
@@ -144,17 +144,6 @@ class CallerMappings:
             return None
         # An empty answer is about no index, not about one without the fields.
         return [_leaves(index) for index in answer.values()] if isinstance(answer, Mapping) and answer else None
-
-
-class IndexFieldTypes:
-    """The types of the fields of the indices of one search."""
-
-    def __init__(self, mappings: CallerMappings, indices: str) -> None:
-        self._mappings = mappings
-        self._indices = indices
-
-    def of(self, names: Collection[str]) -> Mapping[str, FieldType]:
-        return self._mappings.types(self._indices, names)
 
 
 def _with_parents(name: str) -> list[str]:

@@ -22,9 +22,10 @@ from urllib3.util import SKIP_HEADER
 
 from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.base.request_context import engine_call
-from reranker.proxy.headers import Headers
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress
+
+Headers = list[tuple[str, str]]
 
 # A host that answers at all takes a connection within this.
 CONNECT_TIMEOUT_S = 2.0

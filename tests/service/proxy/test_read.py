@@ -8,10 +8,9 @@ import pytest
 
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.proxy.parameters import read_parameters, without_parameters
-from reranker.proxy.rules import Skip
-from reranker.proxy.search_body import read_body
-from reranker.proxy.search_request import ProxySearch, read_search
+from reranker.proxy.read import Skip, read_search
+from reranker.proxy.search import Search
+from reranker.proxy.upstream.passing import read_parameters, without_parameters
 from reranker.service.service import Service
 from reranker.service.settings import Settings
 
@@ -24,9 +23,9 @@ def service(embeddings: Embeddings, tmp_path: Path) -> Service:
     return Service.build(Settings(home=tmp_path, proxy_window_size=20, epsilon=0.2), None, embeddings)
 
 
-def read(service: Service, body: Any, query_string: str = "") -> ProxySearch:
+def read(service: Service, body: Any, query_string: str = "") -> Search:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return read_search(service, read_parameters(query_string), read_body(data))
+    return read_search(service, read_parameters(query_string), data)
 
 
 WINDOW = {"from": 0, "size": 20, "seq_no_primary_term": True}
@@ -34,19 +33,18 @@ WINDOW = {"from": 0, "size": 20, "seq_no_primary_term": True}
 
 def test_a_page_is_asked_for_as_the_whole_window(service: Service) -> None:
     search = read(service, {"query": QUERY, "from": 5, "size": 3}, "routing=a%20b&from=2&pretty")
-    assert json.loads(search.window_body) == {"query": QUERY, **WINDOW}
+    assert json.loads(search.sent) == {"query": QUERY, **WINDOW}
     assert (search.page.offset, search.page.size) == (2, 3)  # the URL goes before the body
     assert search.body_without_ours is None
-    assert search.is_pretty
 
 
 def test_what_is_not_ours_to_change_stays_as_it_was_written(service: Service) -> None:
     body = b'{ "query" : {"match": {"text": "c\\u0061t"}}, "min_score":1.50E-1,"track_total_hits" : false , "size":3 }'
     search = read(service, body)
-    assert search.window_body.startswith(
+    assert search.sent.startswith(
         b'{ "query" : {"match": {"text": "c\\u0061t"}}, "min_score":1.50E-1,"track_total_hits" : false, '
     )
-    assert json.loads(search.window_body) == {
+    assert json.loads(search.sent) == {
         "query": QUERY,
         "min_score": 0.15,
         "track_total_hits": False,
@@ -64,9 +62,9 @@ def test_our_section_is_read_and_taken_out(service: Service) -> None:
         "tau": 0.1,
     }
     search = read(service, {"query": QUERY, "ext": {"rerank": ours, "other": {"a": 1}}})
-    assert (search.text, search.language, search.method, search.page.window) == ("chat", "fr", "emd", 7)
+    assert (search.query.text, search.language, search.method, search.page.window) == ("chat", "fr", "emd", 7)
     assert (search.parameters.epsilon, search.parameters.tau) == (0.5, 0.1)
-    assert json.loads(search.window_body) == {"query": QUERY, "ext": {"other": {"a": 1}}, **WINDOW, "size": 10}
+    assert json.loads(search.sent) == {"query": QUERY, "ext": {"other": {"a": 1}}, **WINDOW, "size": 10}
     assert json.loads(search.body_without_ours or b"") == {"query": QUERY, "ext": {"other": {"a": 1}}}
     alone = read(service, {"query": QUERY, "ext": {"rerank": ours}})
     assert json.loads(alone.body_without_ours or b"") == {"query": QUERY}
@@ -74,16 +72,16 @@ def test_our_section_is_read_and_taken_out(service: Service) -> None:
 
 def test_what_the_section_leaves_out_is_taken_from_query_and_settings(service: Service) -> None:
     search = read(service, {"query": QUERY, "ext": {"rerank": {"method": "rwmd"}}})
-    assert (search.text, search.method, search.parameters.epsilon, search.page.window) == ("cat", "rwmd", 0.2, 20)
+    assert (search.query.text, search.method, search.parameters.epsilon, search.page.window) == ("cat", "rwmd", 0.2, 20)
 
 
 def test_the_text_is_read_from_the_url(service: Service) -> None:
-    assert read(service, b"", "q=text%3Acat+-dog").text == "cat"
+    assert read(service, b"", "q=text%3Acat+-dog").query.text == "cat"
 
 
 def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: Service) -> None:
     search = read(service, {"query": QUERY, "_source": ["title"], "ext": {"rerank": {}}})
-    assert json.loads(search.window_body)["_source"] == {"excludes": [], "includes": ["title", "bag", "lang"]}
+    assert json.loads(search.sent)["_source"] == {"excludes": [], "includes": ["title", "bag", "lang"]}
     assert json.loads(search.body_without_ours or b"") == {"query": QUERY, "_source": ["title"]}
 
 
@@ -135,7 +133,7 @@ def test_some_searches_are_the_engines_alone(service: Service, body: Any, query_
 def test_a_page_behind_the_window_is_asked_for_as_it_is(service: Service, body: Any, query_string: str) -> None:
     search = read(service, body, query_string)
     assert search.page.is_behind
-    asked = json.loads(search.window_body)
+    asked = json.loads(search.sent)
     assert (asked["from"], asked["size"]) == (20, 10)
 
 
@@ -156,9 +154,7 @@ def test_our_section_is_taken_out_of_what_is_skipped_too(service: Service) -> No
 def test_who_asks_for_re_ranking_gets_it_whatever_the_query_scores_by(
     service: Service, more: dict[str, Any], query_string: str
 ) -> None:
-    search = read(service, {"query": BOOSTED, **more}, query_string)
-    assert (search.text, search.has_caller_scoring) == ("cat", True)
-    assert not read(service, {"query": QUERY, **more}, query_string).has_caller_scoring
+    assert read(service, {"query": BOOSTED, **more}, query_string).query.text == "cat"
 
 
 def test_who_asks_for_re_ranking_needs_a_text(service: Service) -> None:
@@ -196,7 +192,7 @@ def test_the_method_none_keeps_the_engines_order(service: Service) -> None:
 
 @pytest.mark.parametrize("sort", [[], "_score", ["_score"], [{"_score": "desc"}], {"_score": {"order": "desc"}}])
 def test_an_order_by_score_is_the_usual_one(service: Service, sort: Any) -> None:
-    assert read(service, {"query": QUERY, "sort": sort}).text == "cat"
+    assert read(service, {"query": QUERY, "sort": sort}).query.text == "cat"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,224 @@
+"""Asks the engine for the windows of a request's searches: in one request, and in a second one those in translation.
+
+A `_msearch` differs from a `_search` only here and in `write`: its searches go and come as lines.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from reranker.proxy.answer_filters import URL_PARAMETERS
+from reranker.proxy.guard import Turn
+from reranker.proxy.raw_json import RawArray, RawObject, Reader, read_array, read_document, read_object, read_value
+from reranker.proxy.read import written_lines
+from reranker.proxy.search import Search, SearchAnswer, SearchRequest, TranslatedQuery
+from reranker.proxy.translation import SearchTranslator
+from reranker.proxy.upstream.calls import Fallback
+from reranker.proxy.upstream.nodes import Headers
+from reranker.proxy.upstream.passing import only_parameters, without_parameters
+
+# They stand in the body of the search for the window, or are ours to apply.
+_REPLACED = (
+    "rerank",
+    "from",
+    "size",
+    "seq_no_primary_term",
+    "filter_path",
+    "source",
+    "source_content_type",
+    *URL_PARAMETERS,
+)
+_REPLACED_OF_SEVERAL = ("rerank", "filter_path")
+# Of the URL's query; once it is translated it stands in the body.
+_URL_QUERY = ("q", "df", "analyzer", "default_operator", "lenient", "analyze_wildcard")
+_LOOK_UP_PARAMETERS = ("routing", "preference", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
+_NDJSON = "application/x-ndjson"
+
+
+@dataclass(slots=True)
+class Fetched:
+    """The engine's answer.
+
+    Attributes:
+        responses: of a multi-search.
+        answers: one for each search.
+        added_ms: what `took` is to count besides the engine's own time.
+    """
+
+    headers: Headers
+    text: str
+    raw: RawObject
+    responses: RawArray | None
+    answers: Sequence[SearchAnswer]
+    added_ms: float = 0.0
+
+
+def fetch(request: SearchRequest, translator: SearchTranslator, turn: Turn) -> Fetched:
+    """Asks for all searches, and gives each its answer.
+
+    Raises:
+        Fallback: there is no answer to take pages of.
+        EngineUnreachable, EngineTimeout: the engine does not answer.
+    """
+    at_once = [search for search in request.searches if search.is_translated_at_once]
+    if at_once:
+        translations = turn.run(lambda: [translator.at_once(search) for search in at_once], request.calls.deadline)
+        for search, translation in zip(at_once, translations, strict=True):
+            search.translation = translation
+    started = time.perf_counter()
+    fetched = _ask(request, [(line.header, line.sent) for line in request.lines], request.calls.search)
+    for line, answer in zip(request.lines, fetched.answers, strict=True):
+        line.answer = answer
+    empty = [
+        search
+        for search in request.searches
+        if search.answer is not None and search.answer.is_empty(search.page.fetched_from)
+    ]
+    if not empty:
+        return fetched
+    answered = time.perf_counter()
+    again = _fetch_translated(request, empty, translator, turn, started)
+    if not request.is_multi:
+        return again or fetched
+    fetched.added_ms = (time.perf_counter() - answered) * 1000
+    return fetched
+
+
+def _fetch_translated(
+    request: SearchRequest, empty: Sequence[Search], translator: SearchTranslator, turn: Turn, started: float
+) -> Fetched | None:
+    """Asks for the searches that found nothing again, in translation; None where there is no translation, or no
+    answer. Then they keep the answer that they have."""
+    found: list[tuple[Search, TranslatedQuery]] = []
+    try:
+        translations = turn.run(
+            lambda: [translator.when_nothing_is_found(search) for search in empty], request.calls.deadline
+        )
+        found = [(search, one) for search, one in zip(empty, translations, strict=True) if one is not None]
+        if not found:
+            return None
+        added_ms = (time.perf_counter() - started) * 1000
+        bodies = [(search.header, search.window_body(translation)) for search, translation in found]
+        again = _ask(request, bodies, request.calls.search_again, is_translated=True)
+    except Fallback as failed:
+        turn.succeeded = None  # re-ranking itself did not fail
+        for search in [search for search, _ in found] or empty:
+            search.failed(failed.reason, str(failed))
+        return None
+    for (search, translation), answer in zip(found, again.answers, strict=True):
+        if answer.hits is None:
+            search.failed("engine_refused", "the engine refused the translated search")
+        else:
+            search.translation, search.answer = translation, answer
+    again.added_ms = added_ms
+    return again
+
+
+def look_up(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> list[Any]:
+    """What the engine finds by other bodies, each in the indices of a search of the request; as JSON.
+
+    Raises:
+        Fallback: it answers an error, too late, or not in JSON.
+    """
+    calls, incoming = request.calls, request.calls.incoming
+    if not request.is_multi:
+        target = f"{incoming.path}?{only_parameters(incoming.query_string, _LOOK_UP_PARAMETERS)}"
+        return [calls.ask(target, body) for _, body in bodies]
+    target = f"{incoming.path}?{without_parameters(incoming.query_string, _REPLACED_OF_SEVERAL)}"
+    answer = calls.ask(target, written_lines((search.header, body) for search, body in bodies), _NDJSON)
+    found = answer.get("responses") if isinstance(answer, dict) else None
+    if not isinstance(found, list) or len(found) != len(bodies):
+        raise Fallback("answer_not_json", "the engine's answer holds no responses")
+    return found
+
+
+def fetch_refused(request: SearchRequest) -> None:
+    """Asks for those searches of a multi-search whose windows the engine refused as they came: it may refuse the window
+    alone, and its errors are to be about what the caller wrote.
+    """
+    refused = [search for search in request.searches if search.answer is not None and search.answer.hits is None]
+    if refused:
+        bodies = [(search.header, search.as_it_came) for search in refused]
+        for search, answer in zip(refused, _ask(request, bodies, request.calls.search).answers, strict=True):
+            search.failed("engine_refused", "the engine refused the search for the window")
+            search.is_refused, search.answer = True, answer
+
+
+def _ask(
+    request: SearchRequest,
+    bodies: Sequence[tuple[bytes, bytes]],
+    send: Callable[[str, bytes], tuple[Headers, str]],
+    is_translated: bool = False,
+) -> Fetched:
+    """The engine's answer to searches with these headers and bodies."""
+    query_string = request.calls.incoming.query_string
+    if request.is_multi:
+        headers, text = send(without_parameters(query_string, _REPLACED_OF_SEVERAL), written_lines(bodies))
+        return _read_answers(headers, text, len(bodies))
+    is_translated = is_translated or any(search.translation is not None for search in request.searches)
+    replaced = (*_REPLACED, *_URL_QUERY) if is_translated else _REPLACED
+    headers, text = send(without_parameters(query_string, replaced), bodies[0][1])
+    return _read_answer(headers, text)
+
+
+def _read_answer(headers: Headers, text: str) -> Fetched:
+    try:
+        answer = read_answer(text)
+    except (ValueError, RecursionError):
+        raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
+    if answer.hits is None:
+        raise Fallback("answer_not_json", "the engine's answer holds no list of hits")
+    return Fetched(headers, text, answer.raw, None, [answer])
+
+
+def _read_answers(headers: Headers, text: str, n: int) -> Fetched:
+    """The answer to `n` searches."""
+    try:
+        raw: RawObject = read_document(text, _read_responses)
+        responses = raw.get("responses")
+        if not isinstance(responses, RawArray):
+            raise ValueError("no list of responses")
+    except (ValueError, RecursionError):
+        raise Fallback("answer_not_json", "the engine's answer holds no responses") from None
+    if len(responses.elements) != n:
+        raise Fallback("answer_not_json", "the engine's answer holds another number of responses")
+    return Fetched(headers, text, raw, responses, [_answer(text, element.parsed) for element in responses.elements])
+
+
+def read_answer(text: str) -> SearchAnswer:
+    """The answer to a search.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON object.
+    """
+    return _answer(text, read_document(text, _read_outer))
+
+
+def _answer(text: str, raw: RawObject) -> SearchAnswer:
+    outer = raw.get("hits")
+    hits = outer.get("hits") if isinstance(outer, RawObject) else None
+    if not isinstance(hits, RawArray):
+        return SearchAnswer(text, raw, None, ())
+    return SearchAnswer(text, raw, hits, [element.parsed for element in hits.elements])
+
+
+def _read_hit(text: str, at: int) -> tuple[dict[str, Any], int]:
+    """A hit as Python has it: where its parts stand is looked for in those of the page alone."""
+    if text[at : at + 1] != "{":
+        raise ValueError(f"no hit at {at}")
+    return read_value(text, at)
+
+
+_HIT_LIST: Mapping[str, Reader] = {"hits": partial(read_array, reader=_read_hit)}
+
+
+def _read_hits(text: str, at: int) -> tuple[Any, int]:
+    return read_object(text, at, _HIT_LIST) if text[at : at + 1] == "{" else read_value(text, at)
+
+
+_read_outer = partial(read_object, readers={"hits": _read_hits})
+_read_responses = partial(read_object, readers={"responses": partial(read_array, reader=_read_outer)})

@@ -1,0 +1,93 @@
+"""Knows of the searched indices: whether Sinkrank made them, their languages, and the idf to weigh their hits by."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+
+from reranker.base.errors import BadInput, NotFound, NotOurIndex, SinkrankError, VersionMismatch
+from reranker.embeddings.detection import preferred_languages
+from reranker.proxy.index_figures import IndexFigures
+from reranker.proxy.search import Search
+from reranker.ranking.query import Query
+from reranker.ranking.reranker import Reranker
+from reranker.search.searcher import INDEX_CACHE_SECONDS
+from reranker.service.service import Service
+
+# Of an index's documents. Fewer may have been taken for that language by chance.
+LEAST_SHARE = 0.05
+_MAX_KNOWN_INDICES = 10_000
+
+_log = logging.getLogger(__name__)
+
+
+class Indices:
+    """What is known of the searched indices; safe to share between threads.
+
+    Args:
+        figures: of indices that are not ours.
+    """
+
+    def __init__(self, service: Service, figures: IndexFigures, clock: Callable[[], float] = time.monotonic) -> None:
+        self._service = service
+        self._figures = figures
+        self._clock = clock
+        self._foreign: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def is_ours(self, index: str) -> bool:
+        """Whether an index holds bags of words of the service's embeddings."""
+        return self._own_reranker(index) is not None
+
+    def languages(self, index: str, read_fields: Sequence[str]) -> list[str]:
+        """Of an index's documents; empty where they are not known yet."""
+        if self.is_ours(index):
+            return sorted(self._service.searcher.languages(index))
+        shares = self._figures.languages(index, read_fields)
+        return [language for language, share in shares.items() if share >= LEAST_SHARE]
+
+    def reranker(self, indices: Collection[str], read_fields: Sequence[str]) -> tuple[Reranker, Sequence[str] | None]:
+        """With the idf of these indices, and the languages that a query is likely to be in; None for the re-ranker's
+        own. Hits of several indices are weighed alike: by the idf of all together where none is ours, else by that of
+        the embeddings."""
+        ours = [reranker for index in indices if (reranker := self._own_reranker(index)) is not None]
+        if ours:
+            return (ours[0] if len(indices) == 1 else self._service.reranker), None
+        idf = self._figures.joined_idf(indices, read_fields)
+        if idf is None:
+            return self._service.reranker, None
+        languages = None
+        if len(indices) == 1:
+            shares = self._figures.languages(next(iter(indices)), read_fields)
+            languages = preferred_languages(self._service.embeddings, self._service.settings.query_language, shares)
+        return self._service.reranker_with(idf), languages
+
+    def query(self, search: Search, reranker: Reranker, languages: Sequence[str] | None) -> Query:
+        """The search's query as this re-ranker reads it: it was read already, and is only weighed anew."""
+        if reranker is self._service.reranker and languages is None:
+            return search.query
+        return reranker.weigh_again(search.query, search.language, languages)
+
+    def _own_reranker(self, index: str) -> Reranker | None:
+        """The reranker of one of our indices; None for any other, which is remembered for a while."""
+        if self._service.store is None:
+            return None
+        now = self._clock()
+        with self._lock:
+            if now < self._foreign.get(index, 0.0):
+                return None
+        try:
+            return self._service.searcher.reranker(index)
+        except (BadInput, NotFound, NotOurIndex):
+            pass
+        except VersionMismatch as error:
+            _log.warning("the proxy reads the texts of index %r, not its bags of words: %s", index, error)
+        except SinkrankError as error:
+            _log.warning("the proxy cannot tell whose index %r is, and reads its texts: %s", index, error)
+        with self._lock:
+            if len(self._foreign) >= _MAX_KNOWN_INDICES:
+                self._foreign.clear()
+            self._foreign[index] = now + INDEX_CACHE_SECONDS
+        return None

@@ -1,0 +1,235 @@
+"""Answers the proxy's searches: read → fetch → rank → write.
+
+Re-ranking that fails never fails a search: the engine's own answer is passed on, marked `X-Rerank-Status: fallback`,
+counted, and logged in one line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from flask import Response, request
+from werkzeug.datastructures import Headers as HeaderList
+
+from reranker.base.errors import SinkrankError
+from reranker.proxy.fetch import fetch, fetch_refused
+from reranker.proxy.guard import CircuitBreaker, Guard, NotNow
+from reranker.proxy.hit_texts import HitTexts
+from reranker.proxy.index_figures import IndexFigures, SampledStore
+from reranker.proxy.indices import Indices
+from reranker.proxy.query.field_types import FieldTypeCache
+from reranker.proxy.rank import WindowRanker
+from reranker.proxy.read import Skip, read_request
+from reranker.proxy.search import Search, Skipped
+from reranker.proxy.translation import SearchTranslator
+from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Incoming, Refused
+from reranker.proxy.upstream.nodes import Headers, Upstream
+from reranker.proxy.upstream.passing import (
+    caller_key,
+    compressed,
+    pass_on,
+    read_ahead,
+    request_headers,
+    send_on,
+    streamed,
+    without_headers,
+    without_parameters,
+)
+from reranker.proxy.write import write_answer
+from reranker.service.metrics import CIRCUIT_STATES
+from reranker.service.service import Service
+from reranker.stores.base.addresses import EngineAddress
+
+STATUS_HEADER = "X-Rerank-Status"
+REASON_HEADER = "X-Rerank-Reason"
+
+_SOURCE_PARAMETERS = ("source", "source_content_type")
+# The engines' own level; below this length it would save nothing.
+_GZIP_LEVEL = 3
+_LEAST_GZIPPED_BYTES = 1_400
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyRanking:
+    """What orders hits and translates queries: it needs embeddings."""
+
+    figures: IndexFigures
+    ranker: WindowRanker
+    translator: SearchTranslator
+
+    @classmethod
+    def build(cls, service: Service) -> ProxyRanking:
+        """Raises NoEmbeddings."""
+        embeddings = service.embeddings
+        store = service.store if service.settings.proxy_learn_weights else None
+        figures = IndexFigures(store if isinstance(store, SampledStore) else None, embeddings)
+        indices = Indices(service, figures)
+        texts = HitTexts(embeddings, indices.is_ours, service.texts)
+        return cls(figures, WindowRanker(indices, texts), SearchTranslator(service, indices))
+
+
+class Proxy:
+    """The proxy in front of an engine; safe to share between threads."""
+
+    def __init__(self, service: Service, addresses: Sequence[EngineAddress]) -> None:
+        """
+        Args:
+            addresses: of the engine's nodes.
+        """
+        settings = service.settings
+        self._service = service
+        self.upstream = Upstream(addresses, settings)
+        self.breaker = CircuitBreaker(
+            settings.proxy_breaker_failures,
+            settings.proxy_breaker_rest_s,
+            on_opening=service.metrics.circuit_openings.inc,
+        )
+        self._guard = Guard(settings.proxy_max_reranks, self.breaker)
+        self._field_types = FieldTypeCache()
+        self._ranking: ProxyRanking | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def ranking(self) -> ProxyRanking:
+        """Made as soon as there are embeddings. Raises NoEmbeddings."""
+        if self._ranking is None:
+            with self._lock:
+                self._ranking = self._ranking or ProxyRanking.build(self._service)
+        return self._ranking
+
+    @property
+    def figures(self) -> IndexFigures:
+        """Raises NoEmbeddings."""
+        return self.ranking.figures
+
+    def pass_on(self, target: str) -> Response:
+        """The engine's answer to the request as it came."""
+        self._service.metrics.passed.inc()
+        return pass_on(self.upstream, target)
+
+    def search(self, target: str, is_multi: bool) -> Response:
+        """The answer to `_search` or `_msearch`.
+
+        Args:
+            target: path and query string as they came.
+        """
+        settings, metrics = self._service.settings, self._service.metrics
+        start, rest = read_ahead(settings.max_body_bytes)
+        headers = request_headers(request.headers.items())
+        raw_path, sign, query_string = target.partition("?")
+        incoming = Incoming(request.method, raw_path, query_string, headers, start, caller_key(headers), bool(sign))
+        new_body: bytes | None = None
+        try:
+            if rest is not None:
+                raise Skip("body_too_large")
+            deadline = Deadline(settings.proxy_budget_ms / 1000)
+            calls = EngineCalls(self.upstream, incoming, deadline, settings.proxy_max_answer_bytes)
+            read = read_request(self._service, calls, self._field_types, is_multi)
+            new_body, ranking = read.body_without_ours, self.ranking
+            with self._guard.turn() as turn:
+                started = time.perf_counter()
+                fetched = fetch(read, ranking.translator, turn)
+                answered = time.perf_counter()
+                ranking.ranker.rank(read, turn)
+                rank_ms = (time.perf_counter() - answered) * 1000
+                fetch_refused(read)
+                body = write_answer(read, fetched, rank_ms)
+                engine_ms, rerank_ms = (answered - started) * 1000, (time.perf_counter() - answered) * 1000
+            metrics.stage_seconds.labels("engine").observe(engine_ms / 1000)
+            response = _response(fetched.headers, body)
+            response.headers.add("Server-Timing", f"engine;dur={engine_ms:.1f}, rerank;dur={rerank_ms:.1f}")
+            return _marked(response, *self._outcome(read.lines))
+        except Skip as skip:
+            return self._unranked(incoming, skip.status, skip.reason, skip.body, rest)
+        except NotNow as not_now:
+            return self._unranked(incoming, "fallback", not_now.reason, new_body)
+        except Refused as refused:
+            metrics.searches.labels("fallback", refused.reason).inc()
+            # The engine was asked for the window without compression, and compresses an error of any length.
+            takes_gzip = request.accept_encodings["gzip"]
+            answer = compressed(refused.response, _GZIP_LEVEL) if takes_gzip else streamed(refused.response)
+            return _marked(answer, "fallback", refused.reason)
+        except Fallback as failed:
+            _log_fallback(failed.reason, str(failed))
+            return self._unranked(incoming, "fallback", failed.reason, new_body)
+        except SinkrankError:
+            raise  # a broken `ext.rerank`, or no engine
+        except Exception as error:  # whatever it is, a search is worth more than its re-ranking
+            _log_fallback("rerank_failed", f"{type(error).__name__}: {error}")
+            return self._unranked(incoming, "fallback", "rerank_failed", new_body)
+
+    def show_circuit(self) -> None:
+        """Brings the metrics up to the breaker's state, which changes by itself."""
+        self._service.metrics.circuit_state.set(CIRCUIT_STATES[self.breaker.state])
+
+    def _outcome(self, lines: Sequence[Search | Skipped]) -> tuple[str, str]:
+        """The status and reason of all searches together: of several how many went which way."""
+        for line in lines:
+            self._service.metrics.searches.labels(line.status, line.reason).inc()
+            if line.status == "fallback":
+                _log_fallback(line.reason, line.message)
+        if len(lines) == 1:
+            return lines[0].status, lines[0].reason
+        statuses = {line.status for line in lines}
+        reasons = Counter(line.reason or "applied" for line in lines)
+        mixed = ", ".join(f"{reason}={n}" for reason, n in sorted(reasons.items()))
+        status = next(status for status in ("applied", "fallback", "skipped") if status in statuses)
+        return status, mixed if set(reasons) != {"applied"} else ""
+
+    def _unranked(
+        self,
+        incoming: Incoming,
+        status: str,
+        reason: str,
+        new_body: bytes | None,
+        rest: Iterable[bytes] | None = None,
+    ) -> Response:
+        """The engine's own answer; `new_body` stands in for the caller's, which our section had to be taken out of."""
+        self._service.metrics.searches.labels(status, reason).inc()
+        # An engine would refuse a parameter that it does not know; all else stays byte for byte.
+        query_string = without_parameters(incoming.query_string, ("rerank",))
+        headers = incoming.headers
+        if new_body is not None:
+            query_string = without_parameters(query_string, _SOURCE_PARAMETERS)
+            headers = without_headers(headers, "content-encoding")
+            if incoming.header("content-type") is None:
+                headers = [*headers, ("Content-Type", "application/json")]
+        target = f"{incoming.path}?{query_string}" if query_string or incoming.has_query else incoming.path
+        body = incoming.body if new_body is None else new_body
+        if rest is not None:
+            response = send_on(self.upstream, target, headers, chain([body], rest), request.content_length)
+        else:
+            response = send_on(self.upstream, target, headers, body or None, len(body) or None, is_safe=True)
+        return _marked(response, status, reason)
+
+
+def _response(headers: Headers, body: bytes) -> Response:
+    """An answer, compressed as the engine would have where the caller takes it."""
+    response = Response(b"")
+    response.headers = HeaderList(without_headers(headers, "content-length", "content-encoding"))
+    if len(body) >= _LEAST_GZIPPED_BYTES and request.accept_encodings["gzip"]:
+        response.headers["Content-Encoding"] = "gzip"
+        body = gzip.compress(body, _GZIP_LEVEL, mtime=0)
+    response.set_data(body)
+    return response
+
+
+def _marked(response: Response, status: str, reason: str) -> Response:
+    response.headers[STATUS_HEADER] = status
+    if reason:
+        response.headers[REASON_HEADER] = reason
+    return response
+
+
+def _log_fallback(reason: str, message: str) -> None:
+    # One line, whatever is in it.
+    _log.warning("search %r is not re-ranked (%s): %s", request.path, reason, " ".join(message.split()))

@@ -1,0 +1,332 @@
+"""Reads the two query syntaxes: Lucene's (`q=`, `query_string`) and that of `simple_query_string`.
+
+Both give the parts of a query that count for its score, in time proportional to the query's length. The readers accept
+what the engine would refuse, because the engine's own error is passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+import regex
+
+# As many as our own search takes.
+MAX_SYNTAX_CHARS = 100_000
+# Groups within groups.
+MAX_SYNTAX_DEPTH = 32
+
+
+class SyntaxKind(Enum):
+    WORDS = "words"
+    PREFIX = "prefix"  # the beginning of a word: `wo*`
+    FILTER = "filter"  # gives the same score to each hit: a range, a pattern, `_exists_`
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxTerm:
+    """A part of a query that is not forbidden.
+
+    Attributes:
+        text: without operators, quotes and escapes; "" for a filter.
+        field: that it names; None for the default fields.
+    """
+
+    kind: SyntaxKind
+    text: str
+    field: str | None = None
+    boost: float = 1.0
+
+
+def boosted(terms: Iterable[SyntaxTerm], boost: float) -> list[SyntaxTerm]:
+    """The terms of a group that has a boost of its own."""
+    return list(terms) if boost == 1.0 else [replace(term, boost=term.boost * boost) for term in terms]
+
+
+def joined(terms: Sequence[SyntaxTerm]) -> list[SyntaxTerm]:
+    """The terms with all words of the same field and boost in one, in the order in which they first appear."""
+    texts: dict[SyntaxTerm, list[str]] = {}
+    for term in terms:
+        key = replace(term, text="") if term.kind is SyntaxKind.WORDS else term
+        texts.setdefault(key, []).append(term.text)
+    return [replace(key, text=" ".join(words)) if key.kind is SyntaxKind.WORDS else key for key, words in texts.items()]
+
+
+# No two places can begin to match over the same letters, or whoever sends a query would choose how long it takes.
+_TOKEN = regex.compile(
+    r"""
+      (?P<bare>[-+!](?=\s|$))                # an operator before a blank is none
+    | (?P<quoted>"(?:[^"\\]|\\.)*+")
+    | (?P<regexp>/(?:[^/\\]|\\.)*+/)
+    | (?P<range>[\[{][^\[\]{}]*+[\]}])
+    | (?P<forbidden>[-!]|NOT(?=[\s():^\[\]"{}~/]|$))
+    | (?P<operator>\+|&&|\|\||(?:AND|OR)(?=[\s():^\[\]"{}~/]|$))
+    | (?P<open>\()
+    | (?P<close>\))
+    | (?P<colon>:)
+    | \^(?P<boost>\d*+(?:\.\d++)?)
+    | (?P<fuzzy>~\d*+(?:\.\d++)?)
+    | (?P<term>(?:[^\s+\-!():^\[\]"{}~\\/]|\\.)(?:[^\s!():^\[\]"{}~\\/]|\\.)*+)
+    """,
+    regex.VERBOSE | regex.DOTALL,
+)
+_ESCAPE = regex.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", regex.DOTALL)
+_VALUES = frozenset(["term", "quoted", "range", "regexp", "bare"])
+_PLAIN = frozenset(["term", "colon", "boost", "bare"])
+_EXISTS = "_exists_"
+_COMPARISONS = ("<", ">")
+
+
+def read_lucene_syntax(query: str) -> list[SyntaxTerm] | None:
+    """The terms of a query that count for its score; None where it is too long or too deep to read.
+
+    >>> [(term.field, term.text) for term in read_lucene_syntax('title:"black cat"~2 AND animal -dog NOT text:fish')]
+    [('title', 'black cat'), (None, 'animal')]
+    """
+    if len(query) > MAX_SYNTAX_CHARS:
+        return None
+    try:
+        return joined(_LuceneReader(query).group(None, 0))
+    except _TooDeepError:
+        return None
+
+
+def is_plain_lucene(query: str) -> bool:
+    """Whether a query is words alone, with fields and boosts: no operator, quotes, group or pattern.
+
+    >>> is_plain_lucene("title:black cat^2"), is_plain_lucene("black -cat"), is_plain_lucene("wo*")
+    (True, False, False)
+    """
+    if len(query) > MAX_SYNTAX_CHARS or any(match.lastgroup not in _PLAIN for match in _TOKEN.finditer(query)):
+        return False
+    terms = read_lucene_syntax(query)
+    return terms is not None and all(term.kind is SyntaxKind.WORDS for term in terms)
+
+
+class _TooDeepError(Exception):
+    pass
+
+
+class _LuceneReader:
+    """Recursive descent over the tokens; each is looked at once."""
+
+    def __init__(self, query: str) -> None:
+        self._tokens = [(str(match.lastgroup), match[str(match.lastgroup)]) for match in _TOKEN.finditer(query)]
+        self._place = 0
+
+    def group(self, field: str | None, depth: int) -> list[SyntaxTerm]:
+        """The terms up to the end, or to the parenthesis that closes the group."""
+        if depth > MAX_SYNTAX_DEPTH:
+            raise _TooDeepError
+        found: list[SyntaxTerm] = []
+        while (kind := self._next()) is not None:
+            if kind == "close" and depth:
+                break
+            is_forbidden = False
+            while kind in ("forbidden", "operator"):
+                is_forbidden |= kind == "forbidden"
+                self._place += 1
+                kind = self._next()
+            clause = self._clause(field, depth)
+            found += [] if is_forbidden else clause
+        return found
+
+    def _next(self, ahead: int = 0) -> str | None:
+        place = self._place + ahead
+        return self._tokens[place][0] if place < len(self._tokens) else None
+
+    def _take(self) -> str:
+        self._place += 1
+        return str(self._tokens[self._place - 1][1])
+
+    def _clause(self, field: str | None, depth: int) -> list[SyntaxTerm]:
+        if self._next() == "term" and self._next(1) == "colon":
+            field = _plain(self._take())
+            self._place += 1
+        kind = self._next()
+        if kind == "open":
+            self._place += 1
+            terms = self.group(field, depth + 1)
+            if self._next() == "close":
+                self._place += 1
+        elif kind in _VALUES:
+            terms = _terms(str(kind), self._take(), field)
+        elif kind == "close" and depth:
+            return []
+        else:
+            self._place += kind is not None  # a stray sign
+            return []
+        return boosted(terms, self._boost())
+
+    def _boost(self) -> float:
+        boost = 1.0
+        while (kind := self._next()) in ("boost", "fuzzy"):
+            value = self._take()
+            if kind == "boost" and value:
+                boost = float(value)
+        return boost
+
+
+def _terms(kind: str, raw: str, field: str | None) -> list[SyntaxTerm]:
+    if kind == "bare":
+        return []
+    if kind in ("range", "regexp") or field == _EXISTS:
+        return [SyntaxTerm(SyntaxKind.FILTER, "", field)]
+    if kind == "quoted":
+        return [SyntaxTerm(SyntaxKind.WORDS, _plain(raw[1:-1]), field)]
+    bare = _ESCAPE.sub("", raw)
+    if bare == raw == "*":
+        return [] if field in (None, "*") else [SyntaxTerm(SyntaxKind.FILTER, "", field)]
+    if raw.startswith(_COMPARISONS) and len(raw) > 1:
+        return [SyntaxTerm(SyntaxKind.FILTER, "", field)]
+    if bare.endswith("*") and bare.count("*") == 1 and "?" not in bare:
+        return [SyntaxTerm(SyntaxKind.PREFIX, _plain(raw[:-1]), field)]
+    if "*" in bare or "?" in bare:
+        return [SyntaxTerm(SyntaxKind.FILTER, "", field)]
+    return [SyntaxTerm(SyntaxKind.WORDS, _plain(raw), field)]
+
+
+def _plain(text: str) -> str:
+    """A text without its escapes."""
+    return str(_ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2], text))
+
+
+# By their bits in Lucene's parser.
+_FLAGS = {
+    "AND": 1,
+    "NOT": 2,
+    "OR": 4,
+    "PREFIX": 8,
+    "PHRASE": 16,
+    "PRECEDENCE": 32,
+    "ESCAPE": 64,
+    "WHITESPACE": 128,
+    "FUZZY": 256,
+    "NEAR": 512,
+    "SLOP": 512,
+    "NONE": 0,
+    "ALL": -1,
+}
+_BLANKS = " \t\n\r"
+# What ends a word, each where its flag is set.
+_ENDS = (('"', "PHRASE"), ("|", "OR"), ("+", "AND"), ("()", "PRECEDENCE"), (_BLANKS, "WHITESPACE"))
+_SKIPPED = (("+", "AND"), ("|", "OR"), (_BLANKS, "WHITESPACE"), (")", "PRECEDENCE"))
+_NUMBERS = regex.compile(r"~\d*+")
+_OPERATOR = regex.compile(r'["|()*~\\+]|(?:^|\s)-')
+_FUZZY = regex.compile(r"~\d*+\Z")
+
+
+def read_simple_syntax(query: str, flags: Any = "ALL") -> list[SyntaxTerm] | None:
+    """The terms of a query that count for its score; None where it is too long or too deep to read.
+
+    Args:
+        flags: as the engine takes them: names parted by `|`, or a number.
+
+    >>> [term.text for term in read_simple_syntax('"black cat" + animal | -dog')]
+    ['black cat animal']
+    """
+    if len(query) > MAX_SYNTAX_CHARS:
+        return None
+    bits = _bits(flags)
+    reader = _SimpleReader(query, bits)
+    if reader.depth > MAX_SYNTAX_DEPTH:
+        return None
+    return joined(reader.group(0, len(query)))
+
+
+def is_plain_simple(query: str) -> bool:
+    """Whether a query is words alone, whatever its flags are.
+
+    >>> is_plain_simple("black e-mail"), is_plain_simple("black -cat"), is_plain_simple('"black cat"')
+    (True, False, False)
+    """
+    return _OPERATOR.search(query) is None
+
+
+def _bits(flags: Any) -> int:
+    if isinstance(flags, int):
+        return flags
+    names = [name.strip().upper() for name in str(flags).split("|")] or ["ALL"]
+    bits = 0
+    for name in names:
+        bits |= _FLAGS.get(name, -1)
+    return bits
+
+
+class _SimpleReader:
+    def __init__(self, query: str, bits: int) -> None:
+        self._query = query
+        self._bits = bits
+        escape = r"\\." if self._has("ESCAPE") else r"(?!)"
+        backslash = r"\\" if self._has("ESCAPE") else ""
+        ends = "".join(regex.escape(chars) for chars, name in _ENDS if self._has(name))
+        inner = f"[^{ends}{backslash}]" if ends + backslash else "."
+        self._word = regex.compile(rf"(?:{escape}|{inner})++\\?|\\", regex.S)
+        self._phrase = regex.compile(rf'"((?:{escape}|[^"{backslash}])*+)"', regex.S)
+        self._escapes = regex.compile(r"\\(.)" if self._has("ESCAPE") else r"(?!)", regex.S)
+        self._skipped = "".join(chars for chars, name in _SKIPPED if self._has(name))
+        self._closing, self.depth = self._pairs()
+
+    def _has(self, name: str) -> bool:
+        return bool(self._bits & _FLAGS[name])
+
+    def _pairs(self) -> tuple[dict[int, int], int]:
+        """The parenthesis that closes each open one, and how deep they are nested."""
+        closing: dict[int, int] = {}
+        opened: list[int] = []
+        depth = 0
+        if not self._has("PRECEDENCE"):
+            return closing, 0
+        for match in regex.finditer(r"\\.|[()]" if self._has("ESCAPE") else r"[()]", self._query, regex.S):
+            if match[0] == "(":
+                opened.append(match.start())
+                depth = max(depth, len(opened))
+            elif match[0] == ")" and opened:
+                closing[opened.pop()] = match.start()
+        return closing, depth
+
+    def group(self, place: int, end: int) -> list[SyntaxTerm]:
+        """The terms between two places."""
+        found: list[SyntaxTerm] = []
+        is_forbidden = False
+        while place < end:
+            char = self._query[place]
+            if char == "-" and self._has("NOT"):
+                is_forbidden = not is_forbidden
+                place += 1
+                continue
+            terms, place = self._part(place, end)
+            found += [] if is_forbidden else terms
+            is_forbidden = False
+        return found
+
+    def _part(self, place: int, end: int) -> tuple[list[SyntaxTerm], int]:
+        """A group, a phrase, a word, or what is skipped; and where it ends."""
+        char = self._query[place]
+        closes = self._closing.get(place, end)
+        if char == "(" and closes < end:
+            return self.group(place + 1, closes), closes + 1
+        if char in self._skipped or (char == "(" and self._has("PRECEDENCE")):
+            return [], place + 1
+        if char == '"' and self._has("PHRASE"):
+            phrase = self._phrase.match(self._query, place, end)
+            if phrase is None:
+                return [], place + 1
+            slop = _NUMBERS.match(self._query, phrase.end(), end) if self._has("NEAR") else None
+            text = self._escapes.sub(r"\1", phrase[1])
+            return [SyntaxTerm(SyntaxKind.WORDS, text)], (slop or phrase).end()
+        word = self._word.match(self._query, place, end)
+        if word is None:
+            return [], place + 1
+        return self._terms(word[0]), word.end()
+
+    def _terms(self, raw: str) -> list[SyntaxTerm]:
+        if self._has("FUZZY"):
+            raw = _FUZZY.sub("", raw)
+        is_prefix = raw.endswith("*") and self._has("PREFIX") and self._escapes.sub("", raw).endswith("*")
+        text = self._escapes.sub(r"\1", raw[:-1] if is_prefix else raw)
+        if not text:
+            return []
+        return [SyntaxTerm(SyntaxKind.PREFIX if is_prefix else SyntaxKind.WORDS, text)]

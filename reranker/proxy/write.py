@@ -1,0 +1,223 @@
+"""Writes the answer: the engine's own text, with the caller's page of hits in their new order.
+
+All that is not re-ranking's to change (totals, aggregations, suggestions, profile, each hit's own parts) stays as the
+engine wrote it, byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from reranker.proxy.answer_filters import FilterPath
+from reranker.proxy.fetch import Fetched
+from reranker.proxy.raw_json import (
+    Member,
+    RawArray,
+    RawObject,
+    read_array,
+    read_object,
+    write_array,
+    write_document,
+    write_object,
+)
+from reranker.proxy.search import PagePlan, Search, SearchAnswer, SearchRequest, Skipped, Translations
+from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.ranking.scores import scores_behind
+from reranker.service.json_text import float_text, json_bytes
+
+DETAILS_KEY = "_rerank"
+_WEIGHT_DECIMALS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a hit goes.
+
+    Attributes:
+        index: its place among the hits of the engine's answer, from 0.
+        score: the new one; None to leave the engine's.
+        rank, first_stage_rank: the new one and the engine's, over all pages, from 1.
+        ranked: what re-ranking says of it; None where the engine's order gave it its place.
+    """
+
+    index: int
+    score: float | None
+    rank: int
+    first_stage_rank: int
+    ranked: RankedDocument | None = None
+
+
+def write_answer(request: SearchRequest, fetched: Fetched, rank_ms: float) -> bytes:
+    """The answer to a request whose searches are ranked.
+
+    Args:
+        rank_ms: what the ranking took; `took` is to count it.
+    """
+    added_ms = fetched.added_ms + rank_ms
+    pieces = [_written(line, added_ms) for line in request.lines]
+    if fetched.responses is None:
+        written = pieces[0]
+    else:
+        changes = {"responses": write_array(fetched.text, fetched.responses, pieces)}
+        changes |= _took(fetched.raw, added_ms)
+        written = write_object(fetched.text, fetched.raw, replace=changes)
+    text = write_document(fetched.text, fetched.raw, written)
+    if request.filter_path is not None:
+        # By the rules of the engine that has answered.
+        is_elasticsearch = any(name.lower() == "x-elastic-product" for name, _ in fetched.headers)
+        text = FilterPath(request.filter_path, is_elasticsearch, request.is_pretty).apply(text)
+    return json_bytes(text)
+
+
+def _written(line: Search | Skipped, added_ms: float) -> str:
+    """The answer to one search: the caller's page, re-ranked or not, without what he did not ask for."""
+    answer = line.answer
+    if answer is None:
+        raise ValueError("the search was not asked")
+    if isinstance(line, Skipped) or line.is_refused or answer.hits is None:
+        return answer.whole
+    changes = {"hits": _page(line, answer, answer.hits)}
+    suggest = answer.raw.member("suggest")
+    if suggest is not None:
+        changes["suggest"] = _suggestions(answer.text, suggest, line)
+    changes |= _took(answer.raw, added_ms)
+    return write_object(answer.text, answer.raw, replace=changes)
+
+
+def _took(raw: RawObject, added_ms: float) -> dict[str, str]:
+    took = raw.get("took")
+    return {"took": str(took + round(added_ms))} if isinstance(took, int) else {}
+
+
+def _page(search: Search, answer: SearchAnswer, hits: RawArray) -> str:
+    """The `hits` of an answer with the hits of the page."""
+    page, ranking, n_hits = search.page, search.ranking, len(answer.found)
+    max_score = None
+    if page.is_behind:
+        # The first hit of all pages is not at hand, so its score is not known.
+        places, max_score = places_behind(page, n_hits), "null"
+    elif ranking is None:
+        places = first_stage_places(page, n_hits)
+    else:
+        places, max_score = ranked_places(page, ranking, n_hits), float_text(ranking.documents[0].score)
+    shown = [_hit(answer.text, hits.elements[place.index].start, place, search) for place in places]
+    changes = {"hits": write_array(answer.text, hits, shown)}
+    outer: RawObject = answer.raw.get("hits")
+    if max_score is not None and outer.get("max_score") is not None:
+        changes["max_score"] = max_score
+    return write_object(answer.text, outer, replace=changes)
+
+
+def ranked_places(page: PagePlan, ranking: Reranking, n_hits: int) -> list[Place]:
+    """The page, best first; hits behind the window are in the engine's order.
+
+    Args:
+        ranking: of the hits of the window.
+        n_hits: hits that the engine brought, the window's among them.
+    """
+    ranked = ranking.documents
+    whole = [Place(one.index, one.score, rank, one.index + 1, one) for rank, one in enumerate(ranked, 1)]
+    whole += _behind(page, range(len(ranked), n_hits), first_rank=len(ranked) + 1)
+    return whole[page.offset : page.offset + page.size]
+
+
+def places_behind(page: PagePlan, n_hits: int) -> list[Place]:
+    """A page behind the window, whose hits the engine brought alone."""
+    return _behind(page, range(min(n_hits, page.size)), first_rank=page.offset + 1)
+
+
+def first_stage_places(page: PagePlan, n_hits: int) -> list[Place]:
+    """The page in the engine's own order and with its scores."""
+    indices = range(page.offset, min(n_hits, page.offset + page.size))
+    return [Place(index, None, index + 1, index + 1) for index in indices]
+
+
+def _behind(page: PagePlan, indices: range, first_rank: int) -> list[Place]:
+    """Scores fall over all pages: those behind the window are below every score in it."""
+    scores = scores_behind(page.window, max(first_rank, page.window + 1), len(indices))
+    return [
+        Place(index, score, rank, rank)
+        for rank, (index, score) in enumerate(zip(indices, scores, strict=True), start=first_rank)
+    ]
+
+
+def _hit(text: str, start: int, place: Place, search: Search) -> str:
+    hit, _ = read_object(text, start)
+    score = {} if place.score is None else {"_score": float_text(place.score)}
+    added = {DETAILS_KEY: _details(text, hit, place, search)} if search.with_details else {}
+    return _as_asked(text, hit, search, score, added)
+
+
+def _as_asked(
+    text: str,
+    hit: RawObject,
+    search: Search,
+    changes: Mapping[str, str] | None = None,
+    added: Mapping[str, str] | None = None,
+) -> str:
+    """A document of the answer without what the caller did not ask for."""
+    source_filter = search.source_filter
+    dropped = [*search.added_keys, "_source"] if source_filter.drop else search.added_keys
+    changed = dict(changes or {})
+    source = hit.member("_source") if source_filter.extra else None
+    if source is not None and isinstance(hit.get("_source"), Mapping):
+        raw, _ = read_object(text, source.value_start)
+        changed["_source"] = write_object(text, raw, drop=source_filter.extra)
+    return write_object(text, hit, dropped, changed, added)
+
+
+def _details(text: str, hit: RawObject, place: Place, search: Search) -> str:
+    score, ranked, ranking = hit.member("_score"), place.ranked, search.ranking
+    written = "null" if score is None else text[score.value_start : score.end]
+    if ranked is None or ranking is None:  # the engine's order
+        how: dict[str, Any] = {"method": "none", "precision": "none", "has_feedback": False}
+        how |= {"without_known_word": False, "score_parts": None}
+    else:
+        how = {"method": ranking.method, "precision": ranking.precision, "has_feedback": ranking.has_feedback}
+        how["without_known_word"] = ranked.without_known_word
+        how["score_parts"] = None if ranked.parts is None else asdict(ranked.parts)
+    if search.translation is not None:
+        how["translations"] = _shown(search.translation.groups)
+    return (
+        f'{{"rank":{place.rank},"first_stage_rank":{place.first_stage_rank},"first_stage_score":{written},'
+        f"{json.dumps(how, ensure_ascii=False, separators=(',', ':'))[1:]}"
+    )
+
+
+def _shown(translations: Translations) -> dict[str, Any]:
+    """By language, query word and its translations their weights."""
+    return {
+        language: {
+            group.token: {each.term: round(each.weight, _WEIGHT_DECIMALS) for each in group.translations}
+            for group in groups
+        }
+        for language, groups in translations.items()
+    }
+
+
+def _suggestions(text: str, suggest: Member, search: Search) -> str:
+    """The suggestions; those of a completion are documents, which come with all that the hits come with."""
+    raw, _ = read_object(text, suggest.value_start)
+    changes = {}
+    for suggester in raw.members:
+        entries, _ = read_array(text, suggester.value_start, _read_entry)
+        pieces = []
+        for entry in entries.elements:
+            options: RawArray = entry.parsed.get("options")
+            shown = [_as_asked(text, option.parsed, search) for option in options.elements]
+            changed = {"options": write_array(text, options, shown)}
+            pieces.append(write_object(text, entry.parsed, replace=changed))
+        changes[suggester.key] = write_array(text, entries, pieces)
+    return write_object(text, raw, replace=changes)
+
+
+def _read_entry(text: str, at: int) -> tuple[RawObject, int]:
+    """Of a suggester's, one for each part of its text."""
+    return read_object(text, at, {"options": _read_list})
+
+
+def _read_list(text: str, at: int) -> tuple[RawArray, int]:
+    return read_array(text, at, read_object)
