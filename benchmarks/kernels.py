@@ -128,7 +128,7 @@ PIECES = (
         lambda m: {f"kernels.scaling.{k}": v for k, v in plain.rows_in_registers(m["kernels.simd"]).items()},
     ),
     Piece(
-        "both halves at once / one after the other (sinkhorn_iteration.reached_and_add)",
+        "both halves at once, there and back / one after the other, forwards (scaling._sweep)",
         lambda m: {"kernels.scaling._sweep": plain.sweep_in_two(m, m["kernels.scaling"])},
     ),
     Piece(
@@ -168,6 +168,11 @@ PIECES = (
     Piece(
         "distinct terms by bits / by numbers (cost_tables.deduplicate)",
         lambda _: {"kernels.cost_tables.deduplicate": plain.deduplicate},
+    ),
+    Piece(
+        "means by four rows, fetched ahead / one by one (nbow_means)",
+        lambda _: {"kernels.nbow_means._add_rows": plain.add_rows},
+        "auto",
     ),
     Piece(
         "exponential in the bounds of emd / the C library's (dual_bounds)",

@@ -168,11 +168,11 @@ def rows_in_registers(simd: Any) -> dict[str, Any]:
 
 
 def sweep_in_two(kernels: Any, scaling: Any) -> Any:
-    """`scaling._sweep` that reaches a group and then adds the same group, not the one before meanwhile."""
+    """`scaling._sweep` that reaches a group and then adds the same group, always forwards."""
     simd, groups = kernels["kernels.simd"], kernels["kernels.sinkhorn_iteration"]
     plain_target, further_target = scaling._plain, scaling._further
 
-    def sweep(tile, m, w, z, sums, b, power, further, smallest):  # type: ignore[no-untyped-def]
+    def sweep(tile, m, w, z, sums, b, power, further, smallest, backwards):  # type: ignore[no-untyped-def]
         width, n_group = len(w), groups.size(tile)
         change = groups.spread(tile, tile.dtype.type(0))
         least = groups.spread(tile, tile.dtype.type(np.inf))
@@ -223,6 +223,16 @@ def cost_table(query: Any, terms: Any, embeddings: Any, dtype: Any, n_threads: i
         return np.sqrt(squared, out=squared)
     squared *= 0.5
     return squared
+
+
+@plain
+def add_rows(embeddings, row_ids, weights, sums):  # type: ignore[no-untyped-def]
+    """`nbow_means._add_rows`, one row at a time."""
+    sums[:] = 0
+    for word in range(len(row_ids)):
+        row, weight = embeddings[row_ids[word]], weights[word]
+        for i in range(len(sums)):
+            sums[i] += weight * row[i]
 
 
 @plain

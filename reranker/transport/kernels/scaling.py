@@ -26,6 +26,9 @@ Ints = NDArray[np.int64]
 SMALLEST = {"float32": 1e-31, "float64": 1e-292}
 # The rows of a document lie scattered over a table: while one is read, the one so many places on is fetched.
 _AHEAD = 4
+# In a sweep, what is added lies two groups behind what is reached; groups larger than this, of which three and what is
+# fetched for the next would not fit the first-level cache, lie one behind.
+_LARGE_GROUP_BYTES = 6 * 1024
 
 
 @compiled
@@ -159,7 +162,7 @@ def _scale(
         before = change
         for i in range(0, len(w), step):
             simd.store(sums, i, simd.load(empty_columns, i))
-        change, low = _sweep(tile, m, w, z, sums, b, power, further, smallest)
+        change, low = _sweep(tile, m, w, z, sums, b, power, further, smallest, iteration % 2 == 1)
         least = simd.spread(tile, low)
         settled = iteration > 0 and change < stop_below
         last = iteration == n_iterations - 1 or (settled and exact and not further)
@@ -187,11 +190,22 @@ def _further(target: Any, before: Any, smallest: Any) -> Any:
 
 @inlined
 def _sweep(
-    tile: Float, m: int, w: Float, z: Float, sums: Float, b: Float, power: float, further: bool, smallest: float
+    tile: Float,
+    m: int,
+    w: Float,
+    z: Float,
+    sums: Float,
+    b: Float,
+    power: float,
+    further: bool,
+    smallest: float,
+    backwards: bool,
 ) -> tuple[float, float]:
     """One pass over the rows of a tile: z_j = b_j (1 / <K_j, w>)^power, and adds z_j K_j to `sums`.
 
-    Group by group: what is added is the group that was reached before, which is still in the first-level cache.
+    Group by group: what is added is a group that was reached one or two groups ago, so that it is still in the
+    first-level cache and its scalings, which take a while, are there. Forwards and `backwards` in turn: the last groups
+    of one sweep are still near when the next begins with them.
 
     Returns:
         How far the column sums of the plan were from where they should be (L1), and the smallest <K_j, w>.
@@ -199,20 +213,24 @@ def _sweep(
     width, n_group = len(w), sinkhorn_iteration.size(tile)
     change = sinkhorn_iteration.spread(tile, tile.dtype.type(0))
     least = sinkhorn_iteration.spread(tile, tile.dtype.type(np.inf))
-    last = _rounded_up(m, n_group) - n_group
-    for j in range(0, last + 1, n_group):
-        before_j = j - n_group
-        if j == 0:
-            reached = sinkhorn_iteration.reached(tile, 0, w)
+    n_groups = _rounded_up(m, n_group) // n_group
+    start, step = ((n_groups - 1) * n_group, -n_group) if backwards else (0, n_group)
+    lag = 1 if n_group * width * tile.itemsize > _LARGE_GROUP_BYTES else 2
+    for k in range(n_groups):
+        j, behind = start + k * step, start + (k - lag) * step
+        if k < lag:
+            reached = sinkhorn_iteration.reached(tile, j * width, w)
         else:
-            reached = sinkhorn_iteration.reached_and_add(tile, j * width, w, before_j * width, z, before_j, sums)
+            reached = sinkhorn_iteration.reached_and_add(tile, j * width, w, behind * width, z, behind, sums)
         least = simd.smaller(reached, least)
         # In this order a NaN stays a NaN.
         in_range = simd.larger(sinkhorn_iteration.spread(tile, smallest), reached)
         before, plain = sinkhorn_iteration.load(z, j), _plain(sinkhorn_iteration.load(b, j), in_range, power)
         change = simd.multiply_add(simd.size(simd.subtract(plain, before)), reached, change)
         simd.store(z, j, _further(plain, before, sinkhorn_iteration.spread(tile, smallest)) if further else plain)
-    sinkhorn_iteration.add(tile, last * width, z, last, sums)
+    for k in range(max(n_groups - lag, 0), n_groups):
+        j = start + k * step
+        sinkhorn_iteration.add(tile, j * width, z, j, sums)
     return float(simd.total(change)), simd.least_of(least)
 
 
