@@ -106,7 +106,7 @@ class Reranker:
         if language is None:
             preferred = self.preferred_languages if preferred_languages is None else preferred_languages
             if guess_language(query.text, self.embeddings, preferred) != query.language:
-                return self.query(query.text, None, preferred)
+                return self.query_with_unknown_words(query.text, None, preferred)
         bag = self.embeddings.bag_of_tokens(query.tokens, query.language)
         return replace(query, weighted=self.idf.weigh(bag, query.language))
 
