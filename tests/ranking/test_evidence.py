@@ -49,7 +49,7 @@ def test_the_engines_best_has_four_fifths_and_the_nearest_one_fifth():
 
 def test_each_kind_of_evidence_has_its_share():
     found = evidence([10, 4, 4, 4], [0.9, 0.1, 0.9, 0.9], None, [0.9, 0.9, 0.2, 0.9], [0.3, 0.3, 0.3, 0.8]).scores()
-    assert found.tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.30, 0.20, 0.25, 0.25)])
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.25, 0.20, 0.30, 0.25)])
 
 
 def test_without_feedback_the_first_stage_and_neighbours_count_more():
@@ -59,7 +59,7 @@ def test_without_feedback_the_first_stage_and_neighbours_count_more():
 
 def test_without_neighbours_the_others_take_their_share_in_proportion():
     found = evidence(first_stage=[10, 4, 4], distances=[0.9, 0.1, 0.9], feedback=[0.9, 0.9, 0.2]).scores()
-    assert found.tolist() == pytest.approx([0.02 + 0.98 * share / 0.75 for share in (0.30, 0.20, 0.25)])
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * share / 0.75 for share in (0.25, 0.20, 0.30)])
 
 
 def test_where_the_first_stage_says_nothing_of_a_candidate_the_others_take_its_share():
@@ -72,10 +72,10 @@ def test_where_the_first_stage_says_nothing_of_a_candidate_the_others_take_its_s
 
 @pytest.mark.parametrize(
     ("share", "expected"),
-    [(1.0, (1, 0, 0, 0)), (0.5, (1 / 2, 1 / 7, 5 / 28, 5 / 28)), (0.0, (0, 2 / 7, 5 / 14, 5 / 14))],
+    [(1.0, (1, 0, 0, 0)), (0.5, (1 / 2, 2 / 15, 1 / 5, 1 / 6)), (0.0, (0, 4 / 15, 2 / 5, 1 / 3))],
 )
 def test_the_share_of_the_first_stage_may_be_chosen_and_the_others_keep_their_proportions(share, expected):
-    """20 : 25 : 25 of what is left."""
+    """20 : 30 : 25 of what is left."""
     rows = {"first_stage": [10, 4, 4, 4], "distances": [0.9, 0.1, 0.9, 0.9]}
     like = {"feedback": [0.9, 0.9, 0.2, 0.9], "neighbours": [0.3, 0.3, 0.3, 0.8]}
     found = evidence(**rows, **like, share=share).scores()
@@ -89,7 +89,7 @@ def test_a_chosen_share_leaves_the_rest_to_transport_where_nothing_else_counts()
 
 def test_a_chosen_share_is_kept_without_neighbours():
     found = evidence([10, 4, 4], [0.9, 0.1, 0.9], feedback=[0.9, 0.9, 0.2], share=0.1).scores()
-    assert found.tolist() == pytest.approx([0.02 + 0.98 * part for part in (0.1, 0.4, 0.5)])
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * part for part in (0.1, 0.36, 0.54)])
 
 
 def test_a_candidate_that_the_first_stage_says_nothing_of_is_scored_by_the_rest_whatever_its_share():
@@ -100,7 +100,7 @@ def test_a_candidate_that_the_first_stage_says_nothing_of_is_scored_by_the_rest_
 
 def test_a_candidate_without_a_known_word_keeps_what_the_first_stage_gave_it():
     parts = evidence(first_stage=[10, 4, 2], distances=[INF, 0.1, 0.9], feedback=[INF, 0.1, 0.9]).parts()
-    assert parts[0].first_stage == pytest.approx(ABOVE_FLOOR * 0.4)
+    assert parts[0].first_stage == pytest.approx(ABOVE_FLOOR / 3)
     assert (parts[0].words, parts[0].feedback) == (0.0, 0.0)
 
 
@@ -108,10 +108,10 @@ def test_a_candidate_with_the_query_in_a_field_is_at_distance_0():
     """Of distances 0, 0.3 and 0.6 the second is half way."""
     rows = {"first_stage": [9, 9, 3], "distances": [0.5, 0.3, 0.6], "feedback": [0.9, 0.3, 0.6]}
     found = evidence(**rows, exact=[True, False, False])
-    half = 0.02 + ABOVE_FLOOR * (0.4 + 0.5 * 0.6)
+    half = 0.02 + ABOVE_FLOOR * (1 / 3 + 0.5 * 2 / 3)
     assert found.scores().tolist() == pytest.approx([1.0, half, 0.02])
     (parts, *_) = found.parts()
-    assert (parts.words, parts.feedback) == pytest.approx((ABOVE_FLOOR * 0.2 / 0.75, ABOVE_FLOOR * 0.25 / 0.75))
+    assert (parts.words, parts.feedback) == pytest.approx((ABOVE_FLOOR * 0.2 / 0.75, ABOVE_FLOOR * 0.3 / 0.75))
 
 
 def test_what_an_exact_candidate_lacks_is_told_and_its_parts_sum_all_the_same():

@@ -21,18 +21,18 @@ def test_half_of_the_weight_stays_and_half_is_the_candidates():
     assert moved(bag(t1=1.0), bag(t2=1.0), scores=[1.0]) == pytest.approx({1: 0.5, 2: 0.5})
 
 
-def test_candidates_count_by_their_scores():
-    """Words 2 and 3 by 3 : 1, of a half; word 1 is the query's too."""
+def test_candidates_count_by_the_eighth_power_of_their_scores():
+    """Words 2 and 3 by 3 : 1, of a half; word 1 is the query's too. Half the score is 256 times less."""
     found = moved(bag(t1=1.0), bag(t2=1.0), bag(t1=0.5, t3=0.5), scores=[0.5, 0.5])
     assert found == pytest.approx({1: 0.5 + 0.125, 2: 0.25, 3: 0.125})
-    found = moved(bag(t1=1.0), bag(t2=1.0), bag(t3=1.0), scores=[0.9, 0.3])
-    assert found == pytest.approx({1: 0.5, 2: 0.375, 3: 0.125})
+    found = moved(bag(t1=1.0), bag(t2=1.0), bag(t3=1.0), scores=[0.9, 0.45])
+    assert found == pytest.approx({1: 0.5, 2: 0.5 * 256 / 257, 3: 0.5 / 257})
 
 
-def test_the_five_best_alone_count():
-    bags = [bag(**{f"t{n}": 1.0}) for n in range(2, 9)]
-    found = moved(bag(t1=1.0), *bags, scores=[0.1, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2])
-    assert set(found) == {1, 3, 4, 5, 6, 7}
+def test_the_twenty_best_alone_count():
+    bags = [bag(**{f"t{n}": 1.0}) for n in range(2, 25)]
+    found = moved(bag(t1=1.0), *bags, scores=[0.1, *(0.9 - 0.01 * n for n in range(22))])
+    assert set(found) == {1, *range(3, 23)}
 
 
 def test_the_heaviest_words_alone_are_taken():
