@@ -45,17 +45,11 @@ def neighbour_scores(bags: WeightedBags, scores: NDArray[np.float64]) -> NDArray
 
 def _likeness(bags: WeightedBags, best: NDArray[np.int64]) -> NDArray[np.float64]:
     """(n, n_best): the Bhattacharyya coefficient of each bag and each of the best; 0 of a bag and itself."""
+    from reranker.transport.kernels.likeness import shared_products  # loads Numba, which the library itself does not
+
     distinct, terms = np.unique(bags.term_ids, return_inverse=True)
-    roots, offsets = np.sqrt(bags.weights), bags.offsets
-    # (n_distinct, n_best): a row is a term's share in each of the best.
-    of_best = np.zeros((len(distinct), len(best)))
-    for place, row in enumerate(best):
-        words = slice(offsets[row], offsets[row + 1])
-        of_best[terms[words], place] = roots[words]
-    found = np.empty((len(bags), len(best)))
-    for row in range(len(bags)):
-        words = slice(offsets[row], offsets[row + 1])
-        # Not a matrix product, which may round equal columns differently: equally near ones must count alike.
-        found[row] = (roots[words, None] * of_best[terms[words]]).sum(axis=0)
+    found = np.zeros((len(bags), len(best)))
+    offsets = np.asarray(bags.offsets, np.int64)
+    shared_products(terms.astype(np.int64), offsets, np.sqrt(bags.weights), best.astype(np.int64), len(distinct), found)
     found[best, np.arange(len(best))] = 0.0
     return found

@@ -31,6 +31,10 @@ def warm_up() -> None:
         distances(bag, bags, table, method, Parameters(epsilon=epsilon), cost_cache=kept)  # kernels of kept costs
     distances(bag, bags, table, "sinkhorn", Parameters(epsilon=0.001))  # in the log domain
     distances(*_solve(_LONG), "rwmd")  # products in fixed point
+    from reranker.transport.kernels.likeness import shared_products
+
+    words = np.arange(2, dtype=np.int64)
+    shared_products(words, words, np.ones(2), words[:1], 2, np.zeros((1, 1)))
 
 
 def _solve(n: int) -> tuple[WeightedBag, WeightedBags, NDArray[np.float32]]:
