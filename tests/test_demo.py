@@ -25,6 +25,8 @@ from sinkrank.commands.demo_run import run_demo
 from sinkrank.console.steps import Steps
 from tests.tiny import tiny_embeddings
 
+pytestmark = pytest.mark.slow
+
 # 16 held-out texts in three languages.
 N_DOCUMENTS = 48
 

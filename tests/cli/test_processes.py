@@ -20,6 +20,8 @@ import urllib3
 
 from tests.cli.test_serve import serving
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 BODY = {"query": "cat", "documents": ["pain", "chat"], "language": "en", "document_languages": "fr"}
 # Far longer than anything here takes: a hang ends, and no figure is tested.

@@ -103,6 +103,7 @@ def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_the_service_answers_and_ends_with_code_0_when_told_to(indexed: Path, stop: signal.Signals) -> None:
     with serving(indexed) as (process, address):
@@ -136,6 +137,7 @@ def test_a_store_that_answers_is_not_talked_about(indexed: Path, run: Run, monke
     assert run("serve", "--port", "0").stderr == ""
 
 
+@pytest.mark.slow
 def test_without_a_store_the_service_still_reranks(home: Path) -> None:
     with serving(home) as (_, address):
         body = {"query": "cat", "documents": ["pain", "chat"], "language": "en", "document_languages": "fr"}

@@ -15,7 +15,7 @@ import pytest
 
 from tests.engines.errors import EngineUnavailable
 from tests.engines.nodes import start_node
-from tests.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_2_ML, OPENSEARCH_3, Recipe
+from tests.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_2_ML, OPENSEARCH_3, RECIPES, Recipe
 from tests.engines.sources import ENGINES_VARIABLE, Engine, EnginePool, chosen_engines, given_url
 
 ENGINE_FIXTURES = {
@@ -48,7 +48,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def engine_of(item: pytest.Item) -> str:
-    """The name of the engine that a test talks to; `several` where it is more than one, empty for none."""
+    """The name of the engine that a test talks to; `several` where it is more than one, empty for none.
+
+    `store_kind` (tests/stores) is an engine's name, or `embedded` for no engine.
+    """
     named = {
         "opensearch_2_url": OPENSEARCH_2.name,
         "opensearch_2_ml_url": OPENSEARCH_2_ML.name,
@@ -58,7 +61,8 @@ def engine_of(item: pytest.Item) -> str:
     fixtures = ENGINE_FIXTURES & set(getattr(item, "fixturenames", ()))
     asked = {named[name] for name in fixtures if name in named}
     if callspec := getattr(item, "callspec", None):
-        asked |= {str(callspec.params["engine"])} if "engine" in callspec.params else set()
+        asked |= {str(callspec.params[name]) for name in ("engine", "store_kind") if name in callspec.params}
+        asked &= RECIPES.keys()
     return asked.pop() if len(asked) == 1 else "several" if fixtures else ""
 
 

@@ -32,10 +32,13 @@ from tests.engines.errors import EngineUnavailable
 from tests.engines.recipes import Recipe
 from tests.engines.toolchain import find_jdk
 
-START_LIMIT_S = 120.0
-CLOSE_LIMIT_S = 15.0
+# A machine that does much else takes long: these end a hang, and nothing is measured by them.
+START_LIMIT_S = 300.0
+CLOSE_LIMIT_S = 60.0
 POLL_S = 0.1
 N_LOG_LINES = 40
+# Free memory below which a node's data goes to the disk.
+_DATA_BYTES = 2 * 2**30
 
 Setting = str | int | float | bool | list[str]
 
@@ -121,6 +124,19 @@ def start_nodes(*engines: str, heap: str = "512m") -> Iterator[list[Node]]:
         yield [future.result() for future in futures]
 
 
+def folder_in_memory() -> Path | None:
+    """A folder in memory with room for a node's data, or None for the usual temporary folder.
+
+    A node waits for the disk at every index and document: in memory the tests take half the time.
+    Where TMPDIR is set, that is used instead.
+    """
+    if "TMPDIR" in os.environ:
+        return None
+    memory = Path("/dev/shm")
+    is_usable = memory.is_dir() and os.access(memory, os.W_OK)
+    return memory if is_usable and shutil.disk_usage(memory).free > _DATA_BYTES else None
+
+
 def free_ports(n: int) -> list[int]:
     """`n` different TCP ports of 127.0.0.1 on which nothing listens now."""
     with ExitStack() as stack:
@@ -149,7 +165,7 @@ def _launch(
     """Write the run's folder and start Java in it; the node need not answer yet."""
     home = assembled_home(recipe)
     jdk = find_jdk(recipe.min_java, recipe.name)
-    folder = Path(tempfile.mkdtemp(prefix=f"sinkrank-{recipe.name}-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"sinkrank-{recipe.name}-", dir=folder_in_memory()))
     http_port, transport_port = free_ports(2)
     ours = _own_settings(folder, http_port, transport_port)
     _write_config(recipe, home, folder, {**ours, **settings}, config_files)

@@ -27,6 +27,8 @@ from reranker.stores.engine import retries
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
 
+pytestmark = pytest.mark.slow
+
 N_DOCUMENTS = 3_000
 WORDS = ("chat", "chien", "eau", "pain", "voiture")
 

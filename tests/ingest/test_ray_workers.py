@@ -41,6 +41,7 @@ def start(documents: Path, address: str, index: str, folder: Path, embeddings: E
 NEEDS_RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra ray)")
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 @NEEDS_RAY
 def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
@@ -97,6 +98,7 @@ print(results, mark.exists())
 """
 
 
+@pytest.mark.slow
 @NEEDS_RAY
 def test_a_ray_worker_that_is_killed_is_started_again_and_no_piece_is_lost(tmp_path: Path) -> None:
     command = [sys.executable, "-c", KILLING, str(tmp_path / "killed")]

@@ -14,6 +14,8 @@ import regex
 import reranker
 from reranker.transport.kernels import compiling
 
+pytestmark = pytest.mark.slow
+
 RUN = """
 import numpy as np
 from reranker.transport.kernels import scaling

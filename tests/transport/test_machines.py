@@ -19,6 +19,8 @@ from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances, nearest_documents
 from tests.transport.conftest import bag
 
+pytestmark = pytest.mark.slow
+
 _AVX2 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt")
 # Processors and features, in LLVM's names. The registers of AVX-512 are tried where this machine has them.
 OTHERS = {
