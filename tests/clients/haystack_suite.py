@@ -26,7 +26,7 @@ _FETCH_LIMIT_S = 300
 _RUN_LIMIT_S = 3600
 _ADDRESS = '"https://localhost:9200"'
 _PASSWORD = '("admin", "SecureHaystack!2026")'
-# They need the plugin SQL, which assembled nodes do not have, and boto3, for no engine.
+# The first needs the plugin SQL, which assembled nodes do not have; the second needs boto3 and no engine.
 _LEFT_OUT = ("--ignore=tests/test_sql_retriever.py", "--ignore=tests/test_auth.py")
 _OPTIONS = ("-q", "-m", "integration", "-p", "no:cacheprovider", "-W", "ignore", *_LEFT_OUT)
 

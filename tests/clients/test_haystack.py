@@ -14,8 +14,8 @@ from tests.clients.word_embeddings import word_embeddings
 
 pytestmark = pytest.mark.conformance
 
-# The others need plugins that an assembled node has not.
-MIN_PASSED = 140
+# 278 of 283: the others need plugins or libraries that an assembled node has not (SQL, Faiss).
+MIN_PASSED = 270
 
 
 @pytest.mark.timeout(7500)

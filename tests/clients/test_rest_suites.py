@@ -86,7 +86,8 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         suite = read_suite(jar)
         with _folder() as folder, _node(request.param, folder) as node, closing(open_store(node.url)) as store:
             embeddings = word_embeddings(folder / "embeddings", suite.words)
-            app = create_app(Settings(home=folder, threads=1, store=node.url), store, embeddings)
+            settings = Settings(home=folder, threads=1, store=node.url, proxy_budget_ms=60_000)
+            app = create_app(settings, store, embeddings)
             warm_up(app)  # a kernel that is compiled within a search outlasts its budget
             with serving(app) as url, urllib3.PoolManager(retries=False) as http:
                 direct = RestRunner(http, suite, node.url, node, published.media_version)

@@ -20,7 +20,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,18 +109,6 @@ def start_node(
         yield node
     finally:
         node.stop()
-
-
-@contextmanager
-def start_nodes(*engines: str, heap: str = "512m") -> Iterator[list[Node]]:
-    """Nodes of several engines, in the order named, started at the same time and all stopped at the end."""
-    with ExitStack() as stack, ThreadPoolExecutor(max(1, len(engines))) as pool:
-        contexts = [start_node(engine, heap=heap) for engine in engines]
-        futures = [pool.submit(context.__enter__) for context in contexts]
-        for context, future in zip(contexts, futures, strict=True):
-            if future.exception() is None:
-                stack.push(context.__exit__)
-        yield [future.result() for future in futures]
 
 
 def folder_in_memory() -> Path | None:
