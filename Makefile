@@ -44,8 +44,8 @@ evaluate: .venv/.runtime ## Measure every method on held-out pages (some ten min
 bench: .venv/bench/.ready ## Time the transport beside its peers (some ten minutes)
 	@.venv/bench/bin/python -m benchmarks.rerank $(BENCH)
 
-# Tests of one engine stay in one process, so that each engine is started once.
-PYTEST := $(BIN)/pytest -q -n 2 --dist loadgroup
+# Tests of one engine stay in one process, so that each engine is started once; tests/tiers.py puts long groups first.
+PYTEST := $(BIN)/pytest -q --dist loadgroup --no-loadscope-reorder -n
 
 lint: .venv/.dev ## Lint, format, types and the import contract
 	$(BIN)/ruff check .
@@ -54,13 +54,14 @@ lint: .venv/.dev ## Lint, format, types and the import contract
 	$(BIN)/lint-imports --no-logo
 
 check: lint ## Lint and unit tests, under two minutes
-	$(PYTEST) -m unit
+	$(PYTEST) 2 -m unit
 
+# Three processes for two cores: who tests an engine waits for it at times.
 test: lint ## All but conformance, with real engines, some six minutes
-	$(PYTEST) -m "not conformance"
+	$(PYTEST) 3 -m "not conformance"
 
 conformance: .venv/.dev ## Test suites and clients of others, every engine (an hour)
-	$(PYTEST) -m conformance
+	$(PYTEST) 3 -m conformance
 
 site: .venv/.dev ## Build the documentation into build/site
 	$(BIN)/sphinx-build -W --keep-going -q docs build/site

@@ -31,6 +31,25 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.xdist_group(_group(item)))
 
 
+@pytest.hookimpl(trylast=True)  # after pytest has put tests together by their fixtures
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several processes, groups that take long come first: the short ones fill what time is left in each."""
+    group_of = {item: mark.args[0] for item in items if (mark := item.get_closest_marker("xdist_group"))}
+    ranks = dict.fromkeys(group_of.values(), _UNIT)
+    for item, group in group_of.items():
+        ranks[group] = min(ranks[group], _rank(item))
+    if ranks:
+        items.sort(key=lambda item: ranks[group_of[item]])
+
+
+_UNIT = 3
+
+
+def _rank(item: pytest.Item) -> int:
+    markers = ("engine", "corpus", "slow")
+    return next((rank for rank, name in enumerate(markers) if item.get_closest_marker(name)), _UNIT)
+
+
 def _group(item: pytest.Item) -> str:
     """Tests of one engine run in one process, so that it is started once; so do those that fetch a corpus."""
     if engine := engine_of(item):
