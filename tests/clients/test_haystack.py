@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import regex
+import urllib3
 
 from tests.cli.test_serve import serving
 from tests.clients.haystack_suite import haystack_sources, run_integration_tests
@@ -30,10 +31,13 @@ def test_what_passes_at_the_engine_passes_through_the_proxy(opensearch_2_url: st
         proxied = run_integration_tests(address, tmp_path / "proxied")
         lost = passed(direct) - passed(proxied)
         again = run_integration_tests(address, tmp_path / "again", sorted(lost)) if lost else {}
+        metrics = urllib3.request("GET", f"{address}/-/metrics", timeout=60).data.decode()
 
     print(f"directly: {Counter(direct.values())}; through the proxy: {Counter(proxied.values())}; once more: {again}")
     assert len(passed(direct)) >= MIN_PASSED
     assert lost - passed(again) == set()
+    counts = regex.findall(r'^sinkrank_proxy_searches_total\{outcome="applied".*\} (\S+)$', metrics, regex.M)
+    assert sum(map(float, counts)) > 0
 
 
 def passed(outcomes: dict[str, str]) -> set[str]:
