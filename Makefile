@@ -10,10 +10,10 @@ BENCH ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo evaluate papers bench test check site format lock clean
+.PHONY: help demo evaluate papers bench lint check test conformance site format lock clean
 
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -49,20 +49,24 @@ papers: .venv/.dev ## Measure every system of the papers (80 minutes; PAPERS=--q
 bench: .venv/bench/.ready ## Time the transport beside its peers (some ten minutes)
 	@.venv/bench/bin/python -m benchmarks.rerank $(BENCH)
 
-check: .venv/.dev ## Lint, types and unit tests, under two minutes
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest -q -m "not engine and not corpus"
+# Tests of one engine stay in one process, so that each engine is started once; tests/tiers.py puts long groups first.
+PYTEST := $(BIN)/pytest -q --dist loadgroup --no-loadscope-reorder -n
 
-# Tests of one engine stay in one process, so that each engine is started once.
-test: .venv/.dev ## The whole suite, with real engines, in two processes
+lint: .venv/.dev ## Lint, format, types and the import contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest -n 2 --dist loadgroup
+
+check: lint ## Lint and unit tests, under two minutes
+	$(PYTEST) 2 -m unit
+
+# Three processes for two cores: who tests an engine waits for it at times.
+test: lint ## All but conformance, with real engines, some six minutes
+	$(PYTEST) 3 -m "not conformance"
+
+conformance: .venv/.dev ## Test suites and clients of others, every engine (an hour)
+	$(PYTEST) 3 -m conformance
 
 site: .venv/.dev ## Build the documentation into build/site
 	$(BIN)/sphinx-build -W --keep-going -q docs build/site

@@ -26,6 +26,8 @@ from sinkrank.console.steps import Steps
 from tests.stores.samples import make_index
 from tests.tiny import tiny_embeddings
 
+pytestmark = pytest.mark.slow
+
 # 16 held-out texts in three languages.
 N_DOCUMENTS = 48
 

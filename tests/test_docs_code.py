@@ -79,6 +79,7 @@ def test_a_body_that_is_shown_is_taken(page: str, block: str) -> None:
         parse(BODIES[path], json.loads(body))
 
 
+@pytest.mark.slow
 def test_the_python_of_the_library_page_runs(tmp_path: Path) -> None:
     train_on(load_parallel_texts(), tmp_path / "embeddings")
     blocks = [block for block in code_blocks(ROOT / "docs" / "library.md") if block.startswith(("from ", "import "))]
@@ -108,6 +109,7 @@ def test_each_kind_of_code_is_found() -> None:
     assert len(CALLS) > 1
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(tmp_path / "doctrees")]
     done = subprocess.run(

@@ -40,7 +40,7 @@ def test_an_unknown_variable_is_an_error_that_names_the_nearest():
 
 
 def test_variables_of_others_are_left_alone():
-    environ = {"PATH": "/bin", "SINKRANK_TEST_ENGINES": "x", "SINKRANK_REST_TESTS": "all"}
+    environ = {"PATH": "/bin", "SINKRANK_TEST_ENGINES": "x"}
     assert load_settings({}, environ).settings.port == 8080
 
 

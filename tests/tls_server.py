@@ -53,6 +53,7 @@ def make_authority(folder: Path) -> tuple[Path, Path, Path]:
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or a body waits 40 ms for its headers to be confirmed
     served: TlsServer
 
     def do_GET(self) -> None:

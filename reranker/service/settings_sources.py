@@ -32,7 +32,6 @@ _NOT_SETTINGS = frozenset(
         "SINKRANK_TEST_ENGINES",
         "SINKRANK_JAVA_HOMES",
         "SINKRANK_ENGINE_CACHE",
-        "SINKRANK_REST_TESTS",
         "SINKRANK_CORPUS_CACHE",
     }
 )

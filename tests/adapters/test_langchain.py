@@ -13,6 +13,8 @@ from reranker.base.errors import BadInput
 from reranker.ranking.reranker import Reranker
 from tests.adapters.conftest import BEST_SCORE, BY_CAT, MANY, TEXTS, Observed
 
+pytestmark = pytest.mark.slow
+
 DOCUMENTS = [Document(text, id=str(place), metadata={"place": place}) for place, text in enumerate(TEXTS)]
 
 

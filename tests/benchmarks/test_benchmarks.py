@@ -9,7 +9,7 @@ from benchmarks import nearest, peers, rerank, sweep
 from benchmarks.timing import in_turn
 from benchmarks.workload import clustered_embeddings, synthetic
 
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
 @pytest.fixture(scope="module")

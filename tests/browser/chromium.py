@@ -26,6 +26,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable
 _PACKAGE = "@sparticuz/chromium@147.0.0"
 _SHA256 = "18fe5404ce845594cd7d592fc07f37a19514079ba4d9c27192ad8b908743f16b"
 _FETCH_LIMIT_S = 300
+_START_LIMIT_MS = 300_000
 # Brotli is in Node, and not in Python's standard library.
 _UNPACK = """
 const fs = require("fs");
@@ -50,7 +51,10 @@ def running_chromium() -> Iterator[Browser]:
     chromium = _find_chromium()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium.path, args=_OPTIONS, env={**os.environ, **chromium.environment}
+            executable_path=chromium.path,
+            args=_OPTIONS,
+            env={**os.environ, **chromium.environment},
+            timeout=_START_LIMIT_MS,
         )
         yield browser
         browser.close()

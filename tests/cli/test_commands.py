@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -103,17 +102,13 @@ def test_the_version_needs_no_command(run: Run) -> None:
     assert result.stdout == f"{importlib.metadata.version('sinkrank')}\n"
 
 
-def test_help_is_quick_because_nothing_heavy_is_imported(empty_home: Path) -> None:
+def test_help_imports_nothing_heavy() -> None:
     heavy = {"numpy", "numba", "scipy", "flask", "opensearchpy", "waitress"}
     script = "import sys, sinkrank.commands.app; print(*sys.modules)"
     result = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
     assert set(result.stdout.split()) & heavy == set()
-
-    started = time.monotonic()
-    assert process(empty_home, "--help").returncode == 0
-    assert time.monotonic() - started < 5  # 0.2 s on a quiet machine; 0.5 s is the aim
 
 
 def test_an_error_has_no_traceback_unless_asked_for(empty_home: Path) -> None:

@@ -97,6 +97,7 @@ def left_over(home: Path) -> list[Path]:
     return [path for path in (home / ".sinkrank" / "prepare").rglob("*") if path.is_file()]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("encoder", "published")
 def test_all_parts_are_joined_and_their_figures_shown(empty_home: Path, run: Run, english: str) -> None:
     result = run(*PREPARE, english, "--json")
@@ -132,6 +133,7 @@ def test_the_plan_is_shown_and_nothing_made(empty_home: Path, run: Run, english:
     assert plan["seconds"] > 0
 
 
+@pytest.mark.slow
 def test_a_pipe_has_a_line_for_each_step_and_the_next_command(empty_home: Path, run: Run, english: str) -> None:
     result = run(*PREPARE, english, "--without", "published,encoder")
     assert result.exit_code == 0, result.stderr
@@ -174,6 +176,7 @@ def test_without_any_part_there_is_an_error_and_no_store(
     assert not (empty_home / ".sinkrank" / "embeddings").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("offline")
 def test_several_languages_are_aligned_by_their_groups(
     empty_home: Path, run: Run, bilingual: str, encoder: list[str]
@@ -236,6 +239,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_parts_that_are_there(
     assert left_over(empty_home) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("encoder", "published")
 def test_documents_that_have_changed_are_read_again(
     empty_home: Path, run: Run, english: str, monkeypatch: pytest.MonkeyPatch

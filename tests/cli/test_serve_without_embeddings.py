@@ -45,11 +45,11 @@ def test_it_passes_searches_on_and_takes_up_embeddings_that_are_made_later(
             return answer.headers["X-Rerank-Status"], answer.headers.get("X-Rerank-Reason")
 
         before = asked()
-        ready = urllib3.request("GET", f"{address}/-/ready", timeout=10)
-        metrics = urllib3.request("GET", f"{address}/-/metrics", timeout=10).data.decode()
+        ready = urllib3.request("GET", f"{address}/-/ready", timeout=60)
+        metrics = urllib3.request("GET", f"{address}/-/metrics", timeout=60).data.decode()
         tiny_embeddings(empty_home / ".sinkrank" / "embeddings")
         # Each process looks every two seconds.
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while (after := asked()[0]) != "applied" and time.monotonic() < deadline:
             time.sleep(0.2)
     assert before == ("fallback", "no_embeddings")

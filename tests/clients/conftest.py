@@ -32,7 +32,8 @@ def proxying(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -
     @contextmanager
     def start(engine_url: str) -> Iterator[str]:
         with closing(open_store(engine_url)) as store:
-            app = create_app(Settings(home=home, threads=1, store=engine_url), store, embeddings)
+            settings = Settings(home=home, threads=1, store=engine_url, proxy_budget_ms=60_000)
+            app = create_app(settings, store, embeddings)
             warm_up(app)  # a kernel that is compiled within a search outlasts its budget
             with serving(app) as url:
                 yield url

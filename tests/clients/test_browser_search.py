@@ -21,7 +21,7 @@ from tests.clients.recording import differences, send_recorded
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import make_index
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.conformance, pytest.mark.engine]
 
 INDEX = "clients-browser"
 # In the order in which the engine finds them by "any"; "chat" may be a misspelled "cat" to it, which comes first.

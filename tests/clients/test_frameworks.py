@@ -10,7 +10,7 @@ from tests.clients.frameworks_environment import run_tests
 from tests.engines.sources import ENGINES_VARIABLE, URL_VARIABLES, Engine
 
 # They fetch much: `make check` is to be quick.
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.conformance, pytest.mark.engine]
 
 STORES = {
     "opensearch": [

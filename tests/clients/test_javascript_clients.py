@@ -13,7 +13,7 @@ from tests.clients.javascript_packages import installed_packages, run_node
 from tests.clients.recording import Exchange, differences, timeless
 from tests.engines.sources import Engine
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.conformance, pytest.mark.engine]
 
 INDICES = ("clients-javascript", "clients-javascript-copy", "clients-javascript-words")
 # By the cosines with "chat": dog 0.936, car -0.28, bread -0.96; "any" has no embedding.

@@ -1,8 +1,6 @@
 """The engines' own REST tests turn out through the proxy as they do directly, request by request.
 
-A sample that calls every API is run by default. The whole takes some ten minutes an engine:
-
-    SINKRANK_REST_TESTS=all pytest tests/clients/test_rest_suites.py -s
+A sample that calls every API is in `make test`; `make conformance` runs all of them, some ten minutes an engine.
 
 A test that fails directly as well was written for another version, or needs a module that this node has not: it is
 counted apart, and has to fail in the same place through the proxy. Searches are run once more with a text to re-rank
@@ -11,14 +9,12 @@ by. What may then turn out otherwise is in `rest_steps.CHANGED_BY_DESIGN` and no
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import urllib3
@@ -33,13 +29,12 @@ from tests.clients.rest_suite import PUBLISHED, RestSuite, RestTest, read_suite
 from tests.clients.word_embeddings import word_embeddings
 from tests.engines.artifacts import fetched_artifact
 from tests.engines.errors import EngineUnavailable
-from tests.engines.nodes import Node, start_node
-from tests.engines.sources import chosen_engines
+from tests.engines.nodes import Node, folder_in_memory, start_node
+from tests.engines.sources import chosen_engines, repeated_engines
 from tests.service.conftest import serving
 
 pytestmark = pytest.mark.engine
 
-IS_WHOLE = os.environ.get("SINKRANK_REST_TESTS") == "all"
 EVERY = 20
 """Of the tests that look at hits one in so many is in the sample."""
 
@@ -55,12 +50,17 @@ class Floor:
     n_reranked: int
 
 
-FLOORS = {
-    "opensearch-2.19.1": (Floor(95, 40), Floor(1350, 750)),
-    "opensearch-3.5.0": (Floor(95, 40), Floor(1380, 850)),
-    "elasticsearch-8.15.5": (Floor(75, 10), Floor(1130, 430)),
+SAMPLE_FLOORS = {
+    "opensearch-2.19.1": Floor(95, 40),
+    "opensearch-3.5.0": Floor(95, 40),
+    "elasticsearch-8.15.5": Floor(75, 10),
 }
-"""Of the sample, and of the whole."""
+FLOORS = {
+    "opensearch-2.19.1": Floor(1350, 750),
+    "opensearch-3.5.0": Floor(1380, 850),
+    "elasticsearch-8.15.5": Floor(1130, 430),
+}
+"""Of the sample, and of all tests."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,14 @@ class Stage:
     runners: Runners
 
 
-@pytest.fixture(scope="module", params=[name for name in chosen_engines() if name in PUBLISHED])
+def _engines() -> list[object]:
+    """The chosen ones with a published suite."""
+    later = repeated_engines()
+    marks = {name: [pytest.mark.conformance] if name in later else [] for name in chosen_engines()}
+    return [pytest.param(name, marks=marks[name]) for name in chosen_engines() if name in PUBLISHED]
+
+
+@pytest.fixture(scope="module", params=_engines())
 def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
     """A node of its own, since the tests remove all that is on it, and the proxy in front of it."""
     published = PUBLISHED[request.param]
@@ -79,7 +86,8 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         suite = read_suite(jar)
         with _folder() as folder, _node(request.param, folder) as node, closing(open_store(node.url)) as store:
             embeddings = word_embeddings(folder / "embeddings", suite.words)
-            app = create_app(Settings(home=folder, threads=1, store=node.url), store, embeddings)
+            settings = Settings(home=folder, threads=1, store=node.url, proxy_budget_ms=60_000)
+            app = create_app(settings, store, embeddings)
             warm_up(app)  # a kernel that is compiled within a search outlasts its budget
             with serving(app) as url, urllib3.PoolManager(retries=False) as http:
                 direct = RestRunner(http, suite, node.url, node, published.media_version)
@@ -92,10 +100,7 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """In memory where that can be: these tests make thousands of indices, and a node waits for the disk at each."""
-    shared = Path("/dev/shm")
-    is_roomy = shared.is_dir() and os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > 2**30
-    with tempfile.TemporaryDirectory(dir=shared if is_roomy else None, prefix="sinkrank-rest-") as folder:
+    with TemporaryDirectory(dir=folder_in_memory(), prefix="sinkrank-rest-") as folder:
         yield Path(folder)
 
 
@@ -111,22 +116,26 @@ def _node(name: str, folder: Path) -> Iterator[Node]:
         yield node
 
 
-def chosen(stage: Stage) -> Sequence[RestTest]:
-    """The tests to run."""
-    if IS_WHOLE:
-        return stage.suite.tests
+def sampled(stage: Stage) -> Sequence[RestTest]:
     fitting = [test for test in stage.suite.tests if is_for(test, stage.node.distribution, stage.node.version)]
     return sample(fitting, frozenset(stage.suite.apis), EVERY)
 
 
-@pytest.mark.timeout(5400 if IS_WHOLE else 600)
+def test_each_test_of_a_sample_turns_out_through_the_proxy_as_directly(stage: Stage) -> None:
+    _compare(stage, sampled(stage), SAMPLE_FLOORS[stage.node.name])
+
+
+@pytest.mark.conformance
+@pytest.mark.timeout(5400)
 def test_each_test_turns_out_through_the_proxy_as_directly(stage: Stage) -> None:
-    tests = chosen(stage)
+    _compare(stage, stage.suite.tests, FLOORS[stage.node.name])
+
+
+def _compare(stage: Stage, tests: Sequence[RestTest], floor: Floor) -> None:
     compared = list(stage.runners.compare(tests))
     print(report(stage.node.name, compared))
     unlike = {f"{one.test.name}, forced: {one.is_forced}": one.differences for one in compared if one.differences}
     assert unlike == {}
-    floor = FLOORS[stage.node.name][IS_WHOLE]
     assert sum(one.direct.outcome == "passed" for one in compared if not one.is_forced) >= floor.n_passed
     assert sum(one.n_reranked for one in compared) >= floor.n_reranked
     # Chance does not differ often.
@@ -136,7 +145,7 @@ def test_each_test_turns_out_through_the_proxy_as_directly(stage: Stage) -> None
 def test_the_sample_calls_each_api_that_any_test_calls(stage: Stage) -> None:
     fitting = [test for test in stage.suite.tests if is_for(test, stage.node.distribution, stage.node.version)]
     named = frozenset(stage.suite.apis)
-    called = {name for test in sample(fitting, named, EVERY) for name in calls(test)} & named
+    called = {name for test in sampled(stage) for name in calls(test)} & named
     assert called == {name for test in fitting for name in calls(test)} & named
     assert len(called) > 100
 

@@ -1,6 +1,7 @@
 """pytest plugin: real search engines as lazy fixtures; a test that uses one is marked `engine`.
 
-`engine` (and `engine_url`) runs a test once for each engine; `opensearch_2_url`, `opensearch_3_url` and
+`engine` (and `engine_url`) runs a test once for each engine; `first_engine` on the first of them, for tests to which
+the engine makes no difference; `opensearch_2_url`, `opensearch_3_url` and
 `elasticsearch_8_url` name one. Each engine starts when the first test asks for it and stays until the
 session ends. `opensearch_2_ml_url` is an OpenSearch with ml-commons and neural-search: always a node of our own, since
 it has to reach what a test serves at 127.0.0.1.
@@ -15,13 +16,14 @@ import pytest
 
 from tests.engines.errors import EngineUnavailable
 from tests.engines.nodes import start_node
-from tests.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_2_ML, OPENSEARCH_3, Recipe
+from tests.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_2_ML, OPENSEARCH_3, RECIPES, Recipe
 from tests.engines.sources import ENGINES_VARIABLE, Engine, EnginePool, chosen_engines, given_url
 
 ENGINE_FIXTURES = {
     "engine_pool",
     "engine",
     "engine_url",
+    "first_engine",
     "opensearch_2_url",
     "opensearch_2_ml_url",
     "opensearch_3_url",
@@ -48,8 +50,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def engine_of(item: pytest.Item) -> str:
-    """The name of the engine that a test talks to; `several` where it is more than one, empty for none."""
+    """The name of the engine that a test talks to; `several` where it is more than one, empty for none.
+
+    `store_kind` (tests/stores) is an engine's name, or `embedded` for no engine.
+    """
     named = {
+        "first_engine": chosen_engines()[0],
         "opensearch_2_url": OPENSEARCH_2.name,
         "opensearch_2_ml_url": OPENSEARCH_2_ML.name,
         "opensearch_3_url": OPENSEARCH_3.name,
@@ -58,7 +64,8 @@ def engine_of(item: pytest.Item) -> str:
     fixtures = ENGINE_FIXTURES & set(getattr(item, "fixturenames", ()))
     asked = {named[name] for name in fixtures if name in named}
     if callspec := getattr(item, "callspec", None):
-        asked |= {str(callspec.params["engine"])} if "engine" in callspec.params else set()
+        asked |= {str(callspec.params[name]) for name in ("engine", "store_kind") if name in callspec.params}
+        asked &= RECIPES.keys()
     return asked.pop() if len(asked) == 1 else "several" if fixtures else ""
 
 
@@ -77,6 +84,11 @@ def engine(request: pytest.FixtureRequest, engine_pool: EnginePool) -> Engine:
 @pytest.fixture(scope="session")
 def engine_url(engine: Engine) -> str:
     return engine.url
+
+
+@pytest.fixture(scope="session")
+def first_engine(engine_pool: EnginePool) -> Engine:
+    return _get(engine_pool, chosen_engines()[0])
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +31,13 @@ from tests.engines.errors import EngineUnavailable
 from tests.engines.recipes import Recipe
 from tests.engines.toolchain import find_jdk
 
-START_LIMIT_S = 120.0
-CLOSE_LIMIT_S = 15.0
+# A machine that does much else takes long: these end a hang, and nothing is measured by them.
+START_LIMIT_S = 300.0
+CLOSE_LIMIT_S = 60.0
 POLL_S = 0.1
 N_LOG_LINES = 40
+# Free memory below which a node's data goes to the disk.
+_DATA_BYTES = 2 * 2**30
 
 Setting = str | int | float | bool | list[str]
 
@@ -109,16 +111,17 @@ def start_node(
         node.stop()
 
 
-@contextmanager
-def start_nodes(*engines: str, heap: str = "512m") -> Iterator[list[Node]]:
-    """Nodes of several engines, in the order named, started at the same time and all stopped at the end."""
-    with ExitStack() as stack, ThreadPoolExecutor(max(1, len(engines))) as pool:
-        contexts = [start_node(engine, heap=heap) for engine in engines]
-        futures = [pool.submit(context.__enter__) for context in contexts]
-        for context, future in zip(contexts, futures, strict=True):
-            if future.exception() is None:
-                stack.push(context.__exit__)
-        yield [future.result() for future in futures]
+def folder_in_memory() -> Path | None:
+    """A folder in memory with room for a node's data, or None for the usual temporary folder.
+
+    A node waits for the disk at every index and document: in memory the tests take half the time.
+    Where TMPDIR is set, that is used instead.
+    """
+    if "TMPDIR" in os.environ:
+        return None
+    memory = Path("/dev/shm")
+    is_usable = memory.is_dir() and os.access(memory, os.W_OK)
+    return memory if is_usable and shutil.disk_usage(memory).free > _DATA_BYTES else None
 
 
 def free_ports(n: int) -> list[int]:
@@ -149,7 +152,7 @@ def _launch(
     """Write the run's folder and start Java in it; the node need not answer yet."""
     home = assembled_home(recipe)
     jdk = find_jdk(recipe.min_java, recipe.name)
-    folder = Path(tempfile.mkdtemp(prefix=f"sinkrank-{recipe.name}-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"sinkrank-{recipe.name}-", dir=folder_in_memory()))
     http_port, transport_port = free_ports(2)
     ours = _own_settings(folder, http_port, transport_port)
     _write_config(recipe, home, folder, {**ours, **settings}, config_files)

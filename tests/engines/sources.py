@@ -51,6 +51,13 @@ def chosen_engines() -> list[str]:
     return list(by_place.values())
 
 
+@cache
+def repeated_engines() -> frozenset[str]:
+    """Those of the chosen engines that are another version of one before them."""
+    first = {find_recipe(name).distribution: name for name in reversed(chosen_engines())}
+    return frozenset(chosen_engines()) - set(first.values())
+
+
 def given_url(recipe: Recipe) -> str:
     """The URL that the environment gives for this distribution, without a slash at its end; empty if none."""
     return os.environ.get(URL_VARIABLES[recipe.distribution], "").rstrip("/")

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.engines import toolchain
-from tests.engines.assemble import _download, find_recipe, recipe_hash
+from tests.engines.assemble import find_recipe
 from tests.engines.errors import EngineUnavailable
 from tests.engines.nodes import free_ports
-from tests.engines.recipes import OPENSEARCH_2, OPENSEARCH_2_ML, RECIPES
+from tests.engines.recipes import OPENSEARCH_2
 from tests.engines.sources import EnginePool, chosen_engines
-from tests.engines.toolchain import Jdk, find_jdk, find_maven, parse_java_version
+from tests.engines.toolchain import find_jdk, find_maven, parse_java_version
 
 
 def fake_jdk(home: Path, version: str) -> Path:
@@ -42,12 +42,6 @@ def test_the_oldest_jdk_that_fits_is_taken(tmp_path: Path) -> None:
     assert find_jdk(17, "an-engine", homes).home == tmp_path / "21.0.3"
 
 
-def test_a_jdk_named_by_the_environment_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = fake_jdk(tmp_path / "jdk", "99.0.1")
-    monkeypatch.setenv("SINKRANK_JAVA_HOMES", str(home))
-    assert find_jdk(17, "an-engine").home == home
-
-
 def test_a_missing_jdk_is_an_error_that_names_the_cure(tmp_path: Path) -> None:
     with pytest.raises(EngineUnavailable) as raised:
         find_jdk(21, "opensearch-3.5.0", [fake_jdk(tmp_path / "jdk", "17.0.15"), tmp_path / "absent"])
@@ -61,13 +55,6 @@ def test_a_missing_jdk_is_an_error_that_names_the_cure(tmp_path: Path) -> None:
         assert part in str(raised.value)
 
 
-def test_maven_on_path_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    maven = tmp_path / "mvn"
-    maven.touch(mode=0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_maven(tmp_path) == maven
-
-
 def test_missing_maven_is_an_error_that_names_the_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(toolchain, "MAVEN_ARCHIVE", (tmp_path / "absent.tar.gz").as_uri())
@@ -75,52 +62,9 @@ def test_missing_maven_is_an_error_that_names_the_cure(tmp_path: Path, monkeypat
         find_maven(tmp_path)
 
 
-def test_a_changed_maven_archive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "maven.tar.gz").write_bytes(b"not Maven")
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.setattr(toolchain, "MAVEN_ARCHIVE", (tmp_path / "maven.tar.gz").as_uri())
-    with pytest.raises(EngineUnavailable, match="SHA-512"):
-        find_maven(tmp_path)
-
-
-def fake_maven(folder: Path, n_failures: int) -> Path:
-    """A program that fails so many times, and notes each call."""
-    maven = folder / "mvn"
-    maven.write_text(
-        f'#!/bin/sh\necho "$@" >> {folder}/calls\necho "connection reset"\n'
-        f"[ $(wc -l < {folder}/calls) -gt {n_failures} ]\n"
-    )
-    maven.chmod(0o755)
-    return maven
-
-
-def test_a_download_that_breaks_is_tried_again(tmp_path: Path) -> None:
-    _download(OPENSEARCH_2_ML, fake_maven(tmp_path, 2), Jdk(tmp_path, 17), tmp_path / "jars")
-    first, *others = (tmp_path / "calls").read_text().splitlines()
-    assert "-Pml" in first
-    assert not first.endswith("-U")
-    assert [call.endswith(" -U") for call in others] == [True, True]
-
-
-def test_a_download_that_never_comes_is_an_error_with_mavens_last_words(tmp_path: Path) -> None:
-    with pytest.raises(EngineUnavailable, match=r"(?s)opensearch-2.19.1-ml in 3 attempts .*connection reset"):
-        _download(OPENSEARCH_2_ML, fake_maven(tmp_path, 99), Jdk(tmp_path, 17), tmp_path / "jars")
-
-
-def test_free_ports_differ() -> None:
-    ports = free_ports(20)
-    assert len(set(ports)) == 20
-    assert all(1024 <= port < 65536 for port in ports)
-
-
 def test_an_unknown_engine_is_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(ValueError, match="engine is 'solr', expected one of opensearch-2"):
         find_recipe("solr")
-
-
-def test_each_recipe_has_a_pom_and_a_home_of_its_own() -> None:
-    assert all(recipe.pom.exists() for recipe in RECIPES.values())
-    assert len({recipe_hash(recipe) for recipe in RECIPES.values()}) == len(RECIPES)
 
 
 def test_the_environment_restricts_the_engines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,6 +146,7 @@ def test_an_index_that_is_deleted_meanwhile_is_not_made_anew_by_the_writing(
         assert_whole(direct, name, tmp_path / "r.jsonl")
 
 
+@pytest.mark.slow
 def test_an_embedded_index_that_is_deleted_meanwhile_ends_the_run(
     documents: Path, embeddings: Embeddings, tmp_path: Path
 ) -> None:
@@ -171,6 +172,7 @@ LIMITED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [30_000, 400_000])
 def test_a_disk_that_is_full_ends_the_run_in_one_line_and_the_next_one_goes_on(
     documents: Path, embeddings: Embeddings, tmp_path: Path, limit: int

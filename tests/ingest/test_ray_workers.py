@@ -41,17 +41,18 @@ def start(documents: Path, address: str, index: str, folder: Path, embeddings: E
 NEEDS_RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra ray)")
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 @NEEDS_RAY
 def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
-    engine: Engine, documents: Path, embeddings: Embeddings, tmp_path: Path, new_index: Callable[[], str]
+    first_engine: Engine, documents: Path, embeddings: Embeddings, tmp_path: Path, new_index: Callable[[], str]
 ) -> None:
     by_ray, by_process = new_index(), new_index()
-    store = open_store(engine.url)
+    store = open_store(first_engine.url)
     try:
-        with faulty_proxy(engine.url, lambda number: "slow") as proxy:
+        with faulty_proxy(first_engine.url, lambda number: "slow") as proxy:
             first = start(documents, proxy.address, by_ray, tmp_path, embeddings)
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + 300
             while first.poll() is None and time.monotonic() < deadline and written(store, by_ray) < 300:
                 time.sleep(0.02)
             was_running = first.poll() is None
@@ -60,7 +61,7 @@ def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
             assert was_running
             proxy.fault = lambda number: "pass"
             second = start(documents, proxy.address, by_ray, tmp_path, embeddings)
-            stdout, stderr = second.communicate(timeout=180)
+            stdout, stderr = second.communicate(timeout=300)
         assert "3,000 of 3,007 documents are in index" in stdout, stderr
         assert "going on after row" in stdout
         assert_whole(store, by_ray, tmp_path / "r.jsonl")
@@ -97,10 +98,11 @@ print(results, mark.exists())
 """
 
 
+@pytest.mark.slow
 @NEEDS_RAY
 def test_a_ray_worker_that_is_killed_is_started_again_and_no_piece_is_lost(tmp_path: Path) -> None:
     command = [sys.executable, "-c", KILLING, str(tmp_path / "killed")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.stdout == f"{list(range(100, 130))} True\n", done.stderr
 
 

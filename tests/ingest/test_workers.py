@@ -18,6 +18,8 @@ from reranker.base.errors import SinkrankError
 from reranker.stores.embedded.store import EmbeddedStore
 from tests.tiny import tiny_embeddings
 
+pytestmark = pytest.mark.slow
+
 
 class Add:
     """Adds what is shared, and says in which process."""

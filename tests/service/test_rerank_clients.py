@@ -23,6 +23,7 @@ BEST_SCORE = pytest.approx(1 / (1 + TRANSLATION_DISTANCE), abs=1e-6)
 
 # Their clients leave sockets to the garbage collector, which comes in the fixture's end.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]

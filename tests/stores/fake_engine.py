@@ -23,6 +23,7 @@ class FakeEngine:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # or a body waits 40 ms for its headers to be confirmed
 
             def _serve(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0)).decode()

@@ -138,22 +138,21 @@ def test_a_node_that_does_not_answer_is_unavailable_after_the_time_out() -> None
     given_up = threading.Event()
 
     def answer(*request: str) -> tuple[int, Any]:
-        given_up.wait(60)
+        given_up.wait()
         return 200, {}
 
     with serve(answer) as node:
         store = open_store(node.address, timeout_s=0.2)
         try:
-            started = time.monotonic()
+            # The server would wait for ever.
             with pytest.raises(StoreUnavailable, match="store_timeout_s"):
                 store.indices()
-            assert time.monotonic() - started < 30
         finally:
             given_up.set()
         store.close()
 
 
-def test_a_host_that_accepts_no_connection_is_unavailable_within_seconds() -> None:
+def test_a_host_that_accepts_no_connection_is_unavailable() -> None:
     with ExitStack() as sockets:
         server = sockets.enter_context(socket.socket())
         server.bind(("127.0.0.1", 0))
@@ -163,10 +162,8 @@ def test_a_host_that_accepts_no_connection_is_unavailable_within_seconds() -> No
             client.setblocking(False)
             client.connect_ex(server.getsockname())
         store = open_store(f"http://127.0.0.1:{server.getsockname()[1]}", timeout_s=0.5)
-        started = time.monotonic()
         with pytest.raises(StoreUnavailable, match="nothing answers"):
             store.indices()
-        assert time.monotonic() - started < 30  # Linux itself tries for two minutes
         store.close()
 
 
@@ -408,16 +405,15 @@ def test_a_document_that_the_ingest_pipeline_drops_is_not_in_the_index() -> None
 
 
 def test_whoever_does_not_want_the_rest_waits_for_no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 20.0))
+    # Far longer than a test may take.
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 7_200.0, 7_200.0))
 
     def answer(ids: list[str]) -> tuple[int, Any]:
         return (200, bulk_answer(ids, {})) if "0" in ids else (503, error("unavailable", "red"))
 
     results = write(answer, [str(number) for number in range(300)])
-    started = time.monotonic()
     assert next(results) == WriteResult("0")
     results.close()
-    assert time.monotonic() - started < 9  # the first wait is 10 s at least
 
 
 def test_two_requests_with_the_same_id_are_never_on_their_way_at_once() -> None:

@@ -17,6 +17,8 @@ from numba.core.registry import cpu_target
 import reranker
 from reranker.transport.kernels import compiling, simd
 
+pytestmark = pytest.mark.slow
+
 RUN = """
 import numpy as np
 from reranker.transport.kernels import scaling

@@ -9,7 +9,6 @@ import platform
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +16,10 @@ from llvmlite import binding
 
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances, nearest_documents
+from tests.engines.assemble import cache_folder
 from tests.transport.conftest import bag
+
+pytestmark = pytest.mark.slow
 
 _AVX2 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt")
 # Processors and features, in LLVM's names. The registers of AVX-512 are tried where this machine has them.
@@ -41,7 +43,9 @@ TOLERANCES = {"float32": 1e-5, "float64": 1e-10, "log": 1e-10}
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="this processor is of another family")
-@pytest.mark.parametrize("machine", OTHERS)
+@pytest.mark.parametrize(
+    "machine", ["AVX2", *(pytest.param(name, marks=pytest.mark.conformance) for name in OTHERS if name != "AVX2")]
+)
 def test_the_code_for_another_machine_computes_what_the_reference_does(machine):
     _, features = OTHERS[machine]
     here = binding.get_host_cpu_features()
@@ -64,7 +68,7 @@ def _told_to_be(machine: str) -> dict[str, str]:
     """Settings of Numba. Each machine has a folder for its code: Numba numbers the files of one by its index alone,
     and processes that write at once could take each other's numbers, and then run each other's code."""
     processor, features = OTHERS[machine]
-    folder = Path(__file__).parent / "__pycache__" / machine.replace(" ", "-")
+    folder = cache_folder().parent / "kernels-of-other-machines" / machine.replace(" ", "-")
     return {
         "NUMBA_CPU_NAME": processor,
         "NUMBA_CPU_FEATURES": ",".join(f"+{feature}" for feature in features),

@@ -4,12 +4,15 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from numba.core.dispatcher import Dispatcher
 
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances, nearest_documents, warm_up
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import METHODS
+
+pytestmark = pytest.mark.slow
 
 
 def compiled() -> set[str]:

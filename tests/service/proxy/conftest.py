@@ -65,7 +65,14 @@ def ours(engine: Engine, embeddings: Embeddings) -> Iterator[str]:
 
 @pytest.fixture
 def app(engine: Engine, embeddings: Embeddings, tmp_path: Path) -> Iterator[Flask]:
-    settings = Settings(home=tmp_path, threads=1, store=engine.url, proxy_window_size=100, max_body_bytes=100_000)
+    settings = Settings(
+        home=tmp_path,
+        threads=1,
+        store=engine.url,
+        proxy_window_size=100,
+        proxy_budget_ms=60_000,  # a busy machine is slow
+        max_body_bytes=100_000,
+    )
     store = open_store(engine.url)
     app = create_app(settings, store, embeddings)
     warm_up(app)  # a kernel that is compiled within a search outlasts its budget

@@ -18,6 +18,8 @@ import pytest
 
 from tests.tiny import tiny_embeddings
 
+pytestmark = pytest.mark.slow
+
 N_BYTES = 200_000_000
 BLOCK = bytes(range(256)) * 256
 # What two hundred times as much may take beside a request of one megabyte; buffers of the server and the sockets.

@@ -1,0 +1,79 @@
+"""Each test is in one of the three tiers that `make` runs, and the tiers hold what CONTRIBUTING.md says."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.engines.sources import chosen_engines, repeated_engines
+
+pytestmark = pytest.mark.slow  # a process collects all tests
+
+ROOT = Path(__file__).resolve().parents[1]
+# Markers by test, of all tests that pytest collects.
+_COLLECT = """
+import json, pytest, sys
+
+class Listing:
+    def pytest_collection_modifyitems(self, items):
+        found = {item.nodeid: sorted({mark.name for mark in item.iter_markers()}) for item in items}
+        print("\\nfound", json.dumps(found))
+
+sys.exit(pytest.main(["--collect-only", "-q", "-q", "-p", "no:cacheprovider", "tests"], plugins=[Listing()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def markers() -> dict[str, set[str]]:
+    done = subprocess.run([sys.executable, "-c", _COLLECT], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = re.search(r"^found (.*)$", done.stdout, re.MULTILINE)
+    assert listed, done.stdout + done.stderr
+    return {test: set(found) for test, found in json.loads(listed[1]).items()}
+
+
+def of(markers: dict[str, set[str]], marker: str) -> set[str]:
+    return {test for test, found in markers.items() if marker in found}
+
+
+def test_make_runs_the_tiers_by_their_markers() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    chosen = dict(re.findall(r"^(\w+):.*\n\t\$\(PYTEST\) \d -m (.+)$", makefile, re.MULTILINE))
+    assert chosen == {"check": "unit", "test": '"not conformance"', "conformance": "conformance"}
+
+
+def test_a_unit_test_needs_nothing_and_every_other_says_what_it_needs(markers: dict[str, set[str]]) -> None:
+    others = ("slow", "engine", "corpus", "conformance")
+    assert of(markers, "unit") == markers.keys() - set().union(*(of(markers, name) for name in others))
+    assert len(of(markers, "unit")) > len(markers) / 2
+
+
+@pytest.mark.parametrize("module", ["javascript_clients", "browser_search", "frameworks", "haystack"])
+def test_suites_and_clients_of_others_are_in_conformance_alone(markers: dict[str, set[str]], module: str) -> None:
+    tests = {test for test in markers if test.startswith(f"tests/clients/test_{module}.py")}
+    assert tests
+    assert tests <= of(markers, "conformance")
+
+
+def test_conformance_has_the_whole_rest_suite_of_each_engine_and_the_others_a_sample(
+    markers: dict[str, set[str]],
+) -> None:
+    whole = "tests/clients/test_rest_suites.py::test_each_test_turns_out_through_the_proxy_as_directly"
+    some = "tests/clients/test_rest_suites.py::test_each_test_of_a_sample_turns_out_through_the_proxy_as_directly"
+    assert {f"{whole}[{engine}]" for engine in chosen_engines()} <= of(markers, "conformance")
+    first = set(chosen_engines()) - repeated_engines()
+    assert {f"{some}[{engine}]" for engine in first} <= markers.keys() - of(markers, "conformance")
+
+
+def test_the_second_version_of_an_engine_is_in_conformance_alone(markers: dict[str, set[str]]) -> None:
+    by_engine = {name: {test for test in of(markers, "engine") if name in test} for name in chosen_engines()}
+    for name, tests in by_engine.items():
+        in_both = tests - of(markers, "conformance")
+        assert bool(in_both) == (name not in repeated_engines())
+    # What runs on one runs on the other: by the names of the tests, without the engines'.
+    first, *others = ({test.replace(name, "") for test in tests} for name, tests in by_engine.items())
+    assert all(len(first & other) > len(first) / 2 for other in others)
