@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -78,6 +80,7 @@ BY_TEXT: dict[str, Any] = {
     "knn with a text": {"knn": {"field": "v", "query_vector_builder": {"text_embedding": {"model_text": "wool cap"}}}},
     "function_score without functions": {"function_score": {"query": MATCH, "functions": [], "boost": 2}},
     "more_like_this": {"more_like_this": {"fields": ["text"], "like": "wool cap"}},
+    "wrapper": {"wrapper": {"query": "eyJtYXRjaCI6IHsidGV4dCI6ICJ3b29sIGNhcCJ9fQ=="}},
     "span_term": {"span_term": {"text": "wool cap"}},
     "span_near": {"span_near": {"clauses": [{"span_term": {"text": "wool cap"}}], "slop": 2}},
     "span_or": {"span_or": {"clauses": [{"span_term": {"text": {"value": "wool cap"}}}]}},
@@ -191,6 +194,12 @@ UNKNOWN: dict[str, Any] = {
     kind: bool_(must=[MATCH, {kind: {"query": "d29vbA=="}}])
     for kind in ("wrapper", "template", "agentic", "sltr", "new")
 }
+UNKNOWN["a wrapper of deep nesting"] = {"wrapper": {"query": base64.b64encode(b"[" * 200_000).decode()}}
+UNKNOWN["wrappers in wrappers"] = MATCH
+for _ in range(26):
+    UNKNOWN["wrappers in wrappers"] = {
+        "wrapper": {"query": base64.b64encode(json.dumps(UNKNOWN["wrappers in wrappers"]).encode()).decode()}
+    }
 
 
 @pytest.mark.parametrize("kind", BY_TEXT)
