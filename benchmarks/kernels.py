@@ -47,6 +47,8 @@ class Modules:
         finally:
             _taken_out()
             sys.modules.update(others)
+            parent, _, name = _PACKAGE.rpartition(".")
+            setattr(sys.modules[parent], name, sys.modules[_PACKAGE])
 
     def __getitem__(self, name: str) -> ModuleType:
         return self._modules[f"{_PACKAGE}.{name}"]

@@ -34,6 +34,7 @@ def mean_embeddings(bags: WeightedBags, embeddings: NDArray[np.float32], n_threa
         BadInput: weights, term ids or embeddings break their contract.
         WrongParameter: n_threads is below 1.
 
+    >>> from reranker.text.bags import WeightedBag
     >>> table = np.array([[1, 0], [0, 1]], dtype=np.float32)
     >>> both = WeightedBag(np.arange(2, dtype=np.int32), np.array([0.6, 0.4]))
     >>> mean_embeddings(WeightedBags.join([both]), table).round(4)

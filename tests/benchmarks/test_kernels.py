@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+import reranker.transport.problem
 from benchmarks import kernels
 from benchmarks.workload import clustered_embeddings
 from reranker.transport.kernels import cost_tables
@@ -30,6 +31,7 @@ def test_both_forms_of_a_piece_are_called_and_agree(embeddings):
     assert found["difference"] == 0
     assert found["ratio"] > 0
     assert sys.modules["reranker.transport.problem"] is before
+    assert reranker.transport.problem is before
     assert cost_tables.deduplicate is not by_numpy
 
 

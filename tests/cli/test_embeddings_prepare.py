@@ -267,7 +267,7 @@ def test_two_runs_over_the_same_documents_do_not_meet(empty_home: Path, run: Run
     [
         (["english.jsonl", "--without", "magic"], 2, "there is no part 'magic'; the parts are published, training"),
         (["english.jsonl", "--without", "published,training,encoder"], 2, "nothing is left"),
-        (["english.jsonl", "--index", "articles"], 2, "give one of them"),
+        (["english.jsonl", "--index", "articles"], 2, "give either files or --index, not both"),
         (["-"], 2, "give a file"),
         ([], 2, "--store opensearch://localhost:9200 --index articles"),
         (["--store", "folder", "--index", "articles"], 2, "an index of OpenSearch or Elasticsearch"),

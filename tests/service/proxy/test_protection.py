@@ -132,7 +132,7 @@ def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], mo
 
     app = make_app()
     warm_up(app)
-    for name in ("proxy.read.read_query", "proxy.read.read_document", "ranking.reranker.tokenize"):
+    for name in ("proxy.read.read_query", "proxy.read.read_document", "ranking.query.tokenize"):
         noted(f"reranker.{name}")
     assert outcome(app.test_client().post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
     assert sorted(read) == ["read_document", "read_query", "tokenize"]

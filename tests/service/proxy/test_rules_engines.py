@@ -198,7 +198,7 @@ def test_a_filter_path_filters_the_re_ranked_answer(
         ({"rescore": {"query": {"rescore_query": {"match": {"body": "dog"}}}}}, "", "caller_scoring"),
         ({"indices_boost": [{"*": 2.0}]}, "", "caller_scoring"),
         ({"query": {"match_phrase_prefix": {"body": "ca"}}}, "", "autocomplete"),
-        ({"query": {"wrapper": {"query": "eyJtYXRjaF9hbGwiOnt9fQ=="}}}, "", "unknown_query"),
+        ({"query": {"wrapper": {"query": "eyJtYXRjaF9hbGwiOnt9fQ=="}}}, "", "no_query_text"),
         ({"query": {"match": {"body": "qqq zzz"}}}, "", "unknown_words"),
         ({}, "rerank=false", "disabled"),
         ({}, "format=yaml", "not_json"),
