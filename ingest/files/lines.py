@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from io import BufferedReader
@@ -58,15 +60,22 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
     OSError if the file is damaged or truncated.
 
     Raises:
-        BadInput: it cannot be opened.
+        BadInput: it cannot be opened, or is a FIFO, a socket or a device.
         MissingPackage: it is packed with Zstandard, and the extra `zstd` is not installed.
     """
     try:
-        raw = path.open("rb")
+        raw = open(path, "rb", opener=_open_at_once)  # noqa: SIM115
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}); check the path and its permissions") from error
     with raw, ExitStack() as unpacking:
+        if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+            raise BadInput(f"{path} is no regular file; name a file, or give - to read standard input")
         yield unpacking.enter_context(_unpacked(raw))
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Opens a file; a FIFO without a writer too, for which an ordinary open waits."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _unpacked(raw: BufferedReader) -> BinaryIO:

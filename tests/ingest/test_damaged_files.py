@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import os
 from collections.abc import Callable
 from pathlib import Path
+from socket import AF_UNIX, socket
 
 import pytest
 import zstandard
 
 from ingest.documents import Layout, Record, read_records
 from ingest.files import open_sources
+from ingest.files.lines import open_file
+from reranker.base.errors import BadInput
 
 ENGLISH = Layout(default_language="en")
 PACKERS = [gzip.compress, bz2.compress, zstandard.compress]
@@ -72,3 +76,75 @@ def test_ordinary_text_of_any_size_is_below_that_limit(tmp_path: Path, monkeypat
     path = tmp_path / "in.jsonl.gz"
     path.write_bytes(gzip.compress(rows(0, 2000)))
     assert len([record for record in read(path) if record.document]) == 2000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one good page."""
+    made = tmp_path / "pages"
+    made.mkdir()
+    (made / "good.txt").write_text("good")
+    return made
+
+
+def damaged(packed: bytes) -> bytes:
+    """With 50 bytes in the middle overwritten."""
+    middle = len(packed) // 2
+    return packed[:middle] + b"\xff" * 50 + packed[middle + 50 :]
+
+
+@pytest.mark.parametrize("pack", PACKERS)
+@pytest.mark.parametrize("damage", [damaged, lambda packed: packed[:-20], lambda packed: packed[: len(packed) // 2]])
+def test_a_damaged_page_of_a_folder_is_rejected_and_the_others_are_read(
+    folder: Path, pack: Packer, damage: Packer
+) -> None:
+    (folder / "bad.html.gz").write_bytes(damage(pack(rows(0, 5000))))
+    bad, good = read(folder)
+    assert good.document is not None
+    assert bad.row.file == f"{folder}/bad.html.gz"
+    assert "the file cannot be read" in str(bad.reason)
+    assert "fetch or write it again" in str(bad.reason)
+
+
+def test_special_files_and_links_that_leave_the_folder_are_ignored_and_counted(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret")
+    os.mkfifo(folder / "fifo.txt")
+    (folder / "device.txt").symlink_to("/dev/zero")
+    (folder / "broken.txt").symlink_to(tmp_path / "absent.txt")
+    (folder / "out.txt").symlink_to("../secret.txt")
+    (folder / "loop.txt").symlink_to("loop.txt")
+    (folder / "in.txt").symlink_to("good.txt")
+    with socket(AF_UNIX) as listener:
+        listener.bind(os.path.relpath(folder / "socket.txt"))  # a socket's path may have 100 bytes or so
+        with open_sources([str(folder)]) as sources:
+            assert [record.doc_id for record in read_records(sources, ENGLISH)] == ["good.txt", "in.txt"]
+            assert dict(sources[0].left_out) == {
+                "broken link": 2,
+                "link out of the folder": 2,
+                "FIFO": 1,
+                "socket": 1,
+            }
+            assert sources[0].identity()
+
+
+def test_a_page_that_is_gone_since_the_folder_was_read_is_rejected(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.files.pages.pages_of", lambda _: [folder / "gone.txt", folder / "good.txt"])
+    gone, good = read(folder)
+    assert "gone.txt cannot be read (No such file or directory)" in str(gone.reason)
+    assert good.document is not None
+
+
+@pytest.mark.parametrize("file_format", ["jsonl", "text"])
+def test_a_fifo_that_is_named_is_refused_at_once(tmp_path: Path, file_format: str) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    told = pytest.raises(BadInput, match=r"is a FIFO, which cannot be read twice; .* give - to read standard input")
+    with told, open_sources([str(tmp_path / "fifo")], file_format):
+        pass
+
+
+def test_a_file_that_becomes_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(BadInput, match="is no regular file"), open_file(tmp_path / "fifo"):
+        pass
