@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import struct
+import zipfile
 import zlib
 from io import BufferedReader, RawIOBase
 from typing import Any, BinaryIO, Protocol
@@ -11,7 +12,16 @@ from typing import Any, BinaryIO, Protocol
 from reranker.base.extras import extra
 
 # What a stream that cannot be unpacked raises.
-DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, struct.error, NotImplementedError, ValueError)
+DAMAGE = (
+    EOFError,
+    OSError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    struct.error,
+    NotImplementedError,
+    ValueError,
+)
 # The limit that Apache Tika and POI use against decompression bombs. Text packs 3 to 10 times, logs 30 times.
 MAX_RATIO = 100
 # A small file may pack better than that.
