@@ -13,6 +13,7 @@ from ingest.embeddings.selection import Source
 from ingest.fetching.folders import only_one
 from ingest.fetching.https import Limits, fetch_file
 from ingest.fetching.packages import fetched_package
+from ingest.files.unpacking import DAMAGE
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import FetchFailed, WrongParameter
 from reranker.text.languages import language_code
@@ -100,7 +101,7 @@ def _check_member(path: Path, member: str, max_bytes: int) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             n_bytes = archive.getinfo(member).file_size
-    except (zipfile.BadZipFile, KeyError, OSError) as error:
+    except (KeyError, *DAMAGE) as error:
         raise FetchFailed(f"{path} is no zip archive with {member} ({error}); delete it and fetch it again") from error
     if n_bytes > max_bytes:
         raise FetchFailed(f"{member} in {path} unpacks to {n_bytes:,} bytes, and {max_bytes:,} at most are expected")

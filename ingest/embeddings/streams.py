@@ -5,20 +5,18 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
+from ingest.files.unpacking import DAMAGE, unpacked
 from reranker.base.errors import BadEmbeddings, BadInput, NotFound
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZIP_MAGIC = b"PK\x03\x04"
-_BUFFER_BYTES = 1 << 18
 # A line of 300 numbers has some 3 kB; one far beyond that is no text.
 _MAX_LINE_BYTES = 1 << 20
-_DAMAGE = (EOFError, OSError, zlib.error, zipfile.BadZipFile)
 
 
 class EmbeddingsFile:
@@ -49,7 +47,7 @@ class EmbeddingsFile:
         """
         try:
             part = self._content.read1(n_bytes)
-        except _DAMAGE as error:
+        except OSError as error:
             raise self._damaged(f"after byte {self._n_bytes:,} of the contents", error) from error
         self._n_bytes += len(part)
         return part
@@ -79,7 +77,7 @@ class EmbeddingsFile:
         while True:
             try:
                 line = self._content.readline(_MAX_LINE_BYTES)
-            except _DAMAGE as error:
+            except OSError as error:
                 raise self._damaged(f"line {number + 1}", error) from error
             if not line:
                 return
@@ -119,48 +117,26 @@ def open_file(path: Path, member: str | None = None) -> Iterator[EmbeddingsFile]
         magic = raw.peek(4)[:4]
         if magic.startswith(_GZIP_MAGIC):
             with gzip.GzipFile(fileobj=raw) as unzipped:
-                yield EmbeddingsFile(path, raw, _buffered(unzipped))
+                yield EmbeddingsFile(path, raw, unpacked(raw, unzipped))
         elif magic == _ZIP_MAGIC:
             with _open_member(path, raw, member) as content:
-                yield EmbeddingsFile(path, raw, _buffered(content))
+                yield EmbeddingsFile(path, raw, unpacked(raw, content))
         else:
             yield EmbeddingsFile(path, raw, raw)
 
 
-@contextmanager
-def _open_member(path: Path, raw: BinaryIO, name: str | None) -> Iterator[zipfile.ZipExtFile]:
+def _open_member(path: Path, raw: BinaryIO, name: str | None) -> zipfile.ZipExtFile:
     try:
-        with zipfile.ZipFile(raw) as archive:
-            # A Mac puts a second, hidden file beside each.
-            members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
-            if name is not None:
-                members = [m for m in members if m.filename == name]
-            if len(members) != 1:
-                names = ", ".join(m.filename for m in members) or "nothing"
-                raise BadEmbeddings(
-                    f"{path} holds {len(members)} files ({names}); unpack it and name the one that is meant"
-                )
-            with archive.open(members[0]) as member:
-                yield cast(zipfile.ZipExtFile, member)
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-        raise BadEmbeddings(f"{path} cannot be unpacked ({error}); fetch it again, or unpack it by hand") from error
-
-
-def _buffered(stream: gzip.GzipFile | zipfile.ZipExtFile) -> io.BufferedReader:
-    """Lines of these streams, which are written in Python, come a few times faster out of a buffer."""
-    return io.BufferedReader(_Unpacked(stream), _BUFFER_BYTES)
-
-
-class _Unpacked(io.RawIOBase):
-    """Hands on what is unpacked so far, so that the lines before a damaged place are read, and its own is named."""
-
-    def __init__(self, stream: gzip.GzipFile | zipfile.ZipExtFile) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = self._stream.read1(len(buffer))
-        buffer[: len(part)] = part
-        return len(part)
+        archive = zipfile.ZipFile(raw)
+        # A Mac puts a second, hidden file beside each.
+        members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
+        if name is not None:
+            members = [m for m in members if m.filename == name]
+        if len(members) == 1:
+            return cast(zipfile.ZipExtFile, archive.open(members[0]))
+    except (RuntimeError, *DAMAGE) as error:
+        # An offset in a damaged directory may be negative, which the system calls an invalid argument.
+        why = "its directory is damaged" if isinstance(error, OSError) else str(error)
+        raise BadEmbeddings(f"{path} cannot be unpacked ({why}); fetch it again, or unpack it by hand") from error
+    names = ", ".join(m.filename for m in members) or "nothing"
+    raise BadEmbeddings(f"{path} holds {len(members)} files ({names}); unpack it and name the one that is meant")

@@ -4,7 +4,8 @@ from ingest.files.lines import MAX_ROW_BYTES
 from ingest.files.parsing import parse
 from ingest.files.reading import read_header, read_rows
 from ingest.files.row import REJECT_FIELDS, Row, json_type
-from ingest.files.sources import FORMATS, STDIN, Source, open_sources
+from ingest.files.sources import STDIN, Source, open_sources
+from ingest.files.walking import FORMATS
 
 __all__ = [
     "FORMATS",

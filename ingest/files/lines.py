@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import zlib
+import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from io import BufferedReader, RawIOBase
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, NamedTuple
 
+from ingest.files.unpacking import Zstandard, unpacked
 from reranker.base.errors import BadInput
-from reranker.base.extras import extra
 
 # Far above any text of 500 words, far below what would strain memory; one bulk request to an engine ends at 100 MB.
 MAX_ROW_BYTES = 16 * 2**20
@@ -23,19 +23,17 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _BZIP2_MAGIC = b"BZh"
 _ZSTANDARD_MAGIC = b"\x28\xb5\x2f\xfd"
 _LONGEST_MAGIC = 4
-_BUFFER_BYTES = 2**17
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     number: int
     content: bytes
     error: str | None = None
 
 
 def lines(file: BinaryIO) -> Iterable[Line]:
-    """The lines of a file without line ends. A truncated gzip file ends with a line that has an error."""
+    """The lines of a file without line ends. A truncated or damaged file ends with a line that has an error."""
     number = 0
     try:
         while content := file.readline(MAX_ROW_BYTES + 1):
@@ -48,7 +46,7 @@ def lines(file: BinaryIO) -> Iterable[Line]:
                 yield Line(number, content[:_SHOWN_BYTES], _too_long())
             else:
                 yield Line(number, content.rstrip(b"\r\n"))
-    except (EOFError, zlib.error, OSError) as error:
+    except OSError as error:
         yield Line(number + 1, b"", f"the file cannot be read from here on ({error}); fetch or write it again")
 
 
@@ -58,48 +56,34 @@ def _too_long() -> str:
 
 @contextmanager
 def open_file(path: Path) -> Iterator[BinaryIO]:
-    """A file's contents, decompressed if they are gzip, Zstandard or bzip2, whatever the file's name.
+    """A file's contents, decompressed if they are gzip, Zstandard or bzip2, whatever the file's name. Reading raises
+    OSError if the file is damaged or truncated.
 
     Raises:
-        BadInput: it cannot be opened.
+        BadInput: it cannot be opened, or is a FIFO, a socket or a device.
         MissingPackage: it is packed with Zstandard, and the extra `zstd` is not installed.
     """
     try:
-        raw = path.open("rb")
+        raw = open(path, "rb", opener=_open_at_once)  # noqa: SIM115
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}); check the path and its permissions") from error
     with raw, ExitStack() as unpacking:
+        if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+            raise BadInput(f"{path} is no regular file; name a file, or give - to read standard input")
         yield unpacking.enter_context(_unpacked(raw))
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Opens a file; a FIFO without a writer too, for which an ordinary open waits."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _unpacked(raw: BufferedReader) -> BinaryIO:
     magic = raw.peek(_LONGEST_MAGIC)
     if magic.startswith(_GZIP_MAGIC):
-        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+        return unpacked(raw, gzip.GzipFile(fileobj=raw))
     if magic.startswith(_BZIP2_MAGIC):
-        return cast(BinaryIO, bz2.BZ2File(raw))
+        return unpacked(raw, bz2.BZ2File(raw))
     if magic.startswith(_ZSTANDARD_MAGIC):
-        return BufferedReader(_Zstandard(raw), _BUFFER_BYTES)
+        return unpacked(raw, Zstandard(raw))
     return raw
-
-
-class _Zstandard(RawIOBase):
-    """What a file packed with Zstandard holds; a damaged one raises OSError, as of other formats."""
-
-    def __init__(self, raw: BufferedReader) -> None:
-        with extra("zstd", "reading Zstandard"):
-            import zstandard
-
-        self._reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-        self._error = zstandard.ZstdError
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            part = self._reader.read(len(buffer))
-        except self._error as error:
-            raise OSError(str(error)) from error
-        buffer[: len(part)] = part
-        return len(part)

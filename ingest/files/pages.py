@@ -9,7 +9,8 @@ from typing import Any
 
 from ingest.files.lines import MAX_ROW_BYTES, open_file
 from ingest.files.row import Row, not_utf8
-from ingest.files.sources import Source, format_of_name, pages_of
+from ingest.files.sources import Source
+from ingest.files.walking import format_of_name, pages_of
 from reranker.base.errors import BadInput
 from reranker.base.extras import extra
 
@@ -86,8 +87,10 @@ def _row(path: Path, name: str, page_id: str, page_format: str) -> Row:
     try:
         with open_file(path) as file:
             content = file.read(MAX_ROW_BYTES + 1)
-    except (BadInput, OSError, EOFError) as error:
+    except BadInput as error:
         return Row(name, 1, b"", values, str(error))
+    except OSError as error:
+        return Row(name, 1, b"", values, f"the file cannot be read ({error}); fetch or write it again")
     if len(content) > MAX_ROW_BYTES:
         return Row(name, 1, b"", values, f"the file is longer than {MAX_ROW_BYTES:,} bytes; split it")
     return Row(name, 1, content, values, None, page_format)

@@ -8,8 +8,8 @@ from ingest.files.jsonl import parse_json
 from ingest.files.markdown import parse_markdown
 from ingest.files.pages import parse_html, parse_text
 from ingest.files.row import Row
-from ingest.files.sources import PAGE_FORMATS
 from ingest.files.trec import parse_trec
+from ingest.files.walking import PAGE_FORMATS
 
 _PARSERS: dict[str, Callable[[Row], Row]] = {
     "jsonl": parse_json,

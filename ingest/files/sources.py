@@ -15,28 +15,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from ingest.files.walking import FORMATS, PAGE_FORMATS, format_of_name, kind_of_special, pages_of, walk
 from reranker.base.errors import BadInput, NotFound, WrongParameter
 
 STDIN = "-"
-FORMATS = ("jsonl", "csv", "tsv", "parquet", "trec", "html", "markdown", "text")
-PAGE_FORMATS = ("html", "markdown", "text")
-
-_FORMAT_OF_SUFFIX = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".trec": "trec",
-    ".sgml": "trec",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".txt": "text",
-}
-_COMPRESSIONS = (".gz", ".zst", ".bz2")
 _READ_BYTES = 2**20
 
 
@@ -68,11 +50,16 @@ class Source:
         files = list(pages_of(self.path)) if self.format == "folder" else [self.path]
         hasher = blake2b(digest_size=16)
         for file in files:
-            status = file.stat()
-            hasher.update(
-                f"{file.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\n".encode(errors="surrogateescape")
-            )
+            hasher.update(_identity(file).encode(errors="surrogateescape"))
         return [str(self.path.resolve()), self.format, self.columns, hasher.hexdigest(), *filter(None, [self.page_id])]
+
+
+def _identity(file: Path) -> str:
+    try:
+        status = file.stat()
+    except OSError:  # it is gone since the folder was read, so its row will say why it cannot be read
+        return f"{file}\0\n"
+    return f"{file.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\n"
 
 
 @contextmanager
@@ -88,7 +75,7 @@ def open_sources(
 
     Raises:
         NotFound: there is no such file.
-        BadInput: no file, a folder without pages, an unknown format, or standard input twice.
+        BadInput: no file, a FIFO, a folder without pages, an unknown format, or standard input twice.
     """
     if not names:
         raise BadInput("no file was given; name at least one, or - for standard input")
@@ -101,42 +88,6 @@ def open_sources(
     base = _common_folder([path for path in pages if path.exists() and not path.is_dir()])
     with tempfile.TemporaryDirectory(prefix="sinkrank-") as folder:
         yield [source for name in names for source in _sources(name, file_format, named, Path(folder), base)]
-
-
-def format_of_name(path: Path) -> str | None:
-    """The format of a file by its name, or None."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in _COMPRESSIONS:
-        suffixes.pop()
-    return _FORMAT_OF_SUFFIX.get(suffixes[-1] if suffixes else "")
-
-
-def pages_of(folder: Path) -> Iterator[Path]:
-    """The HTML, Markdown and text files of a folder and its subfolders, in the order of their paths. Hidden files and
-    folders (names with a leading dot) are ignored, and links to folders are not followed."""
-    yield from (path for path, kind in _walk(folder) if kind is None)
-
-
-def _walk(folder: Path) -> Iterator[tuple[Path, str | None]]:
-    """What a folder and those below it hold; of what is left out with its kind, in a word."""
-    unread: list[OSError] = []
-    for parent, folders, names in os.walk(folder, onerror=unread.append):
-        folders.sort()
-        for name in list(folders):
-            path = Path(parent, name)
-            if name.startswith(".") or path.is_symlink():
-                folders.remove(name)
-                yield path, "hidden folder" if name.startswith(".") else "link to a folder"
-        for name in sorted(names):
-            path = Path(parent, name)
-            if name.startswith("."):
-                yield path, "hidden file"
-            elif format_of_name(path) in PAGE_FORMATS:
-                yield path, None
-            else:
-                packed = -2 if path.suffix.lower() in _COMPRESSIONS else -1
-                yield path, "".join(path.suffixes[packed:]).lower() or "file without a suffix"
-    yield from ((Path(error.filename), "folder that cannot be read") for error in unread)
 
 
 def _sources(
@@ -156,6 +107,11 @@ def _sources(
         yield _folder(path, name)
         return
     if path.exists():
+        if not path.is_file():
+            raise BadInput(
+                f"{name!r} is a {kind_of_special(path)}, which cannot be read twice; name a file, or give - to read "
+                "standard input"
+            )
         yield _file(path, name, file_format, columns, base)
         return
     paths = [Path(found) for found in sorted(glob.glob(name, recursive=True))]  # noqa: PTH207
@@ -191,7 +147,7 @@ def _page_id(path: Path, base: str) -> str:
 
 
 def _folder(path: Path, name: str) -> Source:
-    found = list(_walk(path))
+    found = list(walk(path))
     left_out = Counter(kind for _, kind in found if kind is not None)
     if all(kind is not None for _, kind in found):
         raise BadInput(

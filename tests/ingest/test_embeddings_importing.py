@@ -25,6 +25,7 @@ from ingest.embeddings.selection import (
     UNKNOWN_LANGUAGE,
     Source,
 )
+from ingest.embeddings.streams import open_file
 from reranker.base.errors import BadEmbeddings, BadInput, NotFound, SinkrankError, UnknownLanguage
 from reranker.embeddings import Embeddings
 
@@ -275,6 +276,32 @@ def test_a_gzip_file_with_a_wrong_checksum_is_refused(importing):
 
     with pytest.raises(BadEmbeddings, match=r"damaged.*fetch it again"):
         importing(GLOVE, wrap=damaged)
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_zip_archive_is_refused_by_name_with_the_cure(importing, tmp_path, compression):
+    """Each byte of its directory, and some of its contents, is overwritten in turn."""
+    whole = tmp_path / "whole.zip"
+    with zipfile.ZipFile(whole, "w", compression) as archive:
+        archive.writestr("glove.txt", GLOVE * 9)
+    content = whole.read_bytes()
+    told = []
+    for place in [*range(50, 100, 10), *range(len(content) - 85, len(content))]:
+        (tmp_path / "damaged").write_bytes(content[:place] + b"\xf0" + content[place + 1 :])
+        try:
+            with open_file(tmp_path / "damaged") as file:
+                list(file.lines())
+        except BadEmbeddings as error:
+            told.append(str(error))
+    assert len(told) > 20  # some bytes, such as those of a date, change nothing
+    assert all(re.search(r"/damaged.*(fetch it again|unpack it)", message) for message in told)
+    assert not any("Errno" in message for message in told)
+
+
+def test_an_archive_that_unpacks_to_more_than_a_hundred_times_its_size_is_refused(importing):
+    for wrap in (gzipped, zipped):
+        with pytest.raises(BadEmbeddings, match=r"more than 100 times its size; if that is right, unpack it by hand"):
+            importing(b"cat 1 2\n" + b"dog 1 2\n" * 3_000_000, wrap=wrap)
 
 
 def test_a_zip_archive_with_two_files_is_refused_with_their_names(importing):

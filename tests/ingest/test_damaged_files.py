@@ -1,0 +1,150 @@
+"""Damaged and hostile files: each is told, and none stops the others."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+from socket import AF_UNIX, socket
+
+import pytest
+import zstandard
+
+from ingest.documents import Layout, Record, read_records
+from ingest.files import open_sources
+from ingest.files.lines import open_file
+from reranker.base.errors import BadInput
+
+ENGLISH = Layout(default_language="en")
+PACKERS = [gzip.compress, bz2.compress, zstandard.compress]
+Packer = Callable[[bytes], bytes]
+
+
+def read(path: Path) -> list[Record]:
+    with open_sources([str(path)]) as sources:
+        return list(read_records(sources, ENGLISH))
+
+
+def rows(first: int, last: int) -> bytes:
+    return b"".join(b'{"id": "%d", "text": "a %d"}\n' % (n, n * 7919 % 10007) for n in range(first, last))
+
+
+@pytest.mark.parametrize("pack", PACKERS)
+def test_a_file_cut_after_any_byte_is_told(tmp_path: Path, pack: Packer) -> None:
+    path = tmp_path / "in.jsonl.packed"
+    whole = pack(rows(0, 20))
+    for n_bytes in range(4, len(whole)):
+        path.with_suffix("").write_bytes(whole[:n_bytes])
+        records = read(path.with_suffix(""))
+        assert records[-1].document is None, n_bytes
+        assert "fetch or write it again" in str(records[-1].reason)
+
+
+def test_the_rows_before_the_cut_of_a_zstandard_frame_are_kept(tmp_path: Path) -> None:
+    """The first frame holds 1,000 rows; the second is cut."""
+    path = tmp_path / "in.jsonl.zst"
+    path.write_bytes(zstandard.compress(rows(0, 1000)) + zstandard.compress(rows(1000, 2000))[:-1])
+
+    *kept, last = read(path)
+
+    assert [record.doc_id for record in kept[:1000]] == [str(n) for n in range(1000)]
+    assert "the file ends inside a Zstandard frame" in str(last.reason)
+
+
+def test_all_frames_of_a_zstandard_file_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl.zst"
+    path.write_bytes(b"".join(zstandard.compress(rows(n, n + 1)) for n in range(50)) + zstandard.compress(b""))
+    assert [record.doc_id for record in read(path)] == [str(n) for n in range(50)]
+
+
+def test_what_unpacks_to_more_than_a_hundred_times_its_size_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.files.unpacking.ALWAYS_ALLOWED_BYTES", 1_000_000)
+    path = tmp_path / "in.jsonl.gz"
+    path.write_bytes(gzip.compress(b"\n" * 40_000_000))
+    (record,) = read(path)
+    assert record.row.line < 20_000_000
+    assert "unpacks to more than 100 times its size" in str(record.reason)
+    assert "unpack it by hand" in str(record.reason)
+
+
+def test_ordinary_text_of_any_size_is_below_that_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.files.unpacking.ALWAYS_ALLOWED_BYTES", 0)
+    path = tmp_path / "in.jsonl.gz"
+    path.write_bytes(gzip.compress(rows(0, 2000)))
+    assert len([record for record in read(path) if record.document]) == 2000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one good page."""
+    made = tmp_path / "pages"
+    made.mkdir()
+    (made / "good.txt").write_text("good")
+    return made
+
+
+def damaged(packed: bytes) -> bytes:
+    """With 50 bytes in the middle overwritten."""
+    middle = len(packed) // 2
+    return packed[:middle] + b"\xff" * 50 + packed[middle + 50 :]
+
+
+@pytest.mark.parametrize("pack", PACKERS)
+@pytest.mark.parametrize("damage", [damaged, lambda packed: packed[:-20], lambda packed: packed[: len(packed) // 2]])
+def test_a_damaged_page_of_a_folder_is_rejected_and_the_others_are_read(
+    folder: Path, pack: Packer, damage: Packer
+) -> None:
+    (folder / "bad.html.gz").write_bytes(damage(pack(rows(0, 5000))))
+    bad, good = read(folder)
+    assert good.document is not None
+    assert bad.row.file == f"{folder}/bad.html.gz"
+    assert "the file cannot be read" in str(bad.reason)
+    assert "fetch or write it again" in str(bad.reason)
+
+
+def test_special_files_and_links_that_leave_the_folder_are_ignored_and_counted(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret")
+    os.mkfifo(folder / "fifo.txt")
+    (folder / "device.txt").symlink_to("/dev/zero")
+    (folder / "broken.txt").symlink_to(tmp_path / "absent.txt")
+    (folder / "out.txt").symlink_to("../secret.txt")
+    (folder / "loop.txt").symlink_to("loop.txt")
+    (folder / "in.txt").symlink_to("good.txt")
+    with socket(AF_UNIX) as listener:
+        listener.bind(os.path.relpath(folder / "socket.txt"))  # a socket's path may have 100 bytes or so
+        with open_sources([str(folder)]) as sources:
+            assert [record.doc_id for record in read_records(sources, ENGLISH)] == ["good.txt", "in.txt"]
+            assert dict(sources[0].left_out) == {
+                "broken link": 2,
+                "link out of the folder": 2,
+                "FIFO": 1,
+                "socket": 1,
+            }
+            assert sources[0].identity()
+
+
+def test_a_page_that_is_gone_since_the_folder_was_read_is_rejected(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.files.pages.pages_of", lambda _: [folder / "gone.txt", folder / "good.txt"])
+    gone, good = read(folder)
+    assert "gone.txt cannot be read (No such file or directory)" in str(gone.reason)
+    assert good.document is not None
+
+
+@pytest.mark.parametrize("file_format", ["jsonl", "text"])
+def test_a_fifo_that_is_named_is_refused_at_once(tmp_path: Path, file_format: str) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    told = pytest.raises(BadInput, match=r"is a FIFO, which cannot be read twice; .* give - to read standard input")
+    with told, open_sources([str(tmp_path / "fifo")], file_format):
+        pass
+
+
+def test_a_file_that_becomes_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(BadInput, match="is no regular file"), open_file(tmp_path / "fifo"):
+        pass
