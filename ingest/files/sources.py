@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -99,7 +99,8 @@ def open_sources(
     named = None if columns is None else tuple(columns)
     pages = [Path(name) for name in names if name != STDIN and _is_page(Path(name), file_format)]
     base = _common_folder([path for path in pages if path.exists() and not path.is_dir()])
-    with tempfile.TemporaryDirectory(prefix="sinkrank-") as folder:
+    # Only standard input needs a folder: a run that is killed cannot remove it.
+    with tempfile.TemporaryDirectory(prefix="sinkrank-") if STDIN in names else nullcontext("") as folder:
         yield [source for name in names for source in _sources(name, file_format, named, Path(folder), base)]
 
 
