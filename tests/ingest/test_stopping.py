@@ -19,12 +19,13 @@ from reranker.stores.embedded.store import EmbeddedStore
 
 pytestmark = pytest.mark.slow
 
-N_DOCUMENTS = 4_000
+# Enough that a run is not over when the last signal comes.
+N_DOCUMENTS = 8_000
 WORDS = ("chat", "chien", "eau", "pain", "voiture")
 # Long beside any real run, so that only a hang takes so long.
 LIMIT_SECONDS = 180
 _random = Random(19)
-SECONDS_AFTER_THE_FIRST_WORKER = sorted(round(_random.uniform(0, 2), 2) for _ in range(4))
+SECONDS_AFTER_THE_FIRST_WORKER = sorted(round(_random.uniform(0, 1), 2) for _ in range(3))
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +112,7 @@ def test_a_killed_group_leaves_no_folder_and_no_semaphore(tmp_path: Path, embedd
     process = start(tmp_path, embeddings)
     try:
         wait_for_workers(process)
-        time.sleep(1)
+        time.sleep(0.7)
         mapped = [path.read_text() for path in (Path(f"/proc/{one}/maps") for one in processes_of(process.pid))]
     finally:
         os.killpg(process.pid, signal.SIGKILL)
@@ -126,7 +127,7 @@ def assert_next_run_completes(folder: Path, embeddings: Embeddings) -> None:
     last = start(folder, embeddings)
     stdout, stderr = last.communicate(timeout=LIMIT_SECONDS)
     assert last.returncode == 0, stderr
-    assert "4,000 of 4,000 documents" in stdout
+    assert f"{N_DOCUMENTS:,} of {N_DOCUMENTS:,} documents" in stdout
     store = EmbeddedStore(folder / "store")
     assert sorted(int(one.doc_id) for one in store.bags("pages")) == list(range(N_DOCUMENTS))
     store.close()
