@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -45,10 +46,8 @@ class Claim:
     ) -> None:
         self._ended.set()
         self._thread.join()
-        try:
+        with suppress(StoreUnavailable):  # it runs out by itself
             self._store.release(self._index, self._owner)
-        except StoreUnavailable:
-            return  # it runs out by itself
 
     def check(self) -> None:
         """
@@ -69,3 +68,10 @@ class Claim:
             except BadInput as error:
                 self._lost = error
                 return
+
+
+def release_left_claim(store: Store, index: str, owner: str) -> None:
+    """Deletes the claim that a killed run left, its own or one that has run out. A run that was killed after it had
+    created the index needs no claim when it continues, so it would never release the one that it had."""
+    with suppress(StoreUnavailable):
+        store.release(index, owner)

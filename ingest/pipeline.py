@@ -14,7 +14,7 @@ from typing import Literal
 
 from ingest.agreement import disagreement
 from ingest.checkpoint import Checkpoint, Identity
-from ingest.claims import Claim
+from ingest.claims import Claim, release_left_claim
 from ingest.counting import count_words
 from ingest.documents import Layout, check_sources
 from ingest.encoding import EncodingWorkers, RowEncoder
@@ -119,6 +119,8 @@ def ingest(
                 claim = held.enter_context(Claim(store, index, checkpoint.owner))
                 # Whoever had the claim until now may have made it.
                 exists = _can_be_written(store, index, embeddings, options.rebuild)
+            elif not options.dry_run:
+                release_left_claim(store, index, checkpoint.owner)
             run = _Run(sources, store, index, embeddings, options, layout, checkpoint, workers, progress, claim)
             run.forget_what_is_gone()
             rejects = held.enter_context(RejectFile(reject_path, sources, checkpoint.settled.reject_bytes))

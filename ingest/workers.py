@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
-import os
-import pickle
-import signal
-import tempfile
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from itertools import chain, islice
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, cycle, islice
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
-from threadpoolctl import threadpool_limits
-
-from reranker.base.errors import SinkrankError
+from ingest.worker import Worker, start_worker
 
 _Shared = TypeVar("_Shared")
 _Piece = TypeVar("_Piece")
@@ -42,9 +34,8 @@ class Workers(Generic[_Shared]):
         """
         self._shared = shared
         self._n_workers = n_workers
-        self._pool: ProcessPoolExecutor | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._n_functions = 0
+        self._started: list[Worker] = []
+        self._starting: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -52,10 +43,7 @@ class Workers(Generic[_Shared]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._stop()
 
     def map(
         self, function: Callable[[_Shared, _Piece], _Result], pieces: Iterable[_Piece]
@@ -74,69 +62,54 @@ class Workers(Generic[_Shared]):
             for piece in chain(first, stream):
                 yield piece, function(self._shared, piece)
             return
-        try:
-            yield from self._map_in_processes(function, chain(first, stream))
-        except BrokenProcessPool as error:
-            raise SinkrankError(
-                "a worker process was killed (by the system where memory is short); give the same command again, with "
-                "fewer --workers: it goes on where it was"
-            ) from error
+        yield from self._map_in_processes(function, chain(first, stream))
 
     def _map_in_processes(
         self, function: Callable[[_Shared, _Piece], _Result], pieces: Iterable[_Piece]
     ) -> Iterator[tuple[_Piece, _Result]]:
-        path = self._hand_out(function)
-        if self._pool is None:
-            # Not forked: this process has threads, which a child would not have, and their locks, which it would have.
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._n_workers, context, _begin, (self._shared,))
-        waiting: deque[tuple[_Piece, Future[_Result]]] = deque()
+        if not self._started:
+            self._start()
+        waiting: deque[tuple[_Piece, Worker]] = deque()
         try:
-            for piece in pieces:
-                waiting.append((piece, self._pool.submit(_call, path, piece)))
+            for worker in self._started:
+                worker.set_function(function)
+            for piece, worker in zip(pieces, cycle(self._started)):
+                worker.send(piece)
+                waiting.append((piece, worker))
                 if len(waiting) > self._n_workers * _PIECES_AHEAD:
-                    done, future = waiting.popleft()
-                    yield done, future.result()
+                    done, worker_of_it = waiting.popleft()
+                    yield done, worker_of_it.receive()
             while waiting:
-                done, future = waiting.popleft()
-                yield done, future.result()
-        finally:
-            for _, future in waiting:
-                future.cancel()
+                done, worker_of_it = waiting.popleft()
+                yield done, worker_of_it.receive()
+        except BaseException:
+            self._stop()  # nobody reads the answers on their way, and the next pieces would get them
+            raise
 
-    def _hand_out(self, function: Callable[[_Shared, _Piece], _Result]) -> str:
-        """Stores a function where the processes find it: to send a table of many words with each piece would take
-        longer than the work."""
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="sinkrank-")
-        self._n_functions += 1
-        path = Path(self._folder.name, str(self._n_functions))
-        path.write_bytes(pickle.dumps(function))
-        return str(path)
+    def _start(self) -> None:
+        """Starts the processes in a thread. Python runs signal handlers in the main thread, so what they raise leaves
+        no process half started."""
+        # Runs before multiprocessing waits for its processes, should a second signal end `__exit__` early.
+        atexit.register(self._stop)
+        self._starting = ThreadPoolExecutor(1)
+        self._starting.submit(self._start_all).result()
+        for worker in self._started:
+            worker.set_shared(self._shared)
 
+    def _start_all(self) -> None:
+        # Not forked: this process has threads, which a child would not have, and their locks, which it would have.
+        context = multiprocessing.get_context("spawn")
+        for _ in range(self._n_workers):
+            self._started.append(start_worker(context))
 
-_shared: Any = None
-_function: tuple[str, Callable[[Any, Any], Any]] | None = None
-
-
-def _begin(shared: Any) -> None:
-    global _shared
-    _shared = shared
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
-    threadpool_limits(1)  # each core has a process already
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """Ends a process whose parent was killed; it would wait for work forever."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _call(path: str, piece: Any) -> Any:
-    global _function
-    if _function is None or _function[0] != path:
-        _function = (path, pickle.loads(Path(path).read_bytes()))  # noqa: S301 - the parent's own file
-    return _function[1](_shared, piece)
+    def _stop(self) -> None:
+        if self._starting is None:
+            return
+        self._starting.shutdown()
+        for worker in self._started:
+            worker.tell_to_end()
+        for worker in self._started:
+            worker.end()
+        self._started.clear()
+        self._starting = None
+        atexit.unregister(self._stop)

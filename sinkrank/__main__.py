@@ -16,7 +16,7 @@ _AGAIN_SECONDS = 0.05
 
 def main() -> None:
     """Runs the command line; exits with 0 for done, 1 for failed, 2 for wrong use, 130 for Ctrl-C."""
-    sys.unraisablehook = _keep_ctrl_c
+    sys.unraisablehook = _keep_signal
     try:
         # Here, not above: Ctrl-C may come while it is imported.
         from sinkrank.commands.app import app
@@ -32,14 +32,24 @@ def main() -> None:
         sys.exit(EXIT_FAILED)
 
 
-def _keep_ctrl_c(unraisable: Any) -> None:
-    """Sends Ctrl-C again where a destructor swallowed it, which no error can leave: else it must be pressed twice."""
-    if unraisable.exc_type is KeyboardInterrupt:
+def _keep_signal(unraisable: Any) -> None:
+    """Sends a signal again if a destructor swallowed what its handler raised; else the run would go on."""
+    number = _signal_of(unraisable.exc_value)
+    if number is None:
+        sys.__unraisablehook__(unraisable)
+    else:
         main_thread = threading.main_thread().ident
         # A signal, not `interrupt_main`, which wakes no thread that waits.
-        threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (main_thread, signal.SIGINT)).start()
-    else:
-        sys.__unraisablehook__(unraisable)
+        threading.Timer(_AGAIN_SECONDS, signal.pthread_kill, (main_thread, number)).start()
+
+
+def _signal_of(error: BaseException | None) -> int | None:
+    """The signal whose handler raised the error: KeyboardInterrupt, or SystemExit with 128 + its number."""
+    if isinstance(error, KeyboardInterrupt):
+        return signal.SIGINT
+    if isinstance(error, SystemExit) and error.code in (128 + signal.SIGTERM, 128 + signal.SIGHUP):
+        return int(error.code) - 128
+    return None
 
 
 if __name__ == "__main__":

@@ -7,14 +7,14 @@ import itertools
 import os
 import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from ingest.files.temporary import temporary_folder
 from ingest.files.walking import FORMATS, PAGE_FORMATS, format_of_name, kind_of_special, pages_of, walk
 from reranker.base.errors import BadInput, NotFound, WrongParameter
 
@@ -86,8 +86,8 @@ def open_sources(
     named = None if columns is None else tuple(columns)
     pages = [Path(name) for name in names if name != STDIN and _is_page(Path(name), file_format)]
     base = _common_folder([path for path in pages if path.exists() and not path.is_dir()])
-    with tempfile.TemporaryDirectory(prefix="sinkrank-") as folder:
-        yield [source for name in names for source in _sources(name, file_format, named, Path(folder), base)]
+    with temporary_folder() if STDIN in names else nullcontext(Path()) as folder:
+        yield [source for name in names for source in _sources(name, file_format, named, folder, base)]
 
 
 def _sources(

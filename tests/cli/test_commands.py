@@ -185,6 +185,32 @@ main()
     assert (result.returncode, result.stderr) == (130, "sinkrank: stopped\n")
 
 
+def test_sigterm_that_a_destructor_swallows_is_not_lost(empty_home: Path) -> None:
+    script = """
+import os, signal, sys, time, types
+
+class Destroyed:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1_000_000):
+            pass
+
+def app(prog_name):
+    def end(number, frame):
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)  # as `sinkrank ingest`
+    Destroyed()
+    time.sleep(20)
+
+sys.modules["sinkrank.commands.app"] = types.SimpleNamespace(app=app)
+from sinkrank.__main__ import main
+main()
+"""
+    result = python(empty_home, script)
+    assert (result.returncode, result.stderr) == (143, "")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["serve", "--print-settings"]], ids=" ".join)
 def test_a_full_disk_is_named_with_the_cure_whatever_is_printed(empty_home: Path, arguments: list[str]) -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from ingest.claims import Claim
+from ingest.claims import CLAIM_SECONDS, Claim
 from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound
 from reranker.base.retries import Backoff
@@ -27,6 +28,7 @@ from tests.engines.nodes import Node, start_node
 from tests.engines.sources import Engine, chosen_engines, is_assembled
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
 from tests.ingest.test_interruption import N_DOCUMENTS, Stopping, assert_whole, documents, run
+from tests.stores.test_claims import n_claims
 
 __all__ = ["documents"]
 
@@ -249,6 +251,36 @@ def test_a_run_that_goes_on_has_the_claim_that_it_had(documents: Path, embedding
     assert run(documents, store, "pages", embeddings, tmp_path, rebuild=True).resumed_at > 0
     assert_whole(store, "pages", tmp_path / "r.jsonl")
     store.close()
+
+
+@pytest.mark.parametrize("continued", [True, False], ids=["the same input", "another input, later"])
+def test_a_claim_that_a_killed_first_run_left_goes_with_the_next_run(
+    new_index: Callable[[], str],
+    store: Store,
+    documents: Path,
+    embeddings: Embeddings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    continued: bool,
+) -> None:
+    index = new_index()
+
+    class Killed(Stopping):
+        def release(self, index, owner):
+            """A process that is killed releases nothing."""
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(documents, Killed(store, after=1_000), index, embeddings, tmp_path)
+        assert n_claims(store, index) == 1
+        folder = tmp_path if continued else tmp_path / "elsewhere"
+        if not continued:
+            now = time.time()
+            monkeypatch.setattr(time, "time", lambda: now + CLAIM_SECONDS + 1)
+        assert run(documents, store, index, embeddings, folder).failure is None
+        assert n_claims(store, index) == 0
+    finally:
+        store.drop(index)
 
 
 def test_a_run_that_has_lost_its_claim_lets_nothing_serve(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
+import urllib3
 
 from reranker.base.errors import BadInput
 from reranker.stores.base.protocol import Store
@@ -20,6 +24,16 @@ def index(store: Store, new_index: Callable[[], str]) -> Iterator[str]:
     yield name
     for owner in ("one", "other", *map(str, range(8))):
         store.release(name, owner)
+
+
+def n_claims(store: Store, index: str) -> int:
+    """Number of stored claims, valid or not, read past our own code."""
+    if store.address.startswith("http"):
+        answer = urllib3.request("GET", f"{store.address}/sinkrank-idf/_doc/{index}:claim")
+        return int(answer.json()["found"])
+    with closing(sqlite3.connect(Path(store.address, "store.sqlite3"))) as connection:
+        (found,) = connection.execute("SELECT count(*) FROM claims WHERE name = ?", (index,)).fetchone()
+    return int(found)
 
 
 def test_what_one_has_claimed_another_gets_only_after_its_release(store: Store, index: str) -> None:
@@ -43,6 +57,18 @@ def test_a_claim_that_is_not_renewed_runs_out(store: Store, index: str) -> None:
     store.claim(index, "other", 60)
     with pytest.raises(BadInput, match="another run"):
         store.claim(index, "one", 60)
+
+
+def test_a_release_deletes_a_claim_of_this_owner_or_one_that_has_run_out(store: Store, index: str) -> None:
+    store.claim(index, "one", 60)
+    store.release(index, "other")
+    assert n_claims(store, index) == 1
+    store.release(index, "one")
+    assert n_claims(store, index) == 0
+    store.claim(index, "one", 0.2)
+    time.sleep(0.25)
+    store.release(index, "other")
+    assert n_claims(store, index) == 0
 
 
 def test_claims_on_other_indices_are_apart_and_promotion_ends_none(

@@ -62,7 +62,7 @@ class Store(Protocol):
         ...
 
     def release(self, index: str, owner: str) -> None:
-        """Ends a claim before its time; another's is left alone."""
+        """Deletes a claim of this owner, or one that has run out; another owner's valid claim stays."""
         ...
 
     def preparer(self, index: str) -> Preparer:

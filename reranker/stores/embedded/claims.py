@@ -19,4 +19,5 @@ def take_claim(connection: sqlite3.Connection, index: str, owner: str, seconds: 
 
 def release_claim(connection: sqlite3.Connection, index: str, owner: str) -> None:
     """See `reranker.stores.base.protocol.Store.release`."""
-    connection.execute("DELETE FROM claims WHERE name = ? AND owner = ?", (index, owner))
+    released = (index, owner, time.time())
+    connection.execute("DELETE FROM claims WHERE name = ? AND (owner = ? OR claimed_until <= ?)", released)

@@ -44,7 +44,8 @@ class EngineClaims:
     def release(self, index: str, owner: str) -> None:
         """See `reranker.stores.base.protocol.Store.release`."""
         found = self._read(index)
-        if found.get("_source", {}).get("owner") != owner:
+        claim = found.get("_source")
+        if claim is None or (claim["owner"] != owner and claim["claimed_until"] > time.time()):
             return
         try:
             self._client.delete(index=IDF_INDEX, id=_claim_id(index), params=_unchanged(found))

@@ -1,0 +1,151 @@
+"""One process of `Workers`, and the connection to it.
+
+The connection is a pair of sockets. It needs no lock or semaphore, so a killed process leaves nothing behind and blocks
+no other. A worker blocks SIGINT, SIGTERM and SIGHUP from its first instruction on: when the whole process group is told
+to stop, the parent decides. A worker ends when the parent closes the connection or dies.
+"""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext, SpawnProcess
+from queue import SimpleQueue
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from reranker.base.errors import SinkrankError
+
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# A worker first finishes the piece at hand.
+_END_SECONDS = 5.0
+# The first byte of a message says what the rest is.
+_SHARED, _FUNCTION, _PIECE = b"s", b"f", b"p"
+
+
+class Worker:
+    """A process, as its parent sees it. What talks to it raises SinkrankError if it was killed."""
+
+    def __init__(self, process: SpawnProcess, connection: Connection) -> None:
+        self._process = process
+        self._connection = connection
+
+    def set_shared(self, shared: Any) -> None:
+        """Sends the first argument of all functions."""
+        self._send(_SHARED, shared)
+
+    def set_function(self, function: Callable[[Any, Any], Any]) -> None:
+        """Sends the function of the next pieces. It may hold a table of many words, so it is not sent with each."""
+        self._send(_FUNCTION, function)
+
+    def send(self, piece: Any) -> None:
+        """Sends a piece; does not wait for its result."""
+        self._send(_PIECE, piece)
+
+    def receive(self) -> Any:
+        """Waits for the result of the first piece that has none yet. Raises what the function raised."""
+        with _killed_if_closed():
+            answer = self._connection.recv_bytes()
+        result, error = pickle.loads(answer)  # noqa: S301 - from our own process
+        if error is not None:
+            raise error
+        return result
+
+    def tell_to_end(self) -> None:
+        """Closes the connection: the process ends after the piece at hand."""
+        self._connection.close()
+
+    def end(self) -> None:
+        """Waits for the end of the process, and kills it after 5 s."""
+        self._process.join(_END_SECONDS)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+    def _send(self, kind: bytes, content: Any) -> None:
+        message = kind + pickle.dumps(content)
+        with _killed_if_closed():
+            self._connection.send_bytes(message)
+
+
+def start_worker(context: SpawnContext) -> Worker:
+    """Starts a process. Call it in a thread made for this: the process inherits the signals that the thread blocks."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
+    resource_tracker.ensure_running()  # unblocks two of them when it starts multiprocessing's own process
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()  # else the connection would outlive the process
+    return Worker(process, ours)
+
+
+@contextmanager
+def _killed_if_closed() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError) as error:
+        raise SinkrankError(
+            "a worker process was killed (by the system where memory is short); give the same command again, with "
+            "fewer --workers: it goes on where it was"
+        ) from error
+
+
+def _serve(connection: Connection) -> None:
+    """Runs in the process until the connection is closed. Threads read and write it, so neither side waits for the
+    other to read."""
+    threadpool_limits(1)  # each core has a process already
+    closed = threading.Event()
+    messages: SimpleQueue[bytes] = SimpleQueue()
+    answers: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_read, args=(connection, messages, closed), daemon=True).start()
+    threading.Thread(target=_write, args=(connection, answers), daemon=True).start()
+    shared: Any = None
+    function: Any = None
+    while True:
+        message = messages.get()
+        if closed.is_set():
+            return
+        try:
+            kind, content = message[:1], pickle.loads(memoryview(message)[1:])  # noqa: S301 - from the parent
+            if kind == _SHARED:
+                shared = content
+            elif kind == _FUNCTION:
+                function = content
+            else:
+                answers.put(pickle.dumps((function(shared, content), None)))
+        except Exception as error:
+            answers.put(_as_answer(error))
+
+
+def _read(connection: Connection, messages: SimpleQueue[bytes], closed: threading.Event) -> None:
+    with suppress(EOFError, OSError):
+        while True:
+            messages.put(connection.recv_bytes())
+    closed.set()
+    messages.put(b"")  # wakes whoever waits
+
+
+def _write(connection: Connection, answers: SimpleQueue[bytes]) -> None:
+    with suppress(OSError):
+        while True:
+            connection.send_bytes(answers.get())
+
+
+def _as_answer(error: Exception) -> bytes:
+    """The error with its traceback as a note; not every error can be pickled, its text can."""
+    text = traceback.format_exc()
+    error.add_note(f"in a worker process:\n{text}")
+    try:
+        answer = pickle.dumps((None, error))
+        pickle.loads(answer)  # noqa: S301 - our own
+    except Exception:
+        return pickle.dumps((None, RuntimeError(text)))
+    return answer

@@ -1,0 +1,67 @@
+"""The temporary folder of standard input does not outlive a killed run for long."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ingest.files.temporary import temporary_folder
+
+LONG_AGO = time.time() - 3_600
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_a_folder_is_removed_at_the_end(temporary: Path) -> None:
+    with temporary_folder() as folder:
+        (folder / "stdin").write_text("chat")
+        assert list(temporary.iterdir()) == [folder]
+    assert list(temporary.iterdir()) == []
+
+
+def test_the_folder_of_a_killed_process_is_removed_by_the_next_one(temporary: Path) -> None:
+    code = (
+        "import os, signal\n"
+        "from ingest.files.temporary import temporary_folder\n"
+        "with temporary_folder() as folder:\n"
+        "    (folder / 'stdin').write_text('chat')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    killed = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = temporary.iterdir()
+    with temporary_folder():
+        assert left.exists()  # too young: it may have been made in this moment
+    os.utime(left, (LONG_AGO, LONG_AGO))
+    with temporary_folder():
+        assert not left.exists()
+
+
+def test_a_folder_in_use_stays_however_old(temporary: Path) -> None:
+    with temporary_folder() as used:
+        os.utime(used, (LONG_AGO, LONG_AGO))
+        with temporary_folder():
+            assert used.exists()
+
+
+def test_a_link_of_that_name_is_not_followed(temporary: Path) -> None:
+    other = temporary / "other"
+    other.mkdir()
+    (other / "kept").touch()
+    os.utime(other, (LONG_AGO, LONG_AGO))
+    link = temporary / "sinkrank-input-link"
+    link.symlink_to(other)
+    os.utime(link, (LONG_AGO, LONG_AGO), follow_symlinks=False)
+    with temporary_folder():
+        assert (other / "kept").exists()
