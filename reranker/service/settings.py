@@ -41,7 +41,9 @@ class Settings(BaseModel):
     )
     store_ca_certs: Path | None = Field(None, description="certificate authorities (PEM) to trust for https")
     store_verify_certs: bool = Field(True, description="verify the engine's certificate")
-    store_client_cert: Path | None = Field(None, description="client certificate (PEM) for mutual TLS")
+    store_client_cert: Path | None = Field(
+        None, description="client certificate (PEM) for mutual TLS; the proxy presents it too"
+    )
     store_client_key: Path | None = Field(
         None, description="key of the client certificate (PEM), if it is in a file of its own"
     )

@@ -1,13 +1,13 @@
 """Passes requests on to the engine of the settings, byte for byte; no other module of the proxy opens connections.
 
 Hosts, ports and TLS come from the settings alone. A request gives the path below them, and is sent with its own
-credentials or none: the service's password is not lent to callers.
+credentials or none: the service's password is not lent to callers. The client certificate is: a TLS connection is the
+service's, and every caller shares it.
 """
 
 from __future__ import annotations
 
 import logging
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +22,7 @@ from urllib3.util import SKIP_HEADER
 
 from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.base.request_context import engine_call
+from reranker.proxy.upstream.tls import tls_context
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress
 
@@ -71,6 +72,10 @@ class Upstream:
         settings: Settings,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """
+        Raises:
+            BadInput: a PEM file of the settings cannot be used.
+        """
         self._timeout_s = settings.proxy_timeout_s
         self._nodes = [_Node(address, settings) for address in addresses]
         self._clock = clock
@@ -143,7 +148,7 @@ class _Node:
         common: dict[str, Any] = {"maxsize": settings.workers, "retries": False}
         self._pool: HTTPConnectionPool
         if address.use_tls:
-            self._pool = _TlsPool(address.host, address.port, ssl_context=_tls(settings), **common)
+            self._pool = _TlsPool(address.host, address.port, ssl_context=tls_context(settings), **common)
         else:
             self._pool = _Pool(address.host, address.port, **common)
 
@@ -233,16 +238,6 @@ class Passing:
             self._response.release_conn()
         else:
             self._response.close()
-
-
-def _tls(settings: Settings) -> ssl.SSLContext:
-    context = ssl.create_default_context(
-        cafile=None if settings.store_ca_certs is None else str(settings.store_ca_certs)
-    )
-    if not settings.store_verify_certs:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 def _reason(error: Exception) -> str:
