@@ -62,6 +62,10 @@ def send_raw(url: str, request: bytes) -> bytes:
         "/pages?",
         "/pages?empty=",
         "/pages;v=1/x?y=a+b%20c",
+        "/pages/_doc/a%0Ab",
+        "/%0Apages/%0D%0A%0a",
+        "/v1%0A/_search",
+        "/%00/%E2%80%A8",
     ],
 )
 def test_the_request_target_is_passed_as_it_was_written(fake: FakeEngine, url: str, target: str) -> None:
