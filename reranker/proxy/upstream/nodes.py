@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import unquote
 
@@ -241,9 +242,13 @@ class Passing:
 
 
 def _reason(error: Exception) -> str:
-    """The innermost cause in a few words; urllib3's own texts name addresses and objects."""
+    """The innermost cause in a few words; urllib3's own texts name addresses and objects.
+
+    Only failures of connections are looked at: an error that was being handled when the request was sent, such as a
+    body that is nested too deeply to be read, is its context too, and not its cause.
+    """
     inner: BaseException = error
-    while (cause := inner.__cause__ or inner.__context__) is not None:
+    while isinstance(cause := inner.__cause__ or inner.__context__, OSError | HTTPError | HTTPException):
         inner = cause
     return getattr(inner, "strerror", None) or type(inner).__name__
 

@@ -280,3 +280,16 @@ def test_a_path_cannot_leave_the_one_in_the_settings(fake: FakeEngine) -> None:
         with pytest.raises(BadInput):
             upstream.send("GET", target, [])
     upstream.close()
+
+
+def test_a_broken_connection_is_not_blamed_on_a_body_that_is_nested_too_deeply(fake: FakeEngine, url: str) -> None:
+    deep = '{"bool": {"must": [' * 2_000 + '{"match": {"body": "cat"}}' + "]}}" * 2_000
+    body = f'{{"query": {deep}}}'
+    headers = {"Content-Type": "application/json"}
+    passed = urllib3.request("POST", f"{url}/pages/_search", body=body, headers=headers, retries=False)
+    assert (passed.status, passed.headers["X-Rerank-Reason"]) == (200, "body_not_json")
+    assert fake.received[0].body == body.encode()
+    fake.answer = lambda received: b""
+    broken = urllib3.request("POST", f"{url}/pages/_search", body=body, headers=headers, retries=False)
+    assert broken.status == 502
+    assert "failed (RemoteDisconnected)" in broken.json()["error"]["reason"]
