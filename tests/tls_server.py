@@ -97,6 +97,32 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Pat
     return make_authority(tmp_path_factory.mktemp("authority"))
 
 
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with self-signed certificates and keys: node.pem and node.key, client.pem and client.key."""
+    folder = tmp_path_factory.mktemp("tls")
+    for name in ("node", "client"):
+        subprocess.run(
+            [
+                *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}"),
+                *("-addext", "subjectAltName=IP:127.0.0.1"),
+                *("-keyout", str(folder / f"{name}.key"), "-out", str(folder / f"{name}.pem")),
+            ],
+            check=True,
+            capture_output=True,
+        )
+    return folder
+
+
+def demanding_client(certificates: Path) -> ssl.SSLContext:
+    """The TLS context of a node that answers the client of `certificates` alone."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / "node.pem", certificates / "node.key")
+    context.load_verify_locations(certificates / "client.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
 @pytest.fixture
 def tls_server(authority: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[TlsServer]:
     """A server that this process trusts, asked without a proxy."""

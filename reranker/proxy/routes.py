@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from flask import Flask, Response, current_app, g, redirect, request
 from werkzeug.exceptions import MethodNotAllowed
+from werkzeug.routing import PathConverter
 from werkzeug.wrappers import Response as AnyResponse
 
 from reranker.base.errors import NotFound, WrongParameter
@@ -29,6 +30,12 @@ RESERVED = frozenset(["v1", "v2", "rerank", "-"])
 _ENDPOINT, _NO_ENGINE = "engine", "no_engine"
 
 
+class _AnyPath(PathConverter):
+    """As `path`, with line breaks too: a document's id may hold `%0A`."""
+
+    regex = r"[^/](?s:.)*?"
+
+
 def register(app: Flask, settings: Settings) -> None:
     """Adds the proxy's routes: in front of an engine, or as sentences that say how to have one."""
     if isinstance(read_address(settings.store_address), EngineAddress):
@@ -38,7 +45,8 @@ def register(app: Flask, settings: Settings) -> None:
     else:
         app.add_url_rule("/", "root", _to_page, methods=["GET"])
         endpoint, view = _NO_ENGINE, no_engine
-    app.add_url_rule("/<path:path>", endpoint, view, methods=METHODS, provide_automatic_options=False)
+    app.url_map.converters["any_path"] = _AnyPath
+    app.add_url_rule("/<any_path:path>", endpoint, view, methods=METHODS, provide_automatic_options=False)
 
 
 def to_engine(path: str = "") -> Response:

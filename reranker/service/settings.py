@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+import regex
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic.fields import FieldInfo
 
@@ -17,6 +18,9 @@ from reranker.base.errors import UnknownLanguage
 
 # These settings hold addresses, and an address may hold a password. Their values are never shown in full.
 ADDRESS_SETTINGS = frozenset({"store", "proxy_nodes"})
+
+# `*`, a name or IPv4 address, or an IPv6 address.
+_HOST_NAME = regex.compile(r"\*|[A-Za-z0-9_.-]*[A-Za-z0-9]|[0-9A-Fa-f.]*(:[0-9A-Fa-f.]*){2,}")
 
 
 def _see(page: str) -> dict[str, Any]:
@@ -41,7 +45,9 @@ class Settings(BaseModel):
     )
     store_ca_certs: Path | None = Field(None, description="certificate authorities (PEM) to trust for https")
     store_verify_certs: bool = Field(True, description="verify the engine's certificate")
-    store_client_cert: Path | None = Field(None, description="client certificate (PEM) for mutual TLS")
+    store_client_cert: Path | None = Field(
+        None, description="client certificate (PEM) for mutual TLS; the proxy presents it too"
+    )
     store_client_key: Path | None = Field(
         None, description="key of the client certificate (PEM), if it is in a file of its own"
     )
@@ -60,6 +66,12 @@ class Settings(BaseModel):
     store_timeout_s: float = Field(10.0, gt=0, le=600, description="timeout of a request to the store, in seconds")
 
     host: str = Field("127.0.0.1", description="address to listen on")
+    allowed_hosts: tuple[str, ...] = Field(
+        (),
+        description="further host names to answer to, without port; `*` allows any; default: on a loopback address "
+        "only localhost and loopback addresses, else any",
+        json_schema_extra=_see("http.md#hosts-and-origins"),
+    )
     port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 picks a free one")
     threads: int = Field(
         0, ge=0, le=256, description="threads per re-ranking; 0 divides the cores among the processes, at most 4 each"
@@ -164,6 +176,14 @@ class Settings(BaseModel):
     proxy_max_answer_bytes: int = Field(
         32_000_000, ge=1_000, description="maximum answer of the engine to re-rank; a larger one is passed through"
     )
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _check_hosts(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if _HOST_NAME.fullmatch(name) is None:
+                raise ValueError(f"{name!r} is no host name; give names without scheme and port, such as example.org")
+        return names
 
     @field_validator("query_language")
     @classmethod

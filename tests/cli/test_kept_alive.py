@@ -37,7 +37,7 @@ def connection() -> Iterator[socket.socket]:
 
 
 def ask(connection: socket.socket, *lines: str) -> None:
-    connection.sendall("".join(f"{line}\r\n" for line in (*lines, "Host: here", "")).encode())
+    connection.sendall("".join(f"{line}\r\n" for line in (*lines, "Host: localhost", "")).encode())
 
 
 def until(connection: socket.socket, end: bytes) -> bytes:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
-import ssl
-import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,6 +15,9 @@ from reranker.base.errors import BadInput, StoreUnavailable, WrongParameter
 from reranker.stores import EngineAccess, open_store
 from tests.stores.fake_engine import serve
 from tests.stores.samples import DESCRIPTION
+from tests.tls_server import certificates, demanding_client
+
+__all__ = ["certificates"]
 
 MAPPING = {"docs": {"mappings": {"_meta": DESCRIPTION.as_meta()}}}
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
@@ -122,28 +123,8 @@ def test_a_folder_has_no_ingest_pipelines(tmp_path: Path) -> None:
         open_store(str(tmp_path), pipeline="clean")
 
 
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with self-signed certificates and keys of the node and of a client."""
-    folder = tmp_path_factory.mktemp("tls")
-    for name in ("node", "client"):
-        subprocess.run(
-            [
-                *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}"),
-                *("-addext", "subjectAltName=IP:127.0.0.1"),
-                *("-keyout", str(folder / f"{name}.key"), "-out", str(folder / f"{name}.pem")),
-            ],
-            check=True,
-            capture_output=True,
-        )
-    return folder
-
-
 def test_a_node_that_asks_for_a_client_certificate_is_shown_it(certificates: Path) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificates / "node.pem", certificates / "node.key")
-    context.load_verify_locations(certificates / "client.pem")
-    context.verify_mode = ssl.CERT_REQUIRED
+    context = demanding_client(certificates)
     trusted, own, key = (certificates / name for name in ("node.pem", "client.pem", "client.key"))
     with serve(lambda *request: (200, MAPPING), context) as node:
         known = open_store(node.address, access=EngineAccess(ca_certs=trusted, client_cert=own, client_key=key))

@@ -1,16 +1,17 @@
 """Passes requests on to the engine of the settings, byte for byte; no other module of the proxy opens connections.
 
 Hosts, ports and TLS come from the settings alone. A request gives the path below them, and is sent with its own
-credentials or none: the service's password is not lent to callers.
+credentials or none: the service's password is not lent to callers. The client certificate is: a TLS connection is the
+service's, and every caller shares it.
 """
 
 from __future__ import annotations
 
 import logging
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import unquote
 
@@ -22,6 +23,7 @@ from urllib3.util import SKIP_HEADER
 
 from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.base.request_context import engine_call
+from reranker.proxy.upstream.tls import tls_context
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress
 
@@ -71,6 +73,10 @@ class Upstream:
         settings: Settings,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """
+        Raises:
+            BadInput: a PEM file of the settings cannot be used.
+        """
         self._timeout_s = settings.proxy_timeout_s
         self._nodes = [_Node(address, settings) for address in addresses]
         self._clock = clock
@@ -143,7 +149,7 @@ class _Node:
         common: dict[str, Any] = {"maxsize": settings.workers, "retries": False}
         self._pool: HTTPConnectionPool
         if address.use_tls:
-            self._pool = _TlsPool(address.host, address.port, ssl_context=_tls(settings), **common)
+            self._pool = _TlsPool(address.host, address.port, ssl_context=tls_context(settings), **common)
         else:
             self._pool = _Pool(address.host, address.port, **common)
 
@@ -235,20 +241,14 @@ class Passing:
             self._response.close()
 
 
-def _tls(settings: Settings) -> ssl.SSLContext:
-    context = ssl.create_default_context(
-        cafile=None if settings.store_ca_certs is None else str(settings.store_ca_certs)
-    )
-    if not settings.store_verify_certs:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
-
-
 def _reason(error: Exception) -> str:
-    """The innermost cause in a few words; urllib3's own texts name addresses and objects."""
+    """The innermost cause in a few words; urllib3's own texts name addresses and objects.
+
+    Only failures of connections are looked at: an error that was being handled when the request was sent, such as a
+    body that is nested too deeply to be read, is its context too, and not its cause.
+    """
     inner: BaseException = error
-    while (cause := inner.__cause__ or inner.__context__) is not None:
+    while isinstance(cause := inner.__cause__ or inner.__context__, OSError | HTTPError | HTTPException):
         inner = cause
     return getattr(inner, "strerror", None) or type(inner).__name__
 

@@ -124,7 +124,7 @@ def send(url: str, head: str, body: Iterator[bytes], is_chunked: bool = False) -
     """The digest of the answer's body and its length."""
     where = urlsplit(url)
     with socket.create_connection((where.hostname, where.port), timeout=120) as connection:
-        connection.sendall(f"{head}\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        connection.sendall(f"{head}\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         for block in body:
             connection.sendall(b"%x\r\n%s\r\n" % (len(block), block) if is_chunked and block else block)
         if is_chunked:

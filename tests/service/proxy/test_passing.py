@@ -62,15 +62,19 @@ def send_raw(url: str, request: bytes) -> bytes:
         "/pages?",
         "/pages?empty=",
         "/pages;v=1/x?y=a+b%20c",
+        "/pages/_doc/a%0Ab",
+        "/%0Apages/%0D%0A%0a",
+        "/v1%0A/_search",
+        "/%00/%E2%80%A8",
     ],
 )
 def test_the_request_target_is_passed_as_it_was_written(fake: FakeEngine, url: str, target: str) -> None:
-    send_raw(url, f"GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    send_raw(url, f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert fake.received[0].line == f"GET {target} HTTP/1.1"
 
 
 def test_a_host_in_the_request_is_not_gone_to(fake: FakeEngine, url: str) -> None:
-    send_raw(url, b"GET http://evil.example:99/a?b HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+    send_raw(url, b"GET http://evil.example:99/a?b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     assert fake.received[0].line == "GET /a?b HTTP/1.1"
     assert fake.received[0].header("Host") == fake.url.removeprefix("opensearch://")
 
@@ -124,7 +128,7 @@ def test_the_services_credentials_are_not_lent(fake: FakeEngine, url: str) -> No
 
 
 def test_nothing_is_added_to_a_request(fake: FakeEngine, url: str) -> None:
-    send_raw(url, b"GET /pages HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    send_raw(url, b"GET /pages HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     assert {name.lower() for name, _ in fake.received[0].headers} == {"host"}
 
 
@@ -276,3 +280,16 @@ def test_a_path_cannot_leave_the_one_in_the_settings(fake: FakeEngine) -> None:
         with pytest.raises(BadInput):
             upstream.send("GET", target, [])
     upstream.close()
+
+
+def test_a_broken_connection_is_not_blamed_on_a_body_that_is_nested_too_deeply(fake: FakeEngine, url: str) -> None:
+    deep = '{"bool": {"must": [' * 2_000 + '{"match": {"body": "cat"}}' + "]}}" * 2_000
+    body = f'{{"query": {deep}}}'
+    headers = {"Content-Type": "application/json"}
+    passed = urllib3.request("POST", f"{url}/pages/_search", body=body, headers=headers, retries=False)
+    assert (passed.status, passed.headers["X-Rerank-Reason"]) == (200, "body_not_json")
+    assert fake.received[0].body == body.encode()
+    fake.answer = lambda received: b""
+    broken = urllib3.request("POST", f"{url}/pages/_search", body=body, headers=headers, retries=False)
+    assert broken.status == 502
+    assert "failed (RemoteDisconnected)" in broken.json()["error"]["reason"]
