@@ -28,7 +28,7 @@ sys.exit(pytest.main(["--collect-only", "-q", "-q", "-p", "no:cacheprovider", "t
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def markers() -> dict[str, set[str]]:
     done = subprocess.run([sys.executable, "-c", _COLLECT], cwd=ROOT, capture_output=True, text=True, check=False)
     listed = re.search(r"^found (.*)$", done.stdout, re.MULTILINE)

@@ -53,7 +53,7 @@ def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
         with faulty_proxy(first_engine.url, lambda number: "slow") as proxy:
             first = start(documents, proxy.address, by_ray, tmp_path, embeddings)
             deadline = time.monotonic() + 300
-            while first.poll() is None and time.monotonic() < deadline and written(store, by_ray) < 300:
+            while first.poll() is None and time.monotonic() < deadline and written(store, by_ray) < 1_200:
                 time.sleep(0.02)
             was_running = first.poll() is None
             os.killpg(first.pid, signal.SIGKILL)
