@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.fields import FieldInfo
 
 from reranker.search.first_stage import FIRST_STAGES
@@ -67,7 +67,9 @@ Share = Annotated[float, _stated(minimum=0, maximum=1)]
 KnnWeight = Annotated[float, _range("knn_weight")]
 Depth = Annotated[int, _range("depth")]
 Offset = Annotated[int, _range("from")]
-Size = Annotated[int, _range("size")]
+DEFAULT_SIZE = 10
+# null stands for the default, as for the keys that a setting stands behind.
+Size = Annotated[int, _range("size"), BeforeValidator(lambda value: DEFAULT_SIZE if value is None else value)]
 Epsilon = Annotated[float, _stated(minimum=MIN_REQUEST_EPSILON, maximum=MAX_EPSILON)]
 Tau = Annotated[float, _stated(minimum=0)]
 Iterations = Annotated[int, _stated(minimum=1, maximum=MAX_REQUEST_ITERATIONS)]

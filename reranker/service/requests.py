@@ -13,6 +13,7 @@ from reranker.base.errors import BadInput
 from reranker.base.suggestions import did_you_mean
 from reranker.service.errors import BadBody
 from reranker.service.request_fields import (
+    DEFAULT_SIZE,
     ConditionsOnMetadata,
     Depth,
     Epsilon,
@@ -89,7 +90,7 @@ class SearchBody(_Search):
     method: MethodOrNone | None = setting("method")
     offset: Offset = Field(0, alias="from")
     """Hits to leave out at the top."""
-    size: Size = 10
+    size: Size = DEFAULT_SIZE
     """Hits to return."""
 
 

@@ -42,6 +42,10 @@ def test_each_hit_keeps_its_first_rank_and_score(client: FlaskClient) -> None:
     assert all(-1 <= hit["first_stage_score"] <= 1 for hit in hits)
 
 
+def test_a_size_of_null_is_the_default(client: FlaskClient) -> None:
+    assert search(client, query="cat", size=None)["hits"] == search(client, query="cat")["hits"]
+
+
 def test_a_hit_without_a_known_word_is_marked_and_has_the_share_of_bm25_alone(client: FlaskClient) -> None:
     """`zzz` is found by BM25 in the one document of unknown words."""
     hits = {hit["id"]: hit for hit in search(client, query="cat zzz", language="en", first_stage="hybrid")["hits"]}
