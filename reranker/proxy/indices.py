@@ -13,7 +13,7 @@ from reranker.proxy.index_figures import IndexFigures
 from reranker.proxy.search import Search
 from reranker.ranking.query import Query
 from reranker.ranking.reranker import Reranker
-from reranker.search.searcher import INDEX_CACHE_SECONDS
+from reranker.search.opened_indices import INDEX_CACHE_SECONDS
 from reranker.service.service import Service
 
 # Of an index's documents. Fewer may have been taken for that language by chance.

@@ -26,7 +26,8 @@ from reranker.proxy.upstream.passing import is_true, read_parameters, without_he
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.query import Query
 from reranker.service.json_text import json_bytes
-from reranker.service.requests import Name, QueryText, parse
+from reranker.service.request_fields import Name, QueryText
+from reranker.service.requests import parse
 from reranker.service.service import Service
 from reranker.text.languages import language_code
 from reranker.transport import check_method

@@ -19,7 +19,7 @@ from reranker.ranking.reranker import Observer, Reranker
 from reranker.ranking.scores import scores_behind, scores_by_rank
 from reranker.search.answers import explain_answer, hit_by_rank, reranked_hit, search_answer
 from reranker.search.first_stage import DEFAULT_FIRST_STAGE, MAX_DEPTH, CandidateSearch, Window
-from reranker.search.opened_indices import INDEX_CACHE_SECONDS, OpenedIndices
+from reranker.search.opened_indices import OpenedIndices
 from reranker.search.request import SearchRequest
 from reranker.stores.base.protocol import Store, check_index_name
 from reranker.text.documents import Candidate
@@ -212,4 +212,4 @@ def _in_order(
     return [*first, *((candidate, None) for candidate in behind)]
 
 
-__all__ = ["INDEX_CACHE_SECONDS", "MAX_DEPTH", "SearchAnswer", "SearchRequest", "Searcher"]
+__all__ = ["MAX_DEPTH", "SearchAnswer", "SearchRequest", "Searcher"]

@@ -34,19 +34,6 @@ from reranker.service.request_fields import (
 
 _MAX_SHOWN = 40
 
-__all__ = [
-    "ExplainBody",
-    "MatchesBody",
-    "Name",
-    "QueryText",
-    "RerankBody",
-    "RerankOptions",
-    "SearchBody",
-    "TextsBody",
-    "parse",
-    "read_object",
-]
-
 Body = TypeVar("Body", bound=BaseModel)
 
 
