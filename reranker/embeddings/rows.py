@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from reranker.base.errors import WrongParameter
+from reranker.transport import compilation
 
 Precision = Literal["float32", "float16", "int8"]
 """In what the numbers of a store are kept."""
@@ -89,12 +90,14 @@ class CompactRows:
         return self[np.asarray(indices)]
 
     def _unpacked_at(self, row_ids: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-        from reranker.embeddings import unpacking  # compiled on first use
-
         wanted = row_ids.astype(np.int64)
         wanted[wanted < 0] += len(self)
         if len(wanted) and not 0 <= wanted.min() <= wanted.max() < len(self):
             raise IndexError(f"rows {row_ids.min()} to {row_ids.max()} are asked for of {len(self)}")
+        if not compilation.is_ready():
+            return _unpacked(self._codes[wanted])
+        from reranker.embeddings import unpacking  # compiled on first use
+
         rows = np.empty((len(wanted), self.shape[1]), dtype=np.float32)
         if self._codes.dtype == np.int8:
             unpacking.unpack_int8(self._codes, wanted, rows)

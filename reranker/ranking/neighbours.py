@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.text.bags import WeightedBags
+from reranker.transport import compilation, plain
 
 N_NEAREST = 5
 """Neighbours that count for each candidate; more where several are equally near."""
@@ -45,11 +46,14 @@ def neighbour_scores(bags: WeightedBags, scores: NDArray[np.float64]) -> NDArray
 
 def _likeness(bags: WeightedBags, best: NDArray[np.int64]) -> NDArray[np.float64]:
     """(n, n_best): the Bhattacharyya coefficient of each bag and each of the best; 0 of a bag and itself."""
-    from reranker.transport.kernels.likeness import shared_products  # loads Numba, which the library itself does not
-
     distinct, terms = np.unique(bags.term_ids, return_inverse=True)
-    found = np.zeros((len(bags), len(best)))
-    offsets = np.asarray(bags.offsets, np.int64)
-    shared_products(terms.astype(np.int64), offsets, np.sqrt(bags.weights), best.astype(np.int64), len(distinct), found)
+    shared = terms.astype(np.int64), np.asarray(bags.offsets, np.int64), np.sqrt(bags.weights), best.astype(np.int64)
+    if not compilation.is_ready():
+        found = plain.shared_products(*shared, len(distinct))
+    else:
+        from reranker.transport.kernels.likeness import shared_products  # Numba takes a second to import
+
+        found = np.zeros((len(bags), len(best)))
+        shared_products(*shared, len(distinct), found)
     found[best, np.arange(len(best))] = 0.0
     return found

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.base.suggestions import did_you_mean
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import reference
+from reranker.transport import compilation, plain, reference
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.parameters import Parameters
 from reranker.transport.problem import Problem, checked_problem
@@ -36,7 +36,7 @@ def distances(
     parameters: Parameters = _DEFAULTS,
     n_threads: int = 1,
     *,
-    implementation: str = "compiled",
+    implementation: str | None = None,
     cost_cache: CostCache | None = None,
 ) -> Distances:
     """Distances of one query to many documents, by optimal transport between their words.
@@ -48,7 +48,8 @@ def distances(
         method: one of `METHODS`.
         parameters: of `sinkhorn`, `relaxed` and `auto`.
         n_threads: the most threads that may work; they give the same values bit for bit.
-        implementation: "compiled", or "reference" (slow; what the former is tested against).
+        implementation: "compiled", "plain" (NumPy alone), or "reference" (slow; the others are tested against it).
+            None: "compiled", but "plain" for a small problem while the compiled loops are not ready (`compilation`).
         cost_cache: where the costs of the same query and candidates are kept for the next call.
 
     Raises:
@@ -59,7 +60,7 @@ def distances(
     >>> distances(bags[0], WeightedBags.join(bags), table, "emd").values.round(4)
     array([0.    , 1.4142])
     """
-    solve = _implementation(implementation)
+    solve = None if implementation is None else _implementation(implementation)
     if n_threads < 1:
         raise BadInput(f"n_threads is {n_threads}; give 1 or more")
     problem = checked_problem(query, candidates, embeddings)
@@ -74,8 +75,10 @@ def solve_problem(
     cost_cache: CostCache | None = None,
     solve: _Solve | None = None,
 ) -> Distances:
-    """`distances` of what was checked before; `solve` is the compiled implementation where it is None."""
-    solve = solve or _implementation("compiled")
+    """`distances` of what was checked before; None for `solve` chooses an implementation as `distances` does."""
+    if solve is None:
+        n_pairs = len(problem.query) * len(problem.candidates.term_ids)
+        solve = plain.solve if compilation.takes_plain(n_pairs) else _implementation("compiled")
     solved = solve(problem, parts(method, parameters), n_threads, cost_cache)
     return _mixed(method, part_shares(method, parameters, len(problem.query)), solved)
 
@@ -132,8 +135,10 @@ def check_method(method: str) -> str:
 def _implementation(name: str) -> _Solve:
     if name == "reference":
         return reference.solve
+    if name == "plain":
+        return plain.solve
     if name != "compiled":
-        raise BadInput(f"implementation is '{name}'; give 'compiled' or 'reference'")
+        raise BadInput(f"implementation is '{name}'; give 'compiled', 'plain' or 'reference'")
     from reranker.transport.solve import solve  # Numba takes a second to import
 
     return solve

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from reranker.base.errors import WrongParameter
 from reranker.text.bags import WeightedBags
+from reranker.transport import compilation
+from reranker.transport.kernels.tolerances import VANISHING_NORM
 from reranker.transport.problem import Problem, check_embeddings, check_rows, checked_candidates
 from reranker.transport.results import Distances
 from reranker.transport.threads import together
@@ -44,7 +46,23 @@ def mean_embeddings(bags: WeightedBags, embeddings: NDArray[np.float32], n_threa
         raise WrongParameter(f"n_threads is {n_threads}; give 1 or more")
     check_embeddings(embeddings)
     checked = checked_candidates(bags, len(embeddings))
+    if not compilation.is_ready():
+        return plain_means(checked, embeddings)
     return _means(checked, embeddings, np.arange(len(checked)), n_threads)
+
+
+def plain_means(bags: WeightedBags, embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
+    """As `mean_embeddings`, of checked bags, by NumPy alone."""
+    means = np.zeros((len(bags), embeddings.shape[1]), np.float32)
+    for row in np.flatnonzero(np.diff(bags.offsets)):
+        bag = bags[int(row)]
+        rows = np.asarray(embeddings[bag.term_ids], dtype=np.float64)
+        check_rows(bag.term_ids, rows)
+        mean = bag.weights @ rows
+        norm = float(np.linalg.norm(mean))
+        if norm > VANISHING_NORM:
+            means[row] = mean / norm
+    return means
 
 
 def distances(problem: Problem, n_threads: int = 1, places: Places | None = None) -> Distances:

@@ -44,9 +44,11 @@ def explain(
 
     from reranker.search.searcher import SearchRequest
     from reranker.stores.base.protocol import Filters
+    from reranker.transport import compilation
     from sinkrank.console import output, resources, tables
 
-    with resources.opened_searcher(settings) as searcher:
+    # To load the compiled code takes longer than one search without it.
+    with compilation.deferred(), resources.opened_searcher(settings) as searcher:
         request = SearchRequest(
             text=text,
             index=searcher.choose_index(settings.index),

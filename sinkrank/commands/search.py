@@ -46,9 +46,11 @@ def search(
 
     from reranker.search.searcher import SearchRequest
     from reranker.stores.base.protocol import Filters
+    from reranker.transport import compilation
     from sinkrank.console import output, resources, tables
 
-    with resources.opened_searcher(settings) as searcher:
+    # To load the compiled code takes longer than one search without it.
+    with compilation.deferred(), resources.opened_searcher(settings) as searcher:
         request = SearchRequest(
             text=text,
             index=searcher.choose_index(settings.index),
@@ -64,9 +66,8 @@ def search(
             first_stage_share=settings.first_stage_share,
             knn_weight=settings.knn_weight,
         )
-        # The first search loads embeddings and compiled code, which a service does once: it is not timed.
         with output.talk().status(output.LOADING):
-            searcher.warm_up(request)
+            searcher.reranker(request.index)  # a service opens the index once
         loading_ms = (time.perf_counter() - started) * 1000
         answer = searcher.search(request)
     answer = replace(answer, took_ms={**answer.took_ms, "loading": round(loading_ms, 3)})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Tables in a pipe are read by other tools: wide enough that few cells are cut.
 _PIPE_WIDTH = 200
 # Shown on a terminal while a command waits for its first search.
-LOADING = "loading embeddings and compiled code (a minute at the first time) …"
+LOADING = "loading the embeddings and the index …"
 # The bar of a shorter step is removed when the next one begins.
 _KEPT_SECONDS = 1.0
 

@@ -26,7 +26,7 @@ def table() -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-@pytest.fixture(params=["reference", "compiled"])
+@pytest.fixture(params=["reference", "plain", "compiled"])
 def implementation(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

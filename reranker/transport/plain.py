@@ -1,0 +1,176 @@
+"""Solves a checked problem with NumPy alone, all candidates together: the implementation that needs no compiler.
+
+It solves small problems until the compiled loops are loaded (`compilation.py`). It follows `reference.py`, which has
+the formulas, in double precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.text.bags import WeightedBags
+from reranker.transport import exact, nbow, reference
+from reranker.transport.cost import ground_cost
+from reranker.transport.cost_cache import CostCache
+from reranker.transport.kernels.tolerances import SHRUNK
+from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters
+from reranker.transport.problem import Problem
+from reranker.transport.results import Distances
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def solve(
+    problem: Problem,
+    wanted: Sequence[tuple[str, Parameters]],
+    n_threads: int = 1,
+    cost_cache: CostCache | None = None,
+) -> list[Distances]:
+    """As `reranker.transport.solve.solve`; `cost_cache` has no effect."""
+    costs: dict[str, Matrix] = {}
+    return [_distances(problem, method, parameters, n_threads, costs) for method, parameters in wanted]
+
+
+def shared_products(terms: Ints, offsets: Ints, values: Vector, best: Ints, n_terms: int) -> Matrix:
+    """(n_documents, n_best): the sums of the products of the values of each term that a document and one of the best
+    share; the arguments are those of `kernels.likeness.shared_products`."""
+    found = np.zeros((len(offsets) - 1, len(best)))
+    for column, document in enumerate(best):
+        words = slice(offsets[document], offsets[document + 1])
+        of_best = np.bincount(terms[words], values[words], n_terms)
+        found[:, column] = segment_sums(of_best[terms] * values, offsets)
+    return found
+
+
+def segment_sums(values: NDArray[np.float64], offsets: Ints) -> NDArray[np.float64]:
+    """The sums of the last axis from each offset to the next; 0 for an empty segment.
+
+    >>> segment_sums(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 2, 3]))
+    array([3., 0., 4.])
+    """
+    filled = np.flatnonzero(np.diff(offsets))
+    sums = np.zeros((*values.shape[:-1], len(offsets) - 1))
+    if len(filled):
+        sums[..., filled] = np.add.reduceat(values, offsets[filled], axis=-1)
+    return sums
+
+
+def _distances(
+    problem: Problem, method: str, parameters: Parameters, n_threads: int, costs: dict[str, Matrix]
+) -> Distances:
+    if method == "nbow":
+        return _nbow(problem)
+    if method == "emd":
+        return exact.distances(problem, parameters, n_threads)
+    if method != "rwmd" and parameters.epsilon < FLOAT64_FROM_EPSILON:
+        (found,) = reference.solve(problem, [(method, parameters)])
+        return found
+    cost = costs.get(parameters.ground_cost)
+    if cost is None:
+        cost = costs[parameters.ground_cost] = _cost(problem, parameters.ground_cost)
+    if method == "rwmd":
+        return _closed_form(_nearest_words(problem, cost), method)
+    values, errors, n_iterations = _scaled(problem, cost, method, parameters)
+    for place in np.flatnonzero(np.isnan(values)):  # a scaling left the range of float64
+        plan, pair_cost, errors[place] = reference.plan_and_cost(
+            problem.query, problem.candidates[int(place)], problem.embeddings, method, parameters
+        )
+        values[place] = (plan * pair_cost).sum()
+    return _found(values, method, errors < parameters.converged_below(), errors, n_iterations)
+
+
+def _nbow(problem: Problem) -> Distances:
+    """1 - cosine of the mean embeddings."""
+    candidates = problem.candidates
+    (query,) = nbow.plain_means(WeightedBags.join([problem.query]), problem.embeddings).astype(np.float64)
+    values = 1 - nbow.plain_means(candidates, problem.embeddings) @ query
+    values[np.diff(candidates.offsets) == 0] = np.inf
+    return _closed_form(values, "nbow")
+
+
+def _closed_form(values: Vector, method: str) -> Distances:
+    return _found(values, method, np.ones(len(values), np.bool_), np.zeros(len(values)), np.zeros(len(values)))
+
+
+def _found(
+    values: Vector, method: str, converged: NDArray[np.bool_], errors: Vector, n_iterations: NDArray[np.floating]
+) -> Distances:
+    values = np.maximum(values, 0.0)  # rounding can leave -1e-17
+    return Distances(values, method, converged, errors, "float64", n_iterations.astype(np.int32))
+
+
+def _cost(problem: Problem, name: str) -> Matrix:
+    """(n, n_words): the costs of each query word to each word of all candidates."""
+    terms, index = np.unique(problem.candidates.term_ids, return_inverse=True)
+    if not len(terms):
+        return np.zeros((len(problem.query), 0))
+    return ground_cost(problem.query.term_ids, terms, problem.embeddings, name)[:, index]
+
+
+def _nearest_words(problem: Problem, cost: Matrix) -> Vector:
+    """`rwmd`: the larger of the two one-sided costs (Kusner et al. 2015, 4); inf for a candidate without a word."""
+    query, candidates = problem.query, problem.candidates
+    values = np.full(len(candidates), np.inf)
+    filled = np.flatnonzero(np.diff(candidates.offsets))
+    if len(filled):
+        from_query = query.weights @ np.minimum.reduceat(cost, candidates.offsets[filled], axis=1)
+        to_document = segment_sums(cost.min(axis=0) * candidates.weights, candidates.offsets)[filled]
+        values[filled] = np.maximum(from_query, to_document)
+    return values
+
+
+def _scaled(problem: Problem, cost: Matrix, method: str, parameters: Parameters) -> tuple[Vector, Vector, Vector]:
+    """Distances, marginal errors and iterations of all candidates (`reference.scaled_plan`); each stops by itself. NaN
+    where the range of float64 did not suffice."""
+    candidates, a, power = problem.candidates, problem.query.weights, parameters.power(method)
+    n, n_candidates, stop_below = len(a), len(candidates), parameters.stop_below("float64")
+    b, offsets = candidates.weights, candidates.offsets
+    of_word = np.repeat(np.arange(n_candidates), np.diff(offsets))
+    kernel = np.exp(cost / -parameters.epsilon)
+    w = np.repeat((np.full(n, 1 / n) if method == "sinkhorn" else a)[:, None], n_candidates, axis=1)
+    z = np.zeros(len(b))
+    before, exact_before = np.full(n_candidates, np.inf), np.ones(n_candidates, np.bool_)
+    n_iterations = np.zeros(n_candidates)
+    active = np.diff(offsets) > 0
+    with np.errstate(all="ignore"):
+        for iteration in range(parameters.n_iterations):
+            reached = np.einsum("ij,ij->j", kernel, w[:, of_word])
+            plain = b * reached**-power
+            change = segment_sums(np.abs((plain - z) * reached), offsets)
+            further = _over_relaxes(parameters, iteration, before, change, stop_below)
+            new_z = np.where(further[of_word], plain * np.sqrt(plain / z), plain) if further.any() else plain
+            z = np.where(active[of_word], new_z, z)
+            plain = a[:, None] / segment_sums(kernel * z, offsets)
+            settled = (change < stop_below) if iteration else np.zeros(n_candidates, np.bool_)
+            is_last = settled & exact_before & ~further
+            exact_before = settled | ~further
+            new_w = np.where(exact_before, plain, plain * np.sqrt(plain / w))
+            w = np.where(active, new_w, w)
+            n_iterations[active] = iteration + 1
+            active &= ~is_last & np.isfinite(new_w).all(axis=0)
+            before = change
+            if not active.any():
+                break
+        spread = w[:, of_word] * kernel
+        reached = spread.sum(axis=0)
+        values = segment_sums(np.einsum("ij,ij->j", spread, cost) * z, offsets)
+        errors = segment_sums(np.abs((b * reached**-power - z) * reached), offsets)
+    empty = np.diff(offsets) == 0
+    values[~np.isfinite(values)] = np.nan
+    values[empty], errors[empty] = np.inf, 0.0
+    return values, errors, n_iterations
+
+
+def _over_relaxes(
+    parameters: Parameters, iteration: int, before: Vector, change: Vector, stop_below: float
+) -> NDArray[np.bool_]:
+    """`reference.over_relaxes`, for each candidate; an iteration has seen one change more than its number."""
+    middle = 2 < iteration + 2 < parameters.n_iterations
+    if not (parameters.over_relaxed and middle):
+        return np.zeros(len(change), np.bool_)
+    return (stop_below <= change) & (change < SHRUNK * before)
