@@ -24,7 +24,7 @@ from tests.engines.assemble import cache_folder, only_one_builder
 
 ROOT = Path(__file__).resolve().parents[1]
 TRANSPORT = ROOT / "reranker" / "transport"
-CODE = "**/__pycache__/*.nb[ic]"
+CODE = "**/__pycache__/*.nb[icn]"
 _WARM_UP = "from reranker.transport import warm_up; warm_up()"
 _LIMIT_S = 900
 # Some 3 MB each.

@@ -1,4 +1,4 @@
-"""Compiles the kernels before they are needed."""
+"""Compiles the kernels before they are needed, or while others are served."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONG = 256
 
 def warm_up() -> None:
     """Compiles every kernel by tiny solves (a minute at the first time, then read from disk); call it before
-    forking."""
+    forking, if it is quick (`loads_quickly`)."""
     bag, bags, table = _solve(2)
     for method in METHODS:
         if method != "emd":
@@ -35,6 +35,17 @@ def warm_up() -> None:
 
     words = np.arange(2, dtype=np.int64)
     shared_products(words, words, np.ones(2), words[:1], 2, np.zeros((1, 1)))
+    from reranker.transport.kernels.compiling import note_all_kept
+
+    note_all_kept()
+
+
+def loads_quickly() -> bool:
+    """Whether `warm_up` finds the kernels on disk, compiled for this machine, and takes about a second."""
+    from reranker.transport.kernels import likeness, scaling  # noqa: F401  their folder is then known
+    from reranker.transport.kernels.compiling import are_all_kept
+
+    return are_all_kept()
 
 
 def _solve(n: int) -> tuple[WeightedBag, WeightedBags, NDArray[np.float32]]:

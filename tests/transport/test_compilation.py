@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -100,3 +101,20 @@ print("numba" in sys.modules)
 def test_an_unknown_implementation_is_refused_with_the_names():
     with pytest.raises(methods.BadInput, match="'compiled', 'plain' or 'reference'"):
         distances(WeightedBag(np.zeros(1, np.int32), np.ones(1)), WeightedBags.join([]), np.eye(1), implementation="c")
+
+
+def test_a_later_process_knows_that_every_loop_is_kept(tmp_path):
+    """The loops are declared and not compiled here: that takes a minute, and only the note is asked for."""
+    code = """
+from reranker.transport.warming import loads_quickly
+from reranker.transport.kernels.compiling import note_all_kept
+print(loads_quickly())
+note_all_kept()
+print(loads_quickly())
+"""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    runs = [
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+        for _ in range(2)
+    ]
+    assert [run.stdout.split() for run in runs] == [["False", "True"], ["True", "True"]]

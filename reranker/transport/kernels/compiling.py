@@ -7,6 +7,7 @@ Threads are in `threads.py`.
 from __future__ import annotations
 
 import hashlib
+import platform
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import binding  # type: ignore[import-untyped]
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -32,6 +34,29 @@ def _digest_of_sources() -> str:
 
 
 _SOURCES = _digest_of_sources()
+
+
+def note_all_kept() -> None:
+    """Notes on disk that every loop is compiled for this machine and kept, so that a later process only loads them."""
+    for folder in _folders:
+        with suppress(OSError):  # then the next process compiles, or loads, in the background
+            (folder / _NOTE).touch()
+
+
+def are_all_kept() -> bool:
+    """Whether every loop was compiled for this machine and kept on disk."""
+    return bool(_folders) and all((folder / _NOTE).exists() for folder in _folders)
+
+
+def _machine() -> str:
+    """Tells processors apart for which LLVM makes other code, and versions of the compiler."""
+    names = [numba.__version__, platform.python_version(), binding.get_host_cpu_name()]
+    return hashlib.sha256(" ".join([*names, binding.get_host_cpu_features().flatten()]).encode()).hexdigest()[:16]
+
+
+# Folders in which the loops of this process are kept. The note's name ends as the names of kept code do.
+_folders: set[Path] = set()
+_NOTE = f"all_{_SOURCES}_{_machine()}.nbn"
 
 
 def compiled(function: Function) -> Function:
@@ -58,7 +83,10 @@ def _kept_on_disk(function: Callable[..., object]) -> Any:
     kept_as = getattr(getattr(getattr(dispatcher, "_cache", None), "_impl", None), "filename_base", "")
     if not _SOURCES or _SOURCES not in kept_as:
         return None
-    _remove_stale_code(Path(dispatcher.stats.cache_path))
+    folder = Path(dispatcher.stats.cache_path)
+    _remove_stale_code(folder)
+    if function.__module__.startswith(f"{__package__}."):
+        _folders.add(folder)
     return dispatcher
 
 
@@ -70,7 +98,7 @@ def _remove_stale_code(folder: Path) -> None:
     processes may remove the same files meanwhile, and one of the old sources that still runs compiles anew what it has
     not loaded yet. Numba writes under another name first, so what it is about to keep is not met here.
     """
-    for kept in folder.glob("*.nb[ic]"):
+    for kept in folder.glob("*.nb[icn]"):
         if _SOURCES not in kept.name:
             with suppress(OSError):  # gone already, or not ours to remove
                 kept.unlink()
