@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.engines.sources import chosen_engines, repeated_engines
-
-pytestmark = pytest.mark.slow  # a process collects all tests
+from tests.tiers import MARKERS
 
 ROOT = Path(__file__).resolve().parents[1]
-# Markers by test, of all tests that pytest collects.
-_COLLECT = """
-import json, pytest, sys
-
-class Listing:
-    def pytest_collection_modifyitems(self, items):
-        found = {item.nodeid: sorted({mark.name for mark in item.iter_markers()}) for item in items}
-        print("\\nfound", json.dumps(found))
-
-sys.exit(pytest.main(["--collect-only", "-q", "-q", "-p", "no:cacheprovider", "tests"], plugins=[Listing()]))
-"""
 
 
-@pytest.fixture(scope="session")
-def markers() -> dict[str, set[str]]:
-    done = subprocess.run([sys.executable, "-c", _COLLECT], cwd=ROOT, capture_output=True, text=True, check=False)
-    listed = re.search(r"^found (.*)$", done.stdout, re.MULTILINE)
-    assert listed, done.stdout + done.stderr
-    return {test: set(found) for test, found in json.loads(listed[1]).items()}
+@pytest.fixture
+def markers(request: pytest.FixtureRequest) -> dict[str, set[str]]:
+    """Markers by test."""
+    collected = request.config.stash[MARKERS]
+    modules = {test.partition("::")[0] for test in collected}
+    if not modules >= {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / "clients").glob("test_*.py")}:
+        pytest.skip("a part of the tests was collected; run pytest without a path")
+    return {test: found for test, found in collected.items() if test.startswith("tests/")}
 
 
 def of(markers: dict[str, set[str]], marker: str) -> set[str]:

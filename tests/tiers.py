@@ -15,6 +15,9 @@ import pytest
 from tests.engines.fixtures import engine_of
 from tests.engines.sources import repeated_engines
 
+MARKERS = pytest.StashKey[dict[str, set[str]]]()
+"""The markers of each test that was collected, also of those that `-m` has left out."""
+
 NOT_UNIT = ("engine", "corpus", "slow", "conformance")
 
 
@@ -29,6 +32,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("unit")
     if item.config.pluginmanager.hasplugin("xdist"):
         item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+@pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")  # before `-m` leaves any out
+def pytest_note_markers(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[MARKERS] = {item.nodeid: {mark.name for mark in item.iter_markers()} for item in items}
 
 
 @pytest.hookimpl(trylast=True)  # after pytest has put tests together by their fixtures

@@ -81,8 +81,10 @@ def wait_for_workers(process: subprocess.Popen[str]) -> None:
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-@pytest.mark.parametrize("seconds", SECONDS_AFTER_THE_FIRST_WORKER)
+@pytest.mark.parametrize(
+    ("number", "seconds"),
+    list(zip((signal.SIGTERM, signal.SIGINT, signal.SIGHUP), SECONDS_AFTER_THE_FIRST_WORKER, strict=True)),
+)
 def test_a_signal_to_the_group_ends_ingest_and_the_next_run_completes_it(
     tmp_path: Path, embeddings: Embeddings, number: signal.Signals, seconds: float
 ) -> None:
