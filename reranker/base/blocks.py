@@ -33,9 +33,10 @@ def check_blocks(descriptor: int, n_bytes: int, sums: str) -> Iterator[int]:
     if found != n_bytes or len(sums) != -(-n_bytes // BLOCK_BYTES) * _DIGITS:
         raise WrongBlock(f"it has {found:,} bytes; {n_bytes:,} were written")
     for place, start in enumerate(range(0, n_bytes, BLOCK_BYTES)):
-        block = os.pread(descriptor, min(BLOCK_BYTES, n_bytes - start), start)
+        end = min(start + BLOCK_BYTES, n_bytes)
+        block = os.pread(descriptor, end - start, start)
         if _sum(block) != sums[place * _DIGITS : (place + 1) * _DIGITS]:
-            raise WrongBlock(f"its bytes {start:,} to {min(start + BLOCK_BYTES, n_bytes) - 1:,} are not what was written")
+            raise WrongBlock(f"its bytes {start:,} to {end - 1:,} are not what was written")
         yield len(block)
 
 

@@ -78,10 +78,7 @@ def _check_meta(path: Path, meta: Mapping[str, Any]) -> None:
 
 
 def _is_manifest(files: object) -> bool:
-    return isinstance(files, dict) and all(
-        name == Path(name).name and _is_file(said)
-        for name, said in files.items()
-    )
+    return isinstance(files, dict) and all(name == Path(name).name and _is_file(said) for name, said in files.items())
 
 
 def _is_file(said: object) -> bool:
