@@ -25,6 +25,7 @@ from reranker.stores.base.writing import WriteResult
 from reranker.stores.embedded.file import FILE_NAME
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.embedded.vectors import VectorBlock, top
+from reranker.text.bags import pack
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query, write_documents
 
 
@@ -112,6 +113,7 @@ def layout_4(folder: Path) -> Path:
         connection.executescript((Path(__file__).parent / "layout_4.sql").read_text())
         connection.execute("INSERT INTO indices VALUES (1, 'docs-000001', 'generation', ?, 1)", (meta,))
         connection.execute("INSERT INTO aliases VALUES ('docs', 1)")
+        connection.execute("UPDATE documents SET bag = ?", (pack(make_document("old").bag),))
         connection.execute("INSERT INTO idf VALUES (1, 'en', 1, X'01000000', X'01000000')")
     return folder
 
