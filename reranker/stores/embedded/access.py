@@ -38,7 +38,8 @@ def access_of(path: Path) -> Access:
     # SQLite makes files beside it, also to read.
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK):
         return Access("rw", identity)
-    if path.with_name(f"{path.name}-wal").exists():
+    beside = (path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm"))
+    if any(each.exists() and each.stat().st_size for each in beside):
         return Access("ro", identity)
     return Access("immutable", (*identity, status.st_mtime_ns, status.st_size))
 

@@ -23,12 +23,15 @@ from reranker.stores.embedded.rows import VECTOR_COLUMNS, read_document
 _ROWS_AT_A_TIME = 200
 
 
-def checked_blocks(file: SqliteFile) -> Iterator[int]:
+def checked_blocks(file: SqliteFile, *, whole: bool = True) -> Iterator[int]:
     """Compares the file with its checksums; yields the size of each block that is right.
 
     Where there are no checksums of the store's present state (the last run that wrote was killed, or one writes now),
     SQLite's own check is made instead, and all documents and vectors are read; it yields 0 for each step. From a damage
     on the store refuses all reading and writing.
+
+    Args:
+        whole: False to leave out the check that is made without checksums, which takes ten times as long.
 
     Raises:
         NotFound: there is no store.
@@ -44,7 +47,8 @@ def checked_blocks(file: SqliteFile) -> Iterator[int]:
         else:
             return
     try:
-        yield from _read_whole(file)
+        if whole:
+            yield from _read_whole(file)
     except StoreDamaged as error:
         raise file.mark_damaged(str(error)) from error
 

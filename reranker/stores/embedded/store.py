@@ -292,9 +292,9 @@ class EmbeddedStore:
                 (*row, row_sum(*row)),
             )
 
-    def checked_blocks(self) -> Iterator[int]:
+    def checked_blocks(self, *, whole: bool = True) -> Iterator[int]:
         """Compares the file with its checksums, block by block; see `reranker.stores.embedded.checking`."""
-        return checked_blocks(self._file)
+        return checked_blocks(self._file, whole=whole)
 
     def close(self) -> None:
         self._file.close()
