@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    from ingest.documents import Layout
+    from ingest.from_index import IndexSource
     from reranker.embeddings import Embeddings
     from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
@@ -50,6 +52,22 @@ def engine_access(settings: Settings) -> EngineAccess:
         aws_region=settings.store_aws_region,
         aws_service=settings.store_aws_service,
     )
+
+
+def index_to_read(url: str, layout: Layout, settings: Settings, query: str | None = None) -> IndexSource:
+    """The index that `URL/INDEX` names, with the credentials of the settings `from_username` and `from_password`.
+
+    Raises:
+        WrongParameter, BadInput: as `ingest.from_index.read_index_source`.
+    """
+    from dataclasses import replace
+
+    from ingest.from_index import read_index_source
+
+    source = read_index_source(url, layout, query)
+    password = settings.from_password
+    secret = None if password is None else password.get_secret_value()
+    return replace(source, address=source.address.with_credentials(settings.from_username, secret))
 
 
 @contextmanager
