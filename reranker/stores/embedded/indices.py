@@ -37,7 +37,7 @@ def find_index(connection: sqlite3.Connection, name: str) -> tuple[int, str, int
         alias = connection.execute("SELECT index_id, row_sum FROM aliases WHERE name = ?", (name,)).fetchone()
         if alias is None:
             return None
-        check_row(alias[1], "aliases", name, name, alias[0])
+        check_row(alias[1], "aliases", name, (alias[0],), name)
         found = connection.execute(f"SELECT {_COLUMNS} FROM indices WHERE index_id = ?", (alias[0],)).fetchone()
         if found is None:
             raise wrong_row("indices", alias[0])
@@ -97,7 +97,7 @@ def promote_version(connection: sqlite3.Connection, index: str, version: str) ->
         set_index_sum(connection, row[0])
     connection.execute(
         "INSERT OR REPLACE INTO aliases (name, index_id, row_sum) VALUES (?, ?, ?)",
-        (index, ids[version], row_sum(index, ids[version])),
+        (index, ids[version], row_sum((ids[version],), index)),
     )
 
 
@@ -108,7 +108,7 @@ def _checked(row: tuple[Any, ...]) -> tuple[int, str, int, str]:
         StoreDamaged: the row is not what was written.
     """
     index_id, generation, changes, meta, name, found = row[:6]
-    check_row(found, "indices", index_id, index_id, name, generation, meta, changes)
+    check_row(found, "indices", index_id, (index_id, changes), name, generation, meta)
     return index_id, generation, changes, meta
 
 

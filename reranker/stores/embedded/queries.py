@@ -95,9 +95,8 @@ def candidates_of_rows(
         (json.dumps(row_ids),),
     )
     found = {}
-    for row_id, found_sum, *values in rows:
-        check_row(found_sum, "documents", row_id, row_id, *values)
-        _, _, language, doc_id, bag, title = values
+    for row_id, found_sum, index_id, partition_id, language, doc_id, bag, title in rows:
+        check_row(found_sum, "documents", row_id, (row_id, index_id, partition_id), language, doc_id, bag, title)
         found[row_id] = (doc_id, language, unpack(bag), title)
     for row_id in row_ids:
         if row_id not in found:
@@ -135,7 +134,7 @@ def partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[s
         "SELECT partition_id, language, row_sum FROM partitions WHERE index_id = ? ORDER BY partition_id", (index_id,)
     ).fetchall()
     for partition_id, language, found_sum in found:
-        check_row(found_sum, "partitions", partition_id, partition_id, index_id, language)
+        check_row(found_sum, "partitions", partition_id, (partition_id, index_id), language)
     return [(partition_id, language) for partition_id, language, _ in found if not languages or language in languages]
 
 

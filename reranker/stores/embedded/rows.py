@@ -85,8 +85,8 @@ def read_document(row: tuple[Any, ...]) -> tuple[int, Document, str]:
         StoreDamaged: the row is not what was written.
     """
     row_id, index_id, partition_id, language, doc_id, found, text_found, bag, title, url, metadata, text = row
-    check_row(found, "documents", row_id, row_id, index_id, partition_id, language, doc_id, bag, title)
-    check_row(text_found, "documents", row_id, row_id, url, metadata, text)
+    check_row(found, "documents", row_id, (row_id, index_id, partition_id), language, doc_id, bag, title)
+    check_row(text_found, "documents", row_id, (row_id,), url, metadata, text)
     return row_id, Document(doc_id, text, language, title, url, json.loads(metadata)), bag
 
 
@@ -127,8 +127,8 @@ def write_row(connection: sqlite3.Connection, index_id: int, change: int, row: P
             "INSERT INTO documents (partition_id, row_sum, text_sum, bag, title, url, metadata, text, index_id, "
             "doc_id, row_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         )
-    found_sum = row_sum(row_id, index_id, partition_id, row.language, row.doc_id, row.bag, row.title)
-    text_sum = row_sum(row_id, row.url, row.metadata, row.text)
+    found_sum = row_sum((row_id, index_id, partition_id), row.language, row.doc_id, row.bag, row.title)
+    text_sum = row_sum((row_id,), row.url, row.metadata, row.text)
     values = (partition_id, found_sum, text_sum, row.bag, row.title, row.url, row.metadata, row.text)
     connection.execute(sql, (*values, index_id, row.doc_id, row_id))
     connection.execute(f"INSERT INTO {words_table(partition_id)} (rowid, terms) VALUES (?, ?)", (row_id, row.terms))
@@ -206,7 +206,7 @@ def _partition(connection: sqlite3.Connection, index_id: int, language: str) -> 
     partition_id = int(made.lastrowid or 0)
     connection.execute(
         "UPDATE partitions SET row_sum = ? WHERE partition_id = ?",
-        (row_sum(partition_id, index_id, language), partition_id),
+        (row_sum((partition_id, index_id), language), partition_id),
     )
     # The terms are tokens already, of letters and digits, with points and commas within: parted at the spaces alone.
     connection.execute(

@@ -66,7 +66,7 @@ from reranker.stores.embedded.queries import (
     filtered_rows,
     partitions,
 )
-from reranker.stores.embedded.row_sums import check_row, check_vectors, row_sum, set_index_sum
+from reranker.stores.embedded.row_sums import blobs_sum, check_blobs, check_row, check_vectors, row_sum, set_index_sum
 from reranker.stores.embedded.rows import (
     VECTOR_COLUMNS,
     delete_row,
@@ -250,8 +250,8 @@ class EmbeddedStore:
                 "SELECT row_sum, index_id, language, n_documents, term_ids, counts FROM idf WHERE index_id = ?",
                 (self._index(connection, index).index_id,),
             ).fetchall()
-            for found, *values in rows:
-                check_row(found, "idf", values[1], *values)
+            for found, index_id, language, n_documents, *blobs in rows:
+                check_blobs(found, "idf", language, blobs, (index_id, n_documents), language)
         return IdfTable(
             {
                 language: DocumentFrequencies(n_documents, _unpacked(term_ids), _unpacked(counts))
@@ -270,7 +270,7 @@ class EmbeddedStore:
             connection.executemany(
                 "INSERT INTO idf (index_id, language, n_documents, term_ids, counts, row_sum) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
-                [(*row, row_sum(*row)) for row in rows],
+                [(*row, blobs_sum(row[3:], (row[0], row[2]), row[1])) for row in rows],
             )
 
     def hubness_sample(self, index: str) -> HubnessSample:
@@ -281,7 +281,7 @@ class EmbeddedStore:
             ).fetchone()
             if row is None:
                 return HubnessSample()
-            check_row(row[1], "hubness_samples", index_id, index_id, row[0])
+            check_row(row[1], "hubness_samples", index_id, (index_id,), row[0])
         return HubnessSample.from_json(json.loads(row[0]))
 
     def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
@@ -289,7 +289,7 @@ class EmbeddedStore:
             row = (self._index(connection, index).index_id, json.dumps(sample.as_json()))
             connection.execute(
                 "INSERT OR REPLACE INTO hubness_samples (index_id, sample, row_sum) VALUES (?, ?, ?)",
-                (*row, row_sum(*row)),
+                (*row, row_sum(row[:1], row[1])),
             )
 
     def checked_blocks(self, *, whole: bool = True) -> Iterator[int]:
@@ -373,8 +373,8 @@ class EmbeddedStore:
                     "WHERE documents.index_id = ? AND row_id > ? AND row_id <= ? ORDER BY row_id LIMIT ?",
                     (index_id, after, last or -1, _BAGS_AT_A_TIME),
                 ).fetchall()
-                for row_id, found, *values, _ in rows:
-                    check_row(found, "documents", row_id, row_id, *values)
+                for row_id, found, its_index, partition_id, *texts, _ in rows:
+                    check_row(found, "documents", row_id, (row_id, its_index, partition_id), *texts)
             if not rows:
                 return
             after = rows[-1][0]
