@@ -20,7 +20,7 @@ Blocks = Callable[[], Iterator[int]]
 
 # A pause after each block of as many times as long as it took: a fifth of a core at most.
 _PAUSE = 4.0
-_LEAST_PAUSE_SECONDS = 0.002
+_LEAST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.002, 1.0
 _LOWEST_PRIORITY = 19
 
 _log = logging.getLogger(__name__)
@@ -74,7 +74,8 @@ class Integrity:
             for n_block_bytes in blocks():
                 n_bytes += n_block_bytes
                 self._metrics.checked_blocks.labels(part).inc()
-                time.sleep(max(_LEAST_PAUSE_SECONDS, _PAUSE * (time.perf_counter() - started)))
+                pause = _PAUSE * (time.perf_counter() - started)
+                time.sleep(min(max(pause, _LEAST_PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS))
                 started = time.perf_counter()
         except (StoreDamaged, BadEmbeddings) as error:
             self._metrics.damaged_parts.labels(part).inc()
