@@ -69,9 +69,7 @@ class Settings(BaseModel):
         None, description="ingest pipeline of the engine for written documents; default: the index's own"
     )
     store_timeout_s: float = Field(10.0, gt=0, le=600, description="timeout of a request to the store, in seconds")
-    from_username: str | None = Field(
-        None, description="user name for the engine of `URL/INDEX`, as in `ingest --from-index`"
-    )
+    from_username: str | None = Field(None, description="user name for the engine of `--from-index URL/INDEX`")
     from_password: SecretStr | None = Field(
         None,
         description="password for that engine; `from_password_file` reads it from a file",
