@@ -289,7 +289,7 @@ class Embeddings:
     def _is_replaced(self) -> bool:
         try:
             return read_meta(self.path) != self.meta
-        except SinkrankError:
+        except (SinkrankError, OSError):
             return False
 
     def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:

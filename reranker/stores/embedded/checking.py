@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from reranker.base.blocks import WrongBlock, check_blocks
-from reranker.base.errors import StoreDamaged
+from reranker.base.errors import StoreDamaged, StoreUnavailable
 from reranker.stores.embedded.descriptors import descriptor_of
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.file_sums import FileSums, read_sums, state_of
@@ -66,6 +66,8 @@ def _compared(file: SqliteFile, sums: FileSums) -> Iterator[int | None]:
                 n_bytes = next(blocks, None)
             except WrongBlock as error:
                 raise file.mark_damaged(str(error)) from error
+            except OSError as error:
+                raise StoreUnavailable(f"{file.path} cannot be read ({error.strerror}); check its rights") from error
         if n_bytes is None:
             return
         yield n_bytes
