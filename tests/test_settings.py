@@ -1,11 +1,13 @@
 """Settings and where they come from."""
 
+import os
 from typing import get_args
 
 import pytest
 
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.embeddings import DEFAULT_RULE, UNKNOWN_WORDS_RULES
+from reranker.service.secrets import SECRETS, warn_of_arguments
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import load_settings
 
@@ -108,3 +110,86 @@ def test_several_processes_share_the_cores(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 8)
     assert [Settings(processes=n).n_threads for n in (1, 2, 4, 16)] == [4, 4, 2, 1]
     assert Settings(processes=4, threads=3).n_threads == 3
+
+
+SECRET_FILES = ["store_password", "store_api_key", "from_password"]
+
+
+@pytest.mark.parametrize("name", SECRET_FILES)
+def test_a_secret_is_read_from_a_file_that_a_setting_names(tmp_path, name):
+    file = tmp_path / "secret"
+    file.write_text("hunter2\n")
+    file.chmod(0o640)
+    for loaded in (
+        load_settings({}, {f"SINKRANK_{name.upper()}_FILE": str(file)}),
+        load_settings({}, {}, write(tmp_path, f'{name}_file = "{file}"\n')),
+    ):
+        assert getattr(loaded.settings, name).get_secret_value() == "hunter2"
+        assert "hunter2" not in repr(loaded)
+
+
+def test_each_secret_setting_can_be_read_from_a_file():
+    assert {name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)} == SECRETS
+    assert set(SECRET_FILES) <= SECRETS
+
+
+def test_a_secret_file_of_the_environment_beats_a_secret_of_the_settings_file_and_the_other_way_round(tmp_path):
+    file = tmp_path / "secret"
+    file.write_text("of a file")
+    file.chmod(0o600)
+    config = write(tmp_path, 'store_password = "of the settings"\n')
+    loaded = load_settings({}, {"SINKRANK_STORE_PASSWORD_FILE": str(file)}, config)
+    assert loaded.settings.store_password.get_secret_value() == "of a file"
+    config = write(tmp_path, f'store_password_file = "{file}"\n')
+    loaded = load_settings({}, {"SINKRANK_STORE_PASSWORD": "of the environment"}, config)
+    assert loaded.settings.store_password.get_secret_value() == "of the environment"
+
+
+def test_a_secret_given_twice_in_one_place_is_an_error(tmp_path):
+    environ = {"SINKRANK_STORE_PASSWORD": "hunter2", "SINKRANK_STORE_PASSWORD_FILE": str(tmp_path / "secret")}
+    with pytest.raises(WrongParameter, match="store_password and store_password_file are both given") as caught:
+        load_settings({}, environ)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe", b"x" * 65_537, None])
+def test_a_secret_file_without_a_secret_is_an_error_that_names_the_setting(tmp_path, content):
+    if content is not None:
+        (tmp_path / "secret").write_bytes(content)
+    with pytest.raises(WrongParameter, match=r"store_password_file: .*secret .*name a file that holds the secret"):
+        load_settings({}, {"SINKRANK_STORE_PASSWORD_FILE": str(tmp_path / "secret")})
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(WrongParameter, match="fifo is not a file"):
+        load_settings({}, {"SINKRANK_STORE_PASSWORD_FILE": str(tmp_path / "fifo")})
+
+
+def test_a_secret_file_that_everybody_can_read_gets_a_warning_without_the_secret(tmp_path, caplog):
+    file = tmp_path / "secret"
+    file.write_text("hunter2")
+    file.chmod(0o640)
+    load_settings({}, {"SINKRANK_STORE_PASSWORD_FILE": str(file)})
+    assert caplog.text == ""
+    file.chmod(0o644)
+    load_settings({}, {"SINKRANK_STORE_PASSWORD_FILE": str(file)})
+    assert f"every user of this machine can read {file}" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search", "cat", "--store", "https://me:hunter2@host:9200"],
+        ["search", "cat", "--store=opensearch://me:hunter2=@host"],
+        ["ingest", "--from-index", "http://me:hunter2@old/pages", "--store", "https://me:hunter2@new"],
+    ],
+)
+def test_a_password_in_an_argument_gets_one_warning_without_the_password(arguments, caplog):
+    warn_of_arguments(arguments)
+    (record,) = caplog.records
+    assert "SINKRANK_STORE_PASSWORD_FILE" in record.getMessage()
+    assert "hunter2" not in caplog.text
+
+
+def test_addresses_without_a_password_get_no_warning(caplog):
+    warn_of_arguments(["search", "what is http://[x", "--store", "https://me@host:9200", "--store=http://host"])
+    assert caplog.text == ""

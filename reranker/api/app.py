@@ -50,6 +50,12 @@ def drain(app: Flask) -> None:
     service.draining.set()
 
 
+def check_files(app: Flask) -> None:
+    """Starts the checks of the files in the background; the first request starts them otherwise."""
+    service: Service = app.extensions[EXTENSION]
+    service.check_files()
+
+
 def warm_up(app: Flask) -> None:
     """Compiles the kernels (a minute at the first time); call it before the service takes requests or forks."""
     service: Service = app.extensions[EXTENSION]

@@ -1,4 +1,5 @@
-"""Finds out whether the service can do its work: the engine answers, the embeddings are whole, the kernels compiled.
+"""Finds out whether the service can do its work: the engine answers, the embeddings are whole, the kernels compiled,
+the files undamaged.
 
 Without embeddings a proxy is `degraded`: it passes every search on, so balancers leave it on.
 """
@@ -30,6 +31,7 @@ def readiness(service: Service) -> Readiness:
         "embeddings": _embeddings(service),
         "kernel": Check(ready=service.warm.is_set()),
         "running": Check(ready=not service.draining.is_set()),
+        "files": _files(service),
     }
     wanting = [name for name, check in checks.items() if not check.ready]
     passes = wanting == ["embeddings"] and service.opened is None and is_engine(service.settings.store_address)
@@ -44,6 +46,14 @@ def _store(service: Service) -> Check:
     except SinkrankError as error:
         return Check(ready=False, message=str(error))
     return Check(ready=True)
+
+
+def _files(service: Service) -> Check:
+    """Whether no damage was found yet by the check in the background, which is started here if it has not begun."""
+    if service.warm.is_set():
+        service.check_files()
+    problems = service.integrity.problems
+    return Check(ready=not problems, message="; ".join(problems.values()) or None)
 
 
 def _embeddings(service: Service) -> Check:

@@ -52,7 +52,10 @@ def _begin() -> None:
     g.started = time.perf_counter()
     set_current_request(_context())
     g.span = start_request_span(request.method, _route(), request.headers.items())
-    current_service().metrics.requests_in_progress.inc()
+    service = current_service()
+    service.metrics.requests_in_progress.inc()
+    if service.warm.is_set():  # before that the process may still fork
+        service.check_files()
 
 
 def _answered(response: Response) -> Response:

@@ -15,6 +15,7 @@
     ├── VersionMismatch           an index made with other versions (HTTP 409)
     ├── NotOurIndex               an index that Sinkrank did not make (HTTP 409)
     └── StoreUnavailable          a node that is down or answers with an error (HTTP 503)
+        └── StoreDamaged          a store's file that is not what was written
 
 Errors of lower levels (opensearch-py, sqlite3, urllib3) are mapped to these where they arise.
 """
@@ -95,6 +96,10 @@ class NotOurIndex(SinkrankError):
 class StoreUnavailable(SinkrankError):
     http_status = 503
     code = "store_unavailable"
+
+
+class StoreDamaged(StoreUnavailable):
+    pass
 
 
 # What helps against errors of the system.

@@ -78,9 +78,15 @@ def _check_meta(path: Path, meta: Mapping[str, Any]) -> None:
 
 
 def _is_manifest(files: object) -> bool:
-    return isinstance(files, dict) and all(
-        name == Path(name).name and isinstance(said, dict) and {"bytes", "sample"} <= said.keys()
-        for name, said in files.items()
+    return isinstance(files, dict) and all(name == Path(name).name and _is_file(said) for name, said in files.items())
+
+
+def _is_file(said: object) -> bool:
+    return (
+        isinstance(said, dict)
+        and isinstance(said.get("bytes"), int)
+        and "sample" in said
+        and isinstance(said.get("blocks", ""), str)
     )
 
 

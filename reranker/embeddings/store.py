@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from reranker.base.errors import BadEmbeddings, UnknownLanguage, UnknownWords, VersionMismatch
+from reranker.base.errors import BadEmbeddings, SinkrankError, UnknownLanguage, UnknownWords, VersionMismatch
 from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta, version_hasher
-from reranker.embeddings.manifest import check
+from reranker.embeddings.manifest import check, checked_blocks
 from reranker.embeddings.rows import STORED_AS, CompactRows, Precision
 from reranker.embeddings.spelling import SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.stem_keys import StemKeys
@@ -89,14 +89,14 @@ class Embeddings:
                 and the package that finds them is not installed.
             NoEmbeddings: there is nothing at the path.
             NotFound: what is there is no store.
-            BadEmbeddings: the store is damaged: a file is missing, or its size or a sample of its bytes is not what
-                `meta.json` says; `verify` reads all bytes.
+            BadEmbeddings: the store is damaged: a file is missing, or its size, its bytes (of a file over 16 MiB a
+                sample) are not what `meta.json` says; `checked_blocks` and `verify` read all bytes.
             VersionMismatch: the store was made by another format or tokenizer.
         """
         path = Path(path).resolve()
         meta = read_meta(path)
-        check_can_split(meta["languages"], f"the embeddings in {path} hold words in")
         check(path, meta, whole=False)
+        check_can_split(meta["languages"], f"the embeddings in {path} hold words in")
         n_terms, dim = meta["n_terms"], meta["dim"]
         vocabulary = Vocabulary.open(path, list(meta["languages"]), n_terms, meta["n_term_bytes"])
         precision: Precision = meta.get("precision", "float32")
@@ -272,6 +272,25 @@ class Embeddings:
             )
         if not np.array_equal(Spellings.open(self.path, self.vocabulary).entries, spelling_entries(self.vocabulary)):
             raise BadEmbeddings(f"{self.path / SPELLINGS} is damaged; import or train the embeddings again")
+
+    def checked_blocks(self) -> Iterator[int]:
+        """Reads the files that `open` only samples, block by block; yields the size of each block that is right. It
+        ends early if other embeddings have been put in the place of these, which stay in use as they were.
+
+        Raises:
+            BadEmbeddings: a block is not what was written; the message says where it is.
+        """
+        try:
+            yield from checked_blocks(self.path, self.meta)
+        except BadEmbeddings:
+            if not self._is_replaced():
+                raise
+
+    def _is_replaced(self) -> bool:
+        try:
+            return read_meta(self.path) != self.meta
+        except (SinkrankError, OSError):
+            return False
 
     def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         cosines = np.empty(self.n_terms, dtype=np.float32)

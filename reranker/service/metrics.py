@@ -22,6 +22,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # when each series b
 
 CIRCUIT_STATES = {"closed": 0, "half_open": 1, "open": 2}
 STAGES = ("first_stage", "rerank", "engine")
+CHECKED_PARTS = ("store", "embeddings")
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _CANDIDATES = (1, 10, 20, 50, 100, 200, 500, 1000)
@@ -66,6 +67,8 @@ class Metrics:
         self.passed = counter("proxy_passed_requests", "Requests that are no searches, passed to the engine.")
         self.cache_hits = counter("bag_cache_hits", "Bags of words of texts that were found in the cache.")
         self.cache_misses = counter("bag_cache_misses", "Bags of words that were not found in it.")
+        self.checked_blocks = counter("checked_blocks", "Blocks of files that are what was written.", "part")
+        self.damaged_parts = counter("damaged_parts", "Parts whose files are damaged.", "part")
         self.circuit_openings = counter("proxy_circuit_openings", "Times that re-ranking failed and was rested.")
         self.circuit_state = Gauge(
             "sinkrank_proxy_circuit_state",
@@ -75,6 +78,9 @@ class Metrics:
         )
         for stage in STAGES:
             self.stage_seconds.labels(stage)
+        for part in CHECKED_PARTS:
+            self.checked_blocks.labels(part)
+            self.damaged_parts.labels(part)
 
     def observe_reranking(self, query: Query, reranking: Reranking, seconds: float) -> None:
         """Counts one re-ranking, of whichever route."""

@@ -16,6 +16,7 @@ from reranker.ranking.ranked import Reranking
 from reranker.ranking.reranker import Observer, Reranker
 from reranker.search.searcher import Searcher
 from reranker.service.examples import Examples
+from reranker.service.integrity import Blocks, Integrity
 from reranker.service.metrics import Metrics
 from reranker.service.missing_embeddings import no_embeddings_message
 from reranker.service.opened import Late, Looking, Opened
@@ -25,6 +26,7 @@ from reranker.service.shared_flag import SharedFlag
 from reranker.service.text_bags import BagCache, TextBags
 from reranker.service.tracing import trace_reranking
 from reranker.stores.base.protocol import Store
+from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.idf import IdfTable
 from reranker.transport import METHODS, Parameters, check_method, warm_up
 
@@ -45,6 +47,7 @@ class Service:
         examples: queries that the page offers; None where the service has no store.
         metrics: what all of it counts into.
         warm: set once the kernels are compiled.
+        integrity: the checks of the files in the background.
         draining: set once the process was told to stop: balancers are to send no more.
     """
 
@@ -55,6 +58,7 @@ class Service:
     metrics: Metrics
     _opened: Late[Opened]
     _looking: Looking
+    integrity: Integrity
     warm: threading.Event = field(default_factory=threading.Event)
     draining: SharedFlag = field(default_factory=SharedFlag)
 
@@ -89,12 +93,12 @@ class Service:
                 no_embeddings_message(settings),
             )
         examples = None if store is None else Examples(store, settings.home)
-        return cls(settings, store, cache, examples, metrics, late, looking)
+        return cls(settings, store, cache, examples, metrics, late, looking, Integrity(metrics))
 
     @property
     def opened(self) -> Opened | None:
-        """What needs embeddings; None where there are none yet."""
-        return self._opened.get()
+        """What needs embeddings; None where there are none yet, or they are damaged."""
+        return None if self.integrity.problem("embeddings") else self._opened.get()
 
     @property
     def embeddings(self) -> Embeddings:
@@ -122,13 +126,23 @@ class Service:
 
     def no_embeddings(self) -> str:
         """What to say where there are none: the cure too."""
-        return self._looking.problem or no_embeddings_message(self.settings)
+        damage = self.integrity.problem("embeddings")
+        return damage or self._looking.problem or no_embeddings_message(self.settings)
 
     def _needed(self) -> Opened:
         opened = self.opened
         if opened is None:
             raise NoEmbeddings(self.no_embeddings())
         return opened
+
+    def check_files(self) -> None:
+        """Starts the checks of the files in the background, each once in a process; call it after the last fork."""
+        parts: dict[str, Blocks] = {}
+        if isinstance(self.store, EmbeddedStore):
+            parts["store"] = self.store.checked_blocks
+        if (opened := self.opened) is not None:
+            parts["embeddings"] = opened.embeddings.checked_blocks
+        self.integrity.start(parts)
 
     def parameters(
         self, epsilon: float | None = None, n_iterations: int | None = None, tau: float | None = None

@@ -41,7 +41,9 @@ class Settings(BaseModel):
     index: str | None = Field(None, description="index to search; default: the store's only index")
     store_username: str | None = Field(None, description="user name for the engine")
     store_password: SecretStr | None = Field(
-        None, description="password for the engine; set it in the environment rather than in a file"
+        None,
+        description="password for the engine; `store_password_file` reads it from a file",
+        json_schema_extra=_see("settings.md#secrets"),
     )
     store_ca_certs: Path | None = Field(None, description="certificate authorities (PEM) to trust for https")
     store_verify_certs: bool = Field(True, description="verify the engine's certificate")
@@ -52,7 +54,10 @@ class Settings(BaseModel):
         None, description="key of the client certificate (PEM), if it is in a file of its own"
     )
     store_api_key: SecretStr | None = Field(
-        None, description="encoded API key for the engine, instead of user name and password"
+        None,
+        description="encoded API key for the engine, instead of user name and password; `store_api_key_file` reads it "
+        "from a file",
+        json_schema_extra=_see("settings.md#secrets"),
     )
     store_aws_region: str | None = Field(
         None, description="sign requests for this AWS region with boto3's credentials; needs the extra `aws`"
@@ -64,6 +69,12 @@ class Settings(BaseModel):
         None, description="ingest pipeline of the engine for written documents; default: the index's own"
     )
     store_timeout_s: float = Field(10.0, gt=0, le=600, description="timeout of a request to the store, in seconds")
+    from_username: str | None = Field(None, description="user name for the engine of `--from-index URL/INDEX`")
+    from_password: SecretStr | None = Field(
+        None,
+        description="password for that engine; `from_password_file` reads it from a file",
+        json_schema_extra=_see("settings.md#secrets"),
+    )
 
     host: str = Field("127.0.0.1", description="address to listen on")
     allowed_hosts: tuple[str, ...] = Field(

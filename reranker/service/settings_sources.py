@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from reranker.base.errors import WrongParameter
 from reranker.base.suggestions import did_you_mean
+from reranker.service.secrets import with_secret_files
 from reranker.service.settings import Settings, may_be_secret
 
 ENVIRONMENT_PREFIX = "SINKRANK_"
@@ -73,7 +74,7 @@ def load_settings(
     values: dict[str, Any] = {}
     origins = dict.fromkeys(Settings.model_fields, "default")
     for origin, layer in layers.items():
-        for name, value in layer.items():
+        for name, value in with_secret_files(layer).items():
             if name not in Settings.model_fields:
                 raise WrongParameter(_unknown_key(name, origin))
             values[name], origins[name] = value, origin

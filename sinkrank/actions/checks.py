@@ -17,6 +17,7 @@ from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import SETTINGS_FILE, LoadedSettings, load_settings
 from reranker.stores.base.protocol import Store, check_versions
+from reranker.stores.embedded.store import EmbeddedStore
 from reranker.transport import warm_up
 from sinkrank.actions import in_process_proxy
 from sinkrank.console import resources
@@ -38,7 +39,7 @@ def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = Fals
     """All checks, in order; one that fails does not keep the others from being made.
 
     Args:
-        quick: whether to leave out compiling and reading every embedding.
+        quick: whether to leave out compiling, and reading every embedding and the whole embedded store.
     """
     checks = [_python()]
     try:
@@ -48,7 +49,7 @@ def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = Fals
     checks.append(_settings(loaded, config))
     embeddings, check = _embeddings(loaded.settings, quick)
     checks.append(check)
-    checks += _store(loaded.settings, embeddings)
+    checks += _store(loaded.settings, embeddings, quick)
     checks += _unfinished(loaded.settings)
     if not quick:
         checks.append(_kernel())
@@ -82,11 +83,14 @@ def _embeddings(settings: Settings, quick: bool) -> tuple[Embeddings | None, Che
     return embeddings, Check("embeddings", True, found)
 
 
-def _store(settings: Settings, embeddings: Embeddings | None) -> Iterator[Check]:
+def _store(settings: Settings, embeddings: Embeddings | None, quick: bool) -> Iterator[Check]:
     try:
         with resources.opened_store(settings) as store:
             names = store.indices()
             indices = "1 index" if len(names) == 1 else f"{len(names)} indices"
+            if not quick and isinstance(store, EmbeddedStore):
+                for _ in store.checked_blocks():
+                    pass
             yield Check("store", True, f"{store.address}: {indices} that Sinkrank made")
             for name in names:
                 yield _index(store, name, embeddings)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ingest.documents import Layout
 from ingest.files import STDIN, Source, open_sources
-from ingest.from_index import forget, opened_index, read_index_source
+from ingest.from_index import forget, opened_index
 from ingest.pipeline import Options, ingest
 from ingest.progress import Progress
 from ingest.summary import Summary
@@ -66,7 +66,7 @@ def _open(
     if wanted.from_index is None:
         return opened.enter_context(open_sources(wanted.files, wanted.file_format, wanted.columns)), options.layout
     copied = opened_index(
-        read_index_source(wanted.from_index, options.layout, wanted.query),
+        resources.index_to_read(wanted.from_index, options.layout, settings, wanted.query),
         settings.home / "ingest",
         # The API key and the client certificate are only for the store.
         access=EngineAccess(ca_certs=settings.store_ca_certs, verify_certs=settings.store_verify_certs),

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from reranker.base.errors import SinkrankError, WrongParameter, one_line
+from reranker.service.secrets import warn_of_arguments
 from sinkrank.commands.demo import demo
 from sinkrank.commands.doctor import doctor
 from sinkrank.commands.embeddings import app as embeddings_app
@@ -85,6 +86,7 @@ def _main(
         stream=sys.stderr,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
+    warn_of_arguments(sys.argv[1:])
 
 
 app.command()(demo)

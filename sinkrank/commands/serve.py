@@ -60,7 +60,7 @@ def run_service(settings: Settings, store: Store | None) -> None:
 
 
 def _run(settings: Settings, store: Store | None) -> None:
-    from reranker.api.app import create_app, drain, warm_up
+    from reranker.api.app import check_files, create_app, drain, warm_up
     from reranker.service.logs import set_up_logs
     from reranker.service.tracing import start_tracing
     from reranker.stores.base.addresses import is_engine
@@ -80,6 +80,8 @@ def _run(settings: Settings, store: Store | None) -> None:
         warm_up(app)
 
         def ready() -> None:
+            if settings.processes == 1:  # others check once they serve
+                check_files(app)
             console.print(f"sinkrank serves {address}", markup=False)
             console.print(f"the page: {address}/-/ui   the API: POST {address}/v1/search", markup=False)
             if is_engine(settings.store_address):

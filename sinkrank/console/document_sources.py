@@ -29,8 +29,9 @@ def opened_records(
     """
     from ingest.documents import read_records
     from ingest.files import open_sources
-    from ingest.from_index import forget, opened_index, read_index_source
+    from ingest.from_index import forget, opened_index
     from reranker.stores import EngineAccess
+    from sinkrank.console.resources import index_to_read
 
     layout = layout.checked()
     files = [name for name in names if "://" not in name]
@@ -42,7 +43,7 @@ def opened_records(
         copies = [
             opened.enter_context(
                 opened_index(
-                    read_index_source(name, layout),
+                    index_to_read(name, layout, settings),
                     settings.home / "collections",
                     access=access,
                     timeout_s=settings.store_timeout_s,

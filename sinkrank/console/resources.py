@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    from ingest.documents import Layout
+    from ingest.from_index import IndexSource
     from reranker.embeddings import Embeddings
     from reranker.search.searcher import Searcher
     from reranker.service.settings import Settings
@@ -52,6 +54,22 @@ def engine_access(settings: Settings) -> EngineAccess:
     )
 
 
+def index_to_read(url: str, layout: Layout, settings: Settings, query: str | None = None) -> IndexSource:
+    """The index that `URL/INDEX` names, with the credentials of the settings `from_username` and `from_password`.
+
+    Raises:
+        WrongParameter, BadInput: as `ingest.from_index.read_index_source`.
+    """
+    from dataclasses import replace
+
+    from ingest.from_index import read_index_source
+
+    source = read_index_source(url, layout, query)
+    password = settings.from_password
+    secret = None if password is None else password.get_secret_value()
+    return replace(source, address=source.address.with_credentials(settings.from_username, secret))
+
+
 @contextmanager
 def opened_store(settings: Settings) -> Iterator[Store]:
     """The store; it connects when it is first used, and is closed at the end."""
@@ -74,11 +92,16 @@ def opened_store(settings: Settings) -> Iterator[Store]:
 
 @contextmanager
 def opened_searcher(settings: Settings) -> Iterator[Searcher]:
-    """A searcher of the store with the embeddings."""
+    """A searcher of the store with the embeddings. The file of an embedded store is compared with its checksums first:
+    nothing checks it in the background."""
     from reranker.search.searcher import Searcher
+    from reranker.stores.embedded.store import EmbeddedStore
 
     embeddings = open_embeddings(settings)
     with opened_store(settings) as store:
+        if isinstance(store, EmbeddedStore):
+            for _ in store.checked_blocks(whole=False):
+                pass
         yield Searcher(store, embeddings, settings.n_threads, query_language=settings.query_language)
 
 

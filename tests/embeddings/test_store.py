@@ -19,7 +19,7 @@ from reranker.base.errors import (
     UnknownWords,
     VersionMismatch,
 )
-from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.embeddings import Embeddings, EmbeddingsWriter, manifest
 from reranker.text.bags import WeightedBag
 from tests.tiny import POSITIONS, tiny_embeddings
 
@@ -208,22 +208,50 @@ def test_a_changed_byte_is_noticed_at_opening_in_a_small_store(tmp_path, name):
         Embeddings.open(path)
 
 
-def test_verify_finds_a_changed_byte_wherever_it_is(tmp_path):
+DAMAGED = ("vectors.npy", "term_bytes.npy", "term_offsets.npy", "document_frequencies.npy")
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_opening_reads_files_up_to_16_mib_whole(tmp_path, name):
     path = many_terms(tmp_path / "s")
-    Embeddings.open(path).verify()
-    n_missed = 0
-    for name in ("vectors.npy", "term_bytes.npy", "term_offsets.npy", "document_frequencies.npy"):
-        flip(path / name, 5500)  # between the first two sampled blocks of a large file
-        try:
-            store = Embeddings.open(path)
-        except BadEmbeddings:
-            pass  # noticed sooner
-        else:
-            n_missed += 1
-            with pytest.raises(BadEmbeddings, match="damaged"):
-                store.verify()
-        flip(path / name, 5500)
-    assert n_missed  # or the files were too small to try it with
+    flip(path / name, 5500)  # between the first two sampled places of a large file
+    with pytest.raises(BadEmbeddings, match=rf"{name}"):
+        Embeddings.open(path)
+
+
+@pytest.mark.parametrize("name", ["vectors.npy", "document_frequencies.npy"])
+def test_of_a_larger_file_every_byte_is_found_by_its_block_and_by_verify(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(manifest, "_CHECKED_AT_OPEN_BYTES", 0)
+    path = many_terms(tmp_path / "s")
+    sizes = {file.name: file.stat().st_size for file in path.glob("*.npy")}
+    store = Embeddings.open(path)
+    assert sum(store.checked_blocks()) == sum(sizes.values())
+    store.verify()
+    flip(path / name, 5500)
+    damaged = Embeddings.open(path)  # not among the places that opening looks at
+    with pytest.raises(BadEmbeddings, match=rf"{name} is damaged: its bytes 0 to {sizes[name] - 1:,} .*restore"):
+        list(damaged.checked_blocks())
+    with pytest.raises(BadEmbeddings, match="damaged"):
+        damaged.verify()
+
+
+def test_embeddings_replaced_under_an_open_store_are_not_called_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr(manifest, "_CHECKED_AT_OPEN_BYTES", 0)
+    store = write(tmp_path / "s", {"cat": (1, 0)})
+    write(tmp_path / "s", {"cow": (1, 0), "cat": (0, 1)}, replace=True)
+    list(store.checked_blocks())
+
+
+def test_a_store_without_checksums_of_blocks_is_opened_and_has_none_to_check(tmp_path):
+    path = many_terms(tmp_path / "s")
+    meta = json.loads((path / "meta.json").read_text())
+    for said in meta["files"].values():
+        del said["blocks"]
+    meta["digest"] = manifest.digest_of_meta(meta)
+    (path / "meta.json").write_text(json.dumps(meta))
+    store = Embeddings.open(path)
+    assert list(store.checked_blocks()) == []
+    store.verify()
 
 
 @pytest.mark.parametrize("change", [{"n_documents": {"en": 7}}, {"languages": {"fr": 5, "en": 5}}, {"source": "mine"}])

@@ -25,6 +25,7 @@ from reranker.stores.base.writing import WriteResult
 from reranker.stores.embedded.file import FILE_NAME
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.embedded.vectors import VectorBlock, top
+from reranker.text.bags import pack
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query, write_documents
 
 
@@ -103,14 +104,39 @@ def test_a_store_of_another_layout_is_a_version_mismatch(folder: Path) -> None:
         open_store(str(folder)).indices()
 
 
-def test_a_store_of_the_layout_without_hubness_samples_gets_a_place_for_them(folder: Path) -> None:
-    store = open_store(str(folder))
-    fill(store, "docs", make_document("1"))
+@pytest.fixture
+def layout_4(folder: Path) -> Path:
+    """The folder of a store as an earlier version made it, without checksums."""
+    folder.mkdir(parents=True)
+    meta = json.dumps(DESCRIPTION.as_meta("docs"))
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
+        connection.executescript((Path(__file__).parent / "layout_4.sql").read_text())
+        connection.execute("INSERT INTO indices VALUES (1, 'docs-000001', 'generation', ?, 1)", (meta,))
+        connection.execute("INSERT INTO aliases VALUES ('docs', 1)")
+        connection.execute("UPDATE documents SET bag = ?", (pack(make_document("old").bag),))
+        connection.execute("INSERT INTO idf VALUES (1, 'en', 1, X'01000000', X'01000000')")
+    return folder
+
+
+def test_a_store_without_checksums_is_read_and_new_rows_get_checksums(layout_4: Path) -> None:
+    store = open_store(str(layout_4))
+    assert ids(store.bm25("docs", "walrus", 10, Filters.parse(None, {"year": 1999}))) == ["old"]
+    assert store.fetch("docs", "old").weights_version == "w"
+    assert store.idf("docs").languages["en"].n_documents == 1
+    fill(store, "docs", make_document("new", "a walrus"))
+    assert ids(store.knn("docs", query(1, 0, 0, 0), 10, ALL)) == ["old", "new"]
+    assert [bag.doc_id for bag in store.bags("docs")] == ["old", "new"]
     store.close()
-    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
-        connection.execute("DROP TABLE hubness_samples")
-        connection.execute("PRAGMA user_version = 2")
-    reopened = open_store(str(folder))
+    with closing(sqlite3.connect(layout_4 / FILE_NAME)) as connection:
+        sums = dict(connection.execute("SELECT doc_id, row_sum FROM documents"))
+    assert sums["old"] == 0
+    assert sums["new"] > 0
+
+
+def test_a_store_of_the_layout_without_hubness_samples_gets_a_place_for_them(layout_4: Path) -> None:
+    with closing(sqlite3.connect(layout_4 / FILE_NAME)) as connection:
+        connection.executescript("DROP TABLE hubness_samples; DROP TABLE claims; PRAGMA user_version = 2")
+    reopened = open_store(str(layout_4))
     assert reopened.hubness_sample("docs") == HubnessSample()
     reopened.save_hubness_sample("docs", HubnessSample("e"))
     assert reopened.hubness_sample("docs") == HubnessSample("e")

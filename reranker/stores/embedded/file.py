@@ -2,65 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from urllib.parse import quote
 
-from reranker.base.errors import BadInput, NotFound, StoreUnavailable, VersionMismatch
+from reranker.base.errors import BadInput, NotFound, StoreDamaged, StoreUnavailable, VersionMismatch
+from reranker.stores.embedded.access import Access, access_of, connect
+from reranker.stores.embedded.file_sums import write_sums
+from reranker.stores.embedded.layout import (
+    APPLICATION_ID,
+    LAYOUT_VERSION,
+    has_tables,
+    layout_of,
+    make_tables,
+    upgrade,
+)
 
 FILE_NAME = "store.sqlite3"
 
-# "Snkr": tells our files from other SQLite files.
-APPLICATION_ID = 0x536E6B72
-
-# Raise it whenever the tables below change.
-LAYOUT_VERSION = 4
-
-# Rows are numbered through all indices and never reused: a row id is the order of insertion. Each language of an index
-# is a partition with a full-text table of its own (`words_ID`), so that BM25's statistics are those of one language, as
-# they are with an engine's field per language. Vectors are apart from texts so that reading all of them is one scan.
-_TABLES = """
-CREATE TABLE indices (
-    index_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, generation TEXT NOT NULL,
-    meta TEXT NOT NULL, changes INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE aliases (name TEXT PRIMARY KEY, index_id INTEGER NOT NULL);
-CREATE TABLE partitions (
-    partition_id INTEGER PRIMARY KEY AUTOINCREMENT, index_id INTEGER NOT NULL, language TEXT NOT NULL,
-    UNIQUE (index_id, language));
-CREATE TABLE documents (
-    row_id INTEGER PRIMARY KEY AUTOINCREMENT, index_id INTEGER NOT NULL, partition_id INTEGER NOT NULL,
-    doc_id TEXT NOT NULL, bag TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, metadata TEXT NOT NULL,
-    text TEXT NOT NULL, UNIQUE (index_id, doc_id));
-CREATE INDEX documents_by_partition ON documents (partition_id);
-CREATE TABLE vectors (
-    row_id INTEGER PRIMARY KEY, index_id INTEGER NOT NULL, change INTEGER NOT NULL, nbow BLOB,
-    weights TEXT NOT NULL DEFAULT '');
-CREATE INDEX vectors_by_change ON vectors (index_id, change);
-CREATE TABLE facets (
-    index_id INTEGER NOT NULL, row_id INTEGER NOT NULL, field TEXT NOT NULL, text TEXT, number REAL);
-CREATE INDEX facets_by_row ON facets (row_id);
-CREATE INDEX facets_by_text ON facets (index_id, field, text, row_id);
-CREATE INDEX facets_by_number ON facets (index_id, field, number, row_id);
-CREATE TABLE idf (
-    index_id INTEGER NOT NULL, language TEXT NOT NULL, n_documents INTEGER NOT NULL, term_ids BLOB NOT NULL,
-    counts BLOB NOT NULL, PRIMARY KEY (index_id, language));
-CREATE TABLE hubness_samples (index_id INTEGER PRIMARY KEY, sample TEXT NOT NULL);
-CREATE TABLE claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, claimed_until REAL NOT NULL);
-"""
-
-# What brings a store of an earlier layout to the next one, by its layout.
-_UPGRADES = {
-    1: """
-CREATE TABLE aliases (name TEXT PRIMARY KEY, index_id INTEGER NOT NULL);
-ALTER TABLE vectors ADD COLUMN weights TEXT NOT NULL DEFAULT '';
-""",
-    2: "CREATE TABLE hubness_samples (index_id INTEGER PRIMARY KEY, sample TEXT NOT NULL);",
-    3: "CREATE TABLE IF NOT EXISTS claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, claimed_until REAL NOT NULL);",
-}
+_log = logging.getLogger(__name__)
 
 # Connections that a parent process opened: SQLite forbids a child even to close them, so they are kept from collection.
 _inherited: list[sqlite3.Connection] = []
@@ -76,7 +41,9 @@ class SqliteFile:
         self._lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._process_id = os.getpid()
-        self._identity: tuple[int, int] | None = None
+        self._access: Access | None = None
+        self._damage: StoreDamaged | None = None
+        self._writer: int | None = None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -84,12 +51,15 @@ class SqliteFile:
 
         Raises:
             NotFound: there is no store yet.
-            StoreUnavailable: the file is damaged, locked or not readable.
+            StoreUnavailable: the file is locked or not readable.
+            StoreDamaged: the file is not what was written.
         """
-        with self._connection() as connection:
+        with self._connection() as (connection, access):
             connection.execute("BEGIN")
             yield connection
             connection.execute("COMMIT")
+            if access.mode == "immutable" and access_of(self.path) != access:
+                raise StoreUnavailable(f"the store {self.folder} was written while it was read; search again")
 
     @contextmanager
     def writing(self, create: bool = False) -> Iterator[sqlite3.Connection]:
@@ -99,74 +69,103 @@ class SqliteFile:
             create: makes the folder and the file where they are missing.
 
         Raises:
-            NotFound, StoreUnavailable: as `reading`.
+            NotFound, StoreUnavailable, StoreDamaged: as `reading`; StoreUnavailable also if it may only be read.
         """
         if create:
             self._create()
-        with self._connection() as connection:
+        with self._connection() as (connection, access):
+            if access.mode != "rw":
+                raise self._read_only()
             connection.execute("BEGIN IMMEDIATE")
+            before = connection.total_changes
             yield connection
+            if connection.total_changes != before:
+                connection.execute("INSERT OR REPLACE INTO states VALUES (1, ?)", (secrets.token_hex(8),))
             connection.execute("COMMIT")
+        self._writer = os.getpid()
 
     def close(self) -> None:
-        """Closes the connections that nobody uses."""
+        """Closes the connections that nobody uses. After writing it renews the checksums of the file."""
+        if self._writer == os.getpid():
+            self._writer = None
+            try:
+                with closing(connect(self.path, "rw", self._timeout_s)) as connection:
+                    is_written = write_sums(self.path, connection)
+            except (sqlite3.Error, OSError) as error:
+                _log.debug("no checksums of %s: %s", self.path, error)
+            else:
+                if not is_written:
+                    _log.debug("no checksums of %s: another process uses it", self.path)
         for connection in self._take_idle():
             connection.close()
 
+    def mark_damaged(self, reason: str) -> StoreDamaged:
+        """Refuses all reading and writing from now on, until another file is in its place; gives the error."""
+        self._damage = self._damaged(reason)
+        return self._damage
+
     @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection = identity = None
+    def _connection(self) -> Iterator[tuple[sqlite3.Connection, Access]]:
+        connection = access = None
         try:
             with self._lock:
-                self._forget_stale()
-                identity = self._identity
+                access = self._look()
+                if self._damage is not None:
+                    raise self._damage
                 connection = self._idle.pop() if self._idle else None
-            connection = connection or self._open()
-            yield connection
+            connection = connection or self._open(access)
+            yield connection, access
         except sqlite3.Error as error:
             if connection is not None:
                 connection.close()
                 connection = None
-            raise self._failure(error) from error
+            raise self._failure(str(error)) from error
+        except MemoryError as error:  # a damaged length
+            raise self._failure("out of memory") from error
+        except StoreDamaged as error:
+            if str(self.path) in str(error):
+                raise
+            raise self._damaged(str(error)) from error
         except (UnicodeEncodeError, OverflowError) as error:
             raise BadInput(f"a value cannot be kept or searched for ({error}); give valid text and numbers") from error
         finally:
             if connection is not None:
-                self._give_back(connection, identity)
+                self._give_back(connection, access)
 
-    def _give_back(self, connection: sqlite3.Connection, identity: tuple[int, int] | None) -> None:
+    def _give_back(self, connection: sqlite3.Connection, access: Access | None) -> None:
         with suppress(sqlite3.Error):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             with self._lock:
-                if identity == self._identity:
+                if access == self._access:
                     self._idle.append(connection)
                     return
         connection.close()  # the file was deleted or replaced meanwhile
 
-    def _forget_stale(self) -> None:
-        """Drops pooled connections of a parent process, or of a file that has since been deleted or replaced."""
+    def _look(self) -> Access:
+        """How the file can be opened now. Drops pooled connections of a parent process, or of a file that has since
+        been deleted, replaced, or given other rights."""
         if self._process_id != os.getpid():
             _inherited.extend(self._idle)
             self._idle = []
             self._process_id = os.getpid()
         try:
-            status = self.path.stat()
+            access = access_of(self.path)
         except (FileNotFoundError, NotADirectoryError):
-            identity = None
+            access = None
         except OSError as error:
             raise StoreUnavailable(
                 f"the store {self.folder} cannot be read ({error.strerror}); check its rights"
             ) from error
-        else:
-            identity = (status.st_dev, status.st_ino)
-        if identity != self._identity:
+        if access != self._access:
             for connection in self._idle:
                 connection.close()
             self._idle = []
-            self._identity = identity
-        if identity is None:
+            self._access = access
+            self._damage = None
+        if access is None:
             raise self._not_there()
+        return access
 
     def _take_idle(self) -> list[sqlite3.Connection]:
         with self._lock:
@@ -176,15 +175,20 @@ class SqliteFile:
             return []
         return idle
 
-    def _open(self) -> sqlite3.Connection:
-        connection = self._connect("rw")
+    def _open(self, access: Access) -> sqlite3.Connection:
+        connection = connect(self.path, access.mode, self._timeout_s)
         try:
             found = connection.execute("PRAGMA application_id").fetchone()[0]
-            if found == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
+            if found == 0 and not has_tables(connection):
                 raise self._not_there()  # a file without tables: its making was broken off
             if found != APPLICATION_ID:
                 raise StoreUnavailable(f"{self.path} is not a store of Sinkrank; name another folder")
-            layout = self._upgrade(connection)
+            layout = upgrade(connection) if access.mode == "rw" else layout_of(connection)
+            if layout < LAYOUT_VERSION and access.mode != "rw":
+                raise VersionMismatch(
+                    f"the store {self.folder} has the earlier layout {layout} and may only be read; open it once where "
+                    f"it can be written (`sinkrank doctor --store {self.folder}`), which brings it to {LAYOUT_VERSION}"
+                )
             if layout != LAYOUT_VERSION:
                 raise VersionMismatch(
                     f"the store {self.folder} has layout {layout}, this Sinkrank reads {LAYOUT_VERSION}; ingest the "
@@ -195,19 +199,6 @@ class SqliteFile:
             raise
         return connection
 
-    def _upgrade(self, connection: sqlite3.Connection) -> int:
-        """Brings a store of an earlier layout to this one; gives the layout that it has then."""
-        layout = _layout(connection)
-        if layout in _UPGRADES:
-            connection.execute("BEGIN IMMEDIATE")
-            # Another process may have been quicker.
-            while (layout := _layout(connection)) in _UPGRADES:
-                for statement in _UPGRADES[layout].split(";"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {layout + 1}")
-            connection.execute("COMMIT")
-        return layout
-
     def _create(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -215,30 +206,14 @@ class SqliteFile:
             raise StoreUnavailable(
                 f"the store {self.folder} cannot be made ({error.strerror}); name another folder"
             ) from error
+        if not os.access(self.folder, os.W_OK):
+            raise self._read_only()
         try:
-            with closing(self._connect("rwc")) as connection:
-                if connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
-                    return
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("BEGIN IMMEDIATE")
-                # Another process may have been quicker.
-                if not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
-                    for statement in _TABLES.split(";"):
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                    connection.execute(f"PRAGMA user_version = {LAYOUT_VERSION}")
-                connection.execute("COMMIT")
+            with closing(connect(self.path, "rwc", self._timeout_s)) as connection:
+                if not has_tables(connection):
+                    make_tables(connection)
         except sqlite3.Error as error:
-            raise self._failure(error) from error
-
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        return sqlite3.connect(
-            f"file:{quote(str(self.path))}?mode={mode}",
-            uri=True,
-            timeout=self._timeout_s,
-            isolation_level=None,  # transactions are begun and ended by hand
-            check_same_thread=False,  # the pool sees to it that one thread has a connection at a time
-        )
+            raise self._failure(str(error)) from error
 
     def _not_there(self) -> NotFound:
         return NotFound(
@@ -246,8 +221,20 @@ class SqliteFile:
             f"`sinkrank ingest FILE --index NAME --store {self.folder}`"
         )
 
-    def _failure(self, error: sqlite3.Error) -> StoreUnavailable:
-        reason = str(error)
+    def _read_only(self) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"the store {self.folder} may only be read: its folder and the files in it must be writable; change their "
+            "permissions, or name another folder"
+        )
+
+    def _damaged(self, reason: str) -> StoreDamaged:
+        return StoreDamaged(
+            f"the store {self.path} is damaged: {reason}; restore the folder from a copy, or delete it and ingest the "
+            f"documents again with `sinkrank ingest FILE --index NAME --store {self.folder}`"
+        )
+
+    def _failure(self, reason: str) -> StoreUnavailable:
+        """SQLite's error as ours."""
         if "locked" in reason or "busy" in reason:
             return StoreUnavailable(
                 f"the store {self.folder} was locked by another process for {self._timeout_s:g} s; wait until it has "
@@ -257,15 +244,13 @@ class SqliteFile:
             return StoreUnavailable(
                 f"this Python's SQLite has no FTS5 ({reason}); use another Python, or an engine as store"
             )
+        if "unable to open" in reason and self._access is not None and self._access.mode == "ro":
+            return StoreUnavailable(
+                f"the store {self.folder} may only be read, and has a write-ahead log that must be written first; open "
+                "it once where it can be written (`sinkrank doctor`), or make its folder writable"
+            )
         if "readonly" in reason or "unable to open" in reason or "full" in reason or "disk I/O" in reason:
             return StoreUnavailable(
                 f"the store {self.folder} cannot be used ({reason}); its folder must be writable and its disk not full"
             )
-        return StoreUnavailable(
-            f"the store {self.folder} cannot be read and may be damaged ({reason}); delete the folder and ingest the "
-            f"documents again with `sinkrank ingest FILE --index NAME --store {self.folder}`"
-        )
-
-
-def _layout(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+        return self._damaged(reason)

@@ -12,9 +12,12 @@ from typing import Any
 from reranker.base.errors import NotFound, NotOurIndex
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import VERSION_OF, IndexVersion, unversioned_name
+from reranker.stores.embedded.row_sums import check_row, row_sum, set_index_sum, wrong_row
 from reranker.stores.embedded.rows import vocabulary_table, words_table
 
 _TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "idf", "hubness_samples", "aliases", "indices")
+
+_COLUMNS = "index_id, generation, changes, meta, indices.name, indices.row_sum"
 
 # The index that an index is a version of.
 _VERSION_OF = f"iif(json_valid(meta), json_extract(meta, '$.sinkrank.{VERSION_OF}'), NULL)"
@@ -22,29 +25,31 @@ _VERSION_OF = f"iif(json_valid(meta), json_extract(meta, '$.sinkrank.{VERSION_OF
 
 def index_names(connection: sqlite3.Connection) -> list[str]:
     """The names by which our indices are searched, sorted."""
-    rows = connection.execute(f"SELECT name, meta FROM indices WHERE {_VERSION_OF} IS NULL").fetchall()
-    rows += connection.execute("SELECT aliases.name, meta FROM aliases JOIN indices USING (index_id)").fetchall()
-    return sorted(name for name, meta in rows if _is_ours(meta, name))
+    rows = connection.execute(f"SELECT {_COLUMNS}, name FROM indices WHERE {_VERSION_OF} IS NULL").fetchall()
+    rows += connection.execute(f"SELECT {_COLUMNS}, aliases.name FROM aliases JOIN indices USING (index_id)").fetchall()
+    return sorted(row[-1] for row in rows if _is_ours(_checked(row)[3], row[-1]))
 
 
 def find_index(connection: sqlite3.Connection, name: str) -> tuple[int, str, int, str] | None:
     """Id, generation, number of changes and `_meta` of the index that a name stands for."""
-    columns = "index_id, generation, changes, meta"
-    found: tuple[int, str, int, str] | None = connection.execute(
-        f"SELECT {columns} FROM indices WHERE name = ?", (name,)
-    ).fetchone()
+    found = connection.execute(f"SELECT {_COLUMNS} FROM indices WHERE name = ?", (name,)).fetchone()
     if found is None:
-        found = connection.execute(
-            f"SELECT {columns} FROM indices JOIN aliases USING (index_id) WHERE aliases.name = ?", (name,)
-        ).fetchone()
-    return found
+        alias = connection.execute("SELECT index_id, row_sum FROM aliases WHERE name = ?", (name,)).fetchone()
+        if alias is None:
+            return None
+        check_row(alias[1], "aliases", name, (alias[0],), name)
+        found = connection.execute(f"SELECT {_COLUMNS} FROM indices WHERE index_id = ?", (alias[0],)).fetchone()
+        if found is None:
+            raise wrong_row("indices", alias[0])
+    return _checked(found)
 
 
 def insert_index(connection: sqlite3.Connection, name: str, meta: dict[str, Any]) -> None:
     """Adds an index without documents."""
-    connection.execute(
+    made = connection.execute(
         "INSERT INTO indices (name, generation, meta) VALUES (?, ?, ?)", (name, secrets.token_hex(8), json.dumps(meta))
     )
+    set_index_sum(connection, made.lastrowid or 0)
 
 
 def delete_index(connection: sqlite3.Connection, index_id: int) -> None:
@@ -89,7 +94,22 @@ def promote_version(connection: sqlite3.Connection, index: str, version: str) ->
             "UPDATE indices SET name = ?, meta = ? WHERE index_id = ?",
             (unversioned_name(index), json.dumps(meta), row[0]),
         )
-    connection.execute("INSERT OR REPLACE INTO aliases VALUES (?, ?)", (index, ids[version]))
+        set_index_sum(connection, row[0])
+    connection.execute(
+        "INSERT OR REPLACE INTO aliases (name, index_id, row_sum) VALUES (?, ?, ?)",
+        (index, ids[version], row_sum((ids[version],), index)),
+    )
+
+
+def _checked(row: tuple[Any, ...]) -> tuple[int, str, int, str]:
+    """Id, generation, changes and `_meta` of a row of `_COLUMNS`.
+
+    Raises:
+        StoreDamaged: the row is not what was written.
+    """
+    index_id, generation, changes, meta, name, found = row[:6]
+    check_row(found, "indices", index_id, (index_id, changes), name, generation, meta)
+    return index_id, generation, changes, meta
 
 
 def _is_ours(meta: str, index: str) -> bool:

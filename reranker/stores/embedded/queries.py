@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.stores.base.filters import Filters, Range, Scalar
+from reranker.stores.embedded.row_sums import check_row, wrong_row
 from reranker.stores.embedded.rows import (
     DOCUMENT_COLUMNS,
     facet_text,
@@ -89,11 +90,17 @@ def candidates_of_rows(
     """The documents of rows, in the given order, each with its score."""
     # The columns come before the text, so that of a long document SQLite reads the first page alone.
     rows = connection.execute(
-        "SELECT row_id, doc_id, language, bag, title FROM documents JOIN partitions USING (partition_id) "
-        "WHERE row_id IN (SELECT value FROM json_each(?))",
+        "SELECT row_id, documents.row_sum, documents.index_id, partition_id, language, doc_id, bag, title "
+        "FROM documents JOIN partitions USING (partition_id) WHERE row_id IN (SELECT value FROM json_each(?))",
         (json.dumps(row_ids),),
     )
-    found = {row_id: (doc_id, language, unpack(bag), title) for row_id, doc_id, language, bag, title in rows}
+    found = {}
+    for row_id, found_sum, index_id, partition_id, language, doc_id, bag, title in rows:
+        check_row(found_sum, "documents", row_id, (row_id, index_id, partition_id), language, doc_id, bag, title)
+        found[row_id] = (doc_id, language, unpack(bag), title)
+    for row_id in row_ids:
+        if row_id not in found:
+            raise wrong_row("documents", row_id)
     return [
         Candidate(*found[row_id][:3], score, rank, found[row_id][3])
         for rank, (row_id, score) in enumerate(zip(row_ids, scores, strict=True), start=1)
@@ -124,9 +131,11 @@ def _rarest(connection: sqlite3.Connection, partition_id: int, terms: list[str])
 def partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[str, ...]) -> list[tuple[int, str]]:
     """The partitions of an index and their languages; those of some languages alone where any are named."""
     found = connection.execute(
-        "SELECT partition_id, language FROM partitions WHERE index_id = ? ORDER BY partition_id", (index_id,)
-    )
-    return [(partition_id, language) for partition_id, language in found if not languages or language in languages]
+        "SELECT partition_id, language, row_sum FROM partitions WHERE index_id = ? ORDER BY partition_id", (index_id,)
+    ).fetchall()
+    for partition_id, language, found_sum in found:
+        check_row(found_sum, "partitions", partition_id, (partition_id, index_id), language)
+    return [(partition_id, language) for partition_id, language, _ in found if not languages or language in languages]
 
 
 def _any_of(wanted: tuple[Scalar, ...]) -> tuple[str, list[Any]]:

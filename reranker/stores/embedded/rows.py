@@ -16,11 +16,21 @@ from numpy.typing import NDArray
 
 from reranker.stores.base.checks import MAX_FILTERABLE_LENGTH
 from reranker.stores.base.writing import NewVector
+from reranker.stores.embedded.row_sums import check_row, check_vectors, row_sum, vector_sum, wrong_row
 from reranker.stores.embedded.terms import bm25_terms
 from reranker.text.bags import pack, unpack
 from reranker.text.documents import Document, EncodedDocument
 
-DOCUMENT_COLUMNS = "row_id, doc_id, language, title, text, url, metadata, bag"
+DOCUMENT_COLUMNS = (
+    "row_id, documents.index_id, partition_id, language, doc_id, documents.row_sum, text_sum, bag, title, url, "
+    "metadata, text"
+)
+"""Of documents joined with their partitions; `read_document` reads them."""
+
+VECTOR_COLUMNS = "row_id, index_id, change, nbow, weights, row_sum"
+"""`check_vectors` takes them."""
+
+_NEXT_ROW_ID = "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'documents'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +79,14 @@ def prepare(encoded: EncodedDocument) -> PreparedRow:
 
 
 def read_document(row: tuple[Any, ...]) -> tuple[int, Document, str]:
-    """Row id, document and packed bag of a row of `DOCUMENT_COLUMNS`."""
-    row_id, doc_id, language, title, text, url, metadata, bag = row
+    """Row id, document and packed bag of a row of `DOCUMENT_COLUMNS`.
+
+    Raises:
+        StoreDamaged: the row is not what was written.
+    """
+    row_id, index_id, partition_id, language, doc_id, found, text_found, bag, title, url, metadata, text = row
+    check_row(found, "documents", row_id, (row_id, index_id, partition_id), language, doc_id, bag, title)
+    check_row(text_found, "documents", row_id, (row_id,), url, metadata, text)
     return row_id, Document(doc_id, text, language, title, url, json.loads(metadata)), bag
 
 
@@ -97,29 +113,26 @@ def write_row(connection: sqlite3.Connection, index_id: int, change: int, row: P
     found = connection.execute(
         "SELECT row_id, partition_id FROM documents WHERE index_id = ? AND doc_id = ?", (index_id, row.doc_id)
     ).fetchone()
-    values = (partition_id, row.bag, row.url, row.title, row.metadata, row.text)
     if found:
         row_id = int(found[0])
         connection.execute(f"DELETE FROM {words_table(found[1])} WHERE rowid = ?", (row_id,))
         connection.execute("DELETE FROM facets WHERE row_id = ?", (row_id,))
-        connection.execute(
-            "UPDATE documents SET partition_id = ?, bag = ?, url = ?, title = ?, metadata = ?, text = ? "
-            "WHERE row_id = ?",
-            (*values, row_id),
+        sql = (
+            "UPDATE documents SET partition_id = ?, row_sum = ?, text_sum = ?, bag = ?, title = ?, url = ?, "
+            "metadata = ?, text = ? WHERE index_id = ? AND doc_id = ? AND row_id = ?"
         )
     else:
-        row_id = int(
-            connection.execute(
-                "INSERT INTO documents (partition_id, bag, url, title, metadata, text, index_id, doc_id) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (*values, index_id, row.doc_id),
-            ).lastrowid
-            or 0
+        (row_id,) = connection.execute(_NEXT_ROW_ID).fetchone()
+        sql = (
+            "INSERT INTO documents (partition_id, row_sum, text_sum, bag, title, url, metadata, text, index_id, "
+            "doc_id, row_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         )
+    found_sum = row_sum((row_id, index_id, partition_id), row.language, row.doc_id, row.bag, row.title)
+    text_sum = row_sum((row_id,), row.url, row.metadata, row.text)
+    values = (partition_id, found_sum, text_sum, row.bag, row.title, row.url, row.metadata, row.text)
+    connection.execute(sql, (*values, index_id, row.doc_id, row_id))
     connection.execute(f"INSERT INTO {words_table(partition_id)} (rowid, terms) VALUES (?, ?)", (row_id, row.terms))
-    connection.execute(
-        "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", (row_id, index_id, change, row.nbow, row.weights)
-    )
+    _write_vector(connection, row_id, index_id, change, row.nbow, row.weights)
     connection.executemany(
         "INSERT INTO facets VALUES (?, ?, ?, ?, ?)", [(index_id, row_id, *facet) for facet in row.facets]
     )
@@ -137,18 +150,40 @@ def delete_row(connection: sqlite3.Connection, index_id: int, change: int, doc_i
     connection.execute(f"DELETE FROM {words_table(partition_id)} WHERE rowid = ?", (row_id,))
     connection.execute("DELETE FROM facets WHERE row_id = ?", (row_id,))
     connection.execute("DELETE FROM documents WHERE row_id = ?", (row_id,))
-    connection.execute("UPDATE vectors SET nbow = NULL, change = ? WHERE row_id = ?", (change, row_id))
+    _write_vector(connection, row_id, index_id, change, None, "")
     return True
 
 
 def replace_vector(connection: sqlite3.Connection, index_id: int, change: int, vector: NewVector) -> bool:
     """Replaces a document's vector; whether the document is there."""
-    changed = connection.execute(
-        "UPDATE vectors SET nbow = ?, weights = ?, change = ? "
-        "WHERE row_id = (SELECT row_id FROM documents WHERE index_id = ? AND doc_id = ?)",
-        (pack_vector(vector.nbow), vector.weights_version, change, index_id, vector.doc_id),
+    found = connection.execute(
+        "SELECT row_id FROM documents WHERE index_id = ? AND doc_id = ?", (index_id, vector.doc_id)
+    ).fetchone()
+    if found is not None:
+        _write_vector(connection, found[0], index_id, change, pack_vector(vector.nbow), vector.weights_version)
+    return found is not None
+
+
+def read_vector(connection: sqlite3.Connection, row_id: int) -> tuple[bytes | None, str]:
+    """A document's vector and the version of its weights.
+
+    Raises:
+        StoreDamaged: the row is missing, or not what was written.
+    """
+    row = connection.execute(f"SELECT {VECTOR_COLUMNS} FROM vectors WHERE row_id = ?", (row_id,)).fetchone()
+    if row is None:
+        raise wrong_row("vectors", row_id)
+    check_vectors([row])
+    return row[3], row[4]
+
+
+def _write_vector(
+    connection: sqlite3.Connection, row_id: int, index_id: int, change: int, nbow: bytes | None, weights: str
+) -> None:
+    connection.execute(
+        f"INSERT OR REPLACE INTO vectors ({VECTOR_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
+        (row_id, index_id, change, nbow, weights, vector_sum(row_id, index_id, change, nbow, weights)),
     )
-    return changed.rowcount > 0
 
 
 def words_table(partition_id: int) -> str:
@@ -169,6 +204,10 @@ def _partition(connection: sqlite3.Connection, index_id: int, language: str) -> 
         return int(found[0])
     made = connection.execute("INSERT INTO partitions (index_id, language) VALUES (?, ?)", (index_id, language))
     partition_id = int(made.lastrowid or 0)
+    connection.execute(
+        "UPDATE partitions SET row_sum = ? WHERE partition_id = ?",
+        (row_sum((partition_id, index_id), language), partition_id),
+    )
     # The terms are tokens already, of letters and digits, with points and commas within: parted at the spaces alone.
     connection.execute(
         f"CREATE VIRTUAL TABLE {words_table(partition_id)} USING fts5 (terms, tokenize = \"ascii tokenchars '.,'\")"

@@ -44,6 +44,7 @@ from reranker.stores.base.writing import (
     Writable,
     WriteResult,
 )
+from reranker.stores.embedded.checking import checked_blocks
 from reranker.stores.embedded.claims import release_claim, take_claim
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.indices import (
@@ -63,8 +64,18 @@ from reranker.stores.embedded.queries import (
     candidates_of_rows,
     documents_by_id,
     filtered_rows,
+    partitions,
 )
-from reranker.stores.embedded.rows import delete_row, prepare, read_encoded, replace_vector, write_row
+from reranker.stores.embedded.row_sums import blobs_sum, check_blobs, check_row, check_vectors, row_sum, set_index_sum
+from reranker.stores.embedded.rows import (
+    VECTOR_COLUMNS,
+    delete_row,
+    prepare,
+    read_encoded,
+    read_vector,
+    replace_vector,
+    write_row,
+)
 from reranker.stores.embedded.translated import PartitionCache, translated_rows
 from reranker.stores.embedded.vectors import VectorBlock
 from reranker.text.bags import unpack
@@ -172,12 +183,12 @@ class EmbeddedStore:
 
     def languages(self, index: str) -> dict[str, int]:
         with self._file.reading() as connection:
-            rows = connection.execute(
-                "SELECT language, count(*) FROM documents JOIN partitions USING (partition_id) "
-                "WHERE documents.index_id = ? GROUP BY language ORDER BY language",
-                (self._index(connection, index).index_id,),
-            ).fetchall()
-        return dict(rows)
+            found = partitions(connection, self._index(connection, index).index_id, ())
+            counted = "SELECT count(*) FROM documents WHERE partition_id = ?"
+            counts = {
+                language: connection.execute(counted, (partition_id,)).fetchone()[0] for partition_id, language in found
+            }
+        return {language: counts[language] for language in sorted(counts) if counts[language]}
 
     def differences(self, index: str) -> Sequence[str]:
         self.describe(index)
@@ -199,8 +210,7 @@ class EmbeddedStore:
             ).fetchone()
             if row is None:
                 raise NotFound(f"index {index!r} has no document {doc_id!r}; a search shows the ids that it has")
-            vector = connection.execute("SELECT nbow, weights FROM vectors WHERE row_id = ?", (row[0],)).fetchone()
-        return read_encoded(row, *vector)
+            return read_encoded(row, *read_vector(connection, row[0]))
 
     def documents(self, index: str, doc_ids: Sequence[str]) -> dict[str, Document]:
         check_number_of_ids(doc_ids)
@@ -237,13 +247,15 @@ class EmbeddedStore:
     def idf(self, index: str) -> IdfTable:
         with self._file.reading() as connection:
             rows = connection.execute(
-                "SELECT language, n_documents, term_ids, counts FROM idf WHERE index_id = ?",
+                "SELECT row_sum, index_id, language, n_documents, term_ids, counts FROM idf WHERE index_id = ?",
                 (self._index(connection, index).index_id,),
             ).fetchall()
+            for found, index_id, language, n_documents, *blobs in rows:
+                check_blobs(found, "idf", language, blobs, (index_id, n_documents), language)
         return IdfTable(
             {
                 language: DocumentFrequencies(n_documents, _unpacked(term_ids), _unpacked(counts))
-                for language, n_documents, term_ids, counts in rows
+                for _, _, language, n_documents, term_ids, counts in rows
             }
         )
 
@@ -251,27 +263,38 @@ class EmbeddedStore:
         with self._file.writing() as connection:
             index_id = self._index(connection, index).index_id
             connection.execute("DELETE FROM idf WHERE index_id = ?", (index_id,))
+            rows = [
+                (index_id, language, one.n_documents, _packed(one.term_ids), _packed(one.counts))
+                for language, one in table.languages.items()
+            ]
             connection.executemany(
-                "INSERT INTO idf VALUES (?, ?, ?, ?, ?)",
-                [
-                    (index_id, language, one.n_documents, _packed(one.term_ids), _packed(one.counts))
-                    for language, one in table.languages.items()
-                ],
+                "INSERT INTO idf (index_id, language, n_documents, term_ids, counts, row_sum) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                [(*row, blobs_sum(row[3:], (row[0], row[2]), row[1])) for row in rows],
             )
 
     def hubness_sample(self, index: str) -> HubnessSample:
         with self._file.reading() as connection:
+            index_id = self._index(connection, index).index_id
             row = connection.execute(
-                "SELECT sample FROM hubness_samples WHERE index_id = ?", (self._index(connection, index).index_id,)
+                "SELECT sample, row_sum FROM hubness_samples WHERE index_id = ?", (index_id,)
             ).fetchone()
-        return HubnessSample() if row is None else HubnessSample.from_json(json.loads(row[0]))
+            if row is None:
+                return HubnessSample()
+            check_row(row[1], "hubness_samples", index_id, (index_id,), row[0])
+        return HubnessSample.from_json(json.loads(row[0]))
 
     def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
         with self._file.writing() as connection:
+            row = (self._index(connection, index).index_id, json.dumps(sample.as_json()))
             connection.execute(
-                "INSERT OR REPLACE INTO hubness_samples VALUES (?, ?)",
-                (self._index(connection, index).index_id, json.dumps(sample.as_json())),
+                "INSERT OR REPLACE INTO hubness_samples (index_id, sample, row_sum) VALUES (?, ?, ?)",
+                (*row, row_sum(row[:1], row[1])),
             )
+
+    def checked_blocks(self, *, whole: bool = True) -> Iterator[int]:
+        """Compares the file with its checksums, block by block; see `reranker.stores.embedded.checking`."""
+        return checked_blocks(self._file, whole=whole)
 
     def close(self) -> None:
         self._file.close()
@@ -293,10 +316,11 @@ class EmbeddedStore:
             block = VectorBlock.empty(made.generation, made.description.dim)
         if block.change < made.changes:
             changed = connection.execute(
-                "SELECT row_id, nbow FROM vectors WHERE index_id = ? AND change > ? ORDER BY row_id",
+                f"SELECT {VECTOR_COLUMNS} FROM vectors WHERE index_id = ? AND change > ? ORDER BY row_id",
                 (made.index_id, block.change),
             ).fetchall()
-            block = block.updated(made.changes, changed)
+            check_vectors(changed)
+            block = block.updated(made.changes, [(row_id, nbow) for row_id, _, _, nbow, _, _ in changed])
             self._blocks[index] = block
         return block
 
@@ -332,6 +356,7 @@ class EmbeddedStore:
             made = self._index(connection, index)
             change = made.changes + 1
             connection.execute("UPDATE indices SET changes = ? WHERE index_id = ?", (change, made.index_id))
+            set_index_sum(connection, made.index_id)
             yield connection, made.index_id, change
 
     def _read_bags(self, index: str, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
@@ -343,15 +368,17 @@ class EmbeddedStore:
         while True:
             with self._file.reading() as connection:
                 rows = connection.execute(
-                    "SELECT row_id, doc_id, language, bag, weights FROM documents JOIN partitions USING (partition_id) "
-                    "JOIN vectors USING (row_id) WHERE documents.index_id = ? AND row_id > ? AND row_id <= ? "
-                    "ORDER BY row_id LIMIT ?",
+                    "SELECT row_id, documents.row_sum, documents.index_id, partition_id, language, doc_id, bag, title, "
+                    "weights FROM documents JOIN partitions USING (partition_id) JOIN vectors USING (row_id) "
+                    "WHERE documents.index_id = ? AND row_id > ? AND row_id <= ? ORDER BY row_id LIMIT ?",
                     (index_id, after, last or -1, _BAGS_AT_A_TIME),
                 ).fetchall()
+                for row_id, found, its_index, partition_id, *texts, _ in rows:
+                    check_row(found, "documents", row_id, (row_id, its_index, partition_id), *texts)
             if not rows:
                 return
             after = rows[-1][0]
-            for _, doc_id, language, bag, weights in rows:
+            for _, _, _, _, language, doc_id, bag, _, weights in rows:
                 if stale is None or stale.get(language, weights) != weights:
                     yield StoredBag(doc_id, language, unpack(bag), weights)
 

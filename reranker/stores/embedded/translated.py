@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from reranker.stores.base.filters import Filters
 from reranker.stores.embedded.queries import allowed_rows, partitions
+from reranker.stores.embedded.row_sums import wrong_row
 from reranker.stores.embedded.rows import vocabulary_table, words_table
 from reranker.stores.embedded.terms import bm25_terms
 from reranker.translation.groups import WordGroup
@@ -213,11 +214,15 @@ class _Partition:
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
         counts = np.diff(starts, append=len(rows))
         places = np.searchsorted(self.lengths.row_ids, rows[starts])
+        if len(places) and not np.isin(rows[starts], self.lengths.row_ids).all():
+            raise wrong_row(words_table(self._partition_id), term)
         return _Posting(places.astype(np.int32), counts.astype(np.int32))
 
     def _read_lengths(self) -> _Lengths:
         table = f"{words_table(self._partition_id)}_docsize"
         rows = self._connection.execute(f"SELECT id, sz FROM {table} ORDER BY id").fetchall()
+        if not all(isinstance(size, bytes) for _, size in rows):
+            raise wrong_row(table, "of a document's length")
         lengths = np.array([_varint(size) for _, size in rows], dtype=np.float64)
         mean = lengths.mean() if lengths.any() else 1.0
         row_ids = np.array([row_id for row_id, _ in rows], dtype=np.int64)

@@ -1,0 +1,87 @@
+"""Checks the files that the service reads, in the background after the start, in threads of low priority.
+
+Damage is logged and makes the service not ready; what reads the damaged files gives errors from then on.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+
+from reranker.base.errors import BadEmbeddings, SinkrankError, StoreDamaged
+from reranker.service.metrics import Metrics
+
+Blocks = Callable[[], Iterator[int]]
+"""Reads a part's files: yields the bytes of each block that is right, and raises an error at one that is wrong."""
+
+# A pause after each block of as many times as long as it took: a fifth of a core at most.
+_PAUSE = 4.0
+_LEAST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.002, 1.0
+_LOWEST_PRIORITY = 19
+
+_log = logging.getLogger(__name__)
+
+
+class Integrity:
+    """The checks of one service. Each process makes its own, each part once."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._lock = threading.Lock()
+        self._process_id = os.getpid()
+        self._threads: dict[str, threading.Thread] = {}
+        self._problems: dict[str, str] = {}
+
+    def start(self, parts: Mapping[str, Blocks]) -> None:
+        """Starts the checks of parts that this process has not started yet."""
+        if self._process_id == os.getpid() and parts.keys() <= self._threads.keys():
+            return
+        with self._lock:
+            if self._process_id != os.getpid():  # threads do not survive a fork
+                self._process_id, self._threads = os.getpid(), {}
+            for part, blocks in parts.items():
+                if part not in self._threads:
+                    thread = threading.Thread(
+                        target=self._check, args=(part, blocks), name=f"sinkrank-check-{part}", daemon=True
+                    )
+                    self._threads[part] = thread
+                    thread.start()
+
+    def problem(self, part: str) -> str | None:
+        """What is wrong with a part; None where nothing is known to be."""
+        return self._problems.get(part)
+
+    @property
+    def problems(self) -> Mapping[str, str]:
+        return dict(self._problems)
+
+    def wait(self, seconds: float) -> bool:
+        """Waits for the checks that were started; whether they have ended."""
+        deadline = time.monotonic() + seconds
+        for thread in list(self._threads.values()):
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in list(self._threads.values()))
+
+    def _check(self, part: str, blocks: Blocks) -> None:
+        with suppress(AttributeError, OSError):  # on Linux the priority is one thread's
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
+        n_bytes, started = 0, time.perf_counter()
+        try:
+            for n_block_bytes in blocks():
+                n_bytes += n_block_bytes
+                self._metrics.checked_blocks.labels(part).inc()
+                pause = _PAUSE * (time.perf_counter() - started)
+                time.sleep(min(max(pause, _LEAST_PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS))
+                started = time.perf_counter()
+        except (StoreDamaged, BadEmbeddings) as error:
+            self._metrics.damaged_parts.labels(part).inc()
+            self._problems[part] = f"{error}; then start the service again"
+            _log.error("%s; the service is not ready", error)
+        except SinkrankError as error:
+            _log.warning("the check of the %s ended early: %s", part, error)
+        else:
+            _log.info("checked the %s: %d bytes are what was written", part, n_bytes)

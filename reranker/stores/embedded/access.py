@@ -1,0 +1,56 @@
+"""How the store's file can be opened: for writing, for reading, or as a file that nobody writes; and what its rights
+allow."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+Mode = Literal["rwc", "rw", "ro", "immutable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a file is opened now. Connections to a file of another access are closed.
+
+    Attributes:
+        mode: `ro` beside a write-ahead log, whose shared memory another process keeps; `immutable` where there is no
+            log and none can be made: SQLite then takes no locks and looks for no change.
+        identity: of the file; of an `immutable` one also of its contents.
+    """
+
+    mode: Mode
+    identity: tuple[int, ...]
+
+
+def access_of(path: Path) -> Access:
+    """How a file can be opened.
+
+    Raises:
+        OSError: there is no such file, or its folder cannot be read.
+    """
+    status = path.stat()
+    identity = (status.st_dev, status.st_ino)
+    # SQLite makes files beside it, also to read.
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK):
+        return Access("rw", identity)
+    beside = (path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm"))
+    if any(each.exists() and each.stat().st_size for each in beside):
+        return Access("ro", identity)
+    return Access("immutable", (*identity, status.st_mtime_ns, status.st_size))
+
+
+def connect(path: Path, mode: Mode, timeout_s: float) -> sqlite3.Connection:
+    """Opens the file."""
+    how = "mode=ro&immutable=1" if mode == "immutable" else f"mode={mode}"
+    return sqlite3.connect(
+        f"file:{quote(str(path))}?{how}",
+        uri=True,
+        timeout=timeout_s,
+        isolation_level=None,  # transactions are begun and ended by hand
+        check_same_thread=False,  # the pool sees to it that one thread has a connection at a time
+    )

@@ -1,0 +1,110 @@
+"""Checks the whole file of the store, block by block, so that the caller may pause between blocks.
+
+Each block is read within a transaction that sees the state that the checksums are of. SQLite moves no page from the
+write-ahead log into the file under such a transaction, so a block cannot change while it is read.
+"""
+
+# ruff: noqa: S608 - what is put into the SQL is names of our own columns
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+from reranker.base.blocks import WrongBlock, check_blocks
+from reranker.base.errors import StoreDamaged, StoreUnavailable
+from reranker.stores.embedded.descriptors import descriptor_of
+from reranker.stores.embedded.file import SqliteFile
+from reranker.stores.embedded.file_sums import FileSums, read_sums, state_of
+from reranker.stores.embedded.queries import SELECT_DOCUMENTS
+from reranker.stores.embedded.row_sums import check_vectors
+from reranker.stores.embedded.rows import VECTOR_COLUMNS, read_document
+
+_ROWS_AT_A_TIME = 200
+
+
+def checked_blocks(file: SqliteFile, *, whole: bool = True) -> Iterator[int]:
+    """Compares the file with its checksums; yields the size of each block that is right.
+
+    Where there are no checksums of the store's present state (the last run that wrote was killed, or one writes now),
+    SQLite's own check is made instead, and all documents and vectors are read; it yields 0 for each step. From a damage
+    on the store refuses all reading and writing.
+
+    Args:
+        whole: False to leave out the check that is made without checksums, which takes ten times as long.
+
+    Raises:
+        NotFound: there is no store.
+        StoreUnavailable: the file is locked or not readable.
+        StoreDamaged: the file is not what was written; the message says where.
+    """
+    sums = read_sums(file.path)
+    if sums is not None:
+        for n_bytes in _compared(file, sums):
+            if n_bytes is None:
+                break
+            yield n_bytes
+        else:
+            return
+    try:
+        if whole:
+            yield from _read_whole(file)
+    except StoreDamaged as error:
+        raise file.mark_damaged(str(error)) from error
+
+
+def _compared(file: SqliteFile, sums: FileSums) -> Iterator[int | None]:
+    """None if the checksums are of another state than the store's."""
+    blocks = None
+    while True:
+        with file.reading() as connection:
+            if state_of(connection) != sums.state:
+                yield None
+                return
+            try:
+                blocks = blocks or check_blocks(descriptor_of(file.path), sums.n_bytes, sums.blocks)
+                n_bytes = next(blocks, None)
+            except WrongBlock as error:
+                raise file.mark_damaged(str(error)) from error
+            except OSError as error:
+                raise StoreUnavailable(f"{file.path} cannot be read ({error.strerror}); check its rights") from error
+        if n_bytes is None:
+            return
+        yield n_bytes
+
+
+def _read_whole(file: SqliteFile) -> Iterator[int]:
+    with file.reading() as connection:
+        (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != "ok":
+            raise StoreDamaged(" ".join(found.split()))
+    yield 0
+    for after in _row_ids(file, "documents"):
+        with file.reading() as connection:
+            for row in connection.execute(f"{SELECT_DOCUMENTS} WHERE row_id > ? ORDER BY row_id LIMIT ?", _part(after)):
+                read_document(row)
+        yield 0
+    for after in _row_ids(file, "vectors"):
+        with file.reading() as connection:
+            sql = f"SELECT {VECTOR_COLUMNS} FROM vectors WHERE row_id > ? ORDER BY row_id LIMIT ?"
+            check_vectors(connection.execute(sql, _part(after)).fetchall())
+        yield 0
+
+
+def _row_ids(file: SqliteFile, table: str) -> Iterator[int]:
+    """Ids after which so many rows come as are read at a time."""
+    after: int | None = -1
+    while after is not None:
+        yield after
+        with file.reading() as connection:
+            after = _last(connection, table, after)
+
+
+def _last(connection: sqlite3.Connection, table: str, after: int) -> int | None:
+    sql = f"SELECT max(row_id) FROM (SELECT row_id FROM {table} WHERE row_id > ? ORDER BY row_id LIMIT ?)"
+    row: tuple[int | None] = connection.execute(sql, _part(after)).fetchone()
+    return row[0]
+
+
+def _part(after: int) -> tuple[int, int]:
+    return after, _ROWS_AT_A_TIME

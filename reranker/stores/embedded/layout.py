@@ -1,0 +1,97 @@
+"""The tables of the store's file, and what brings a file of an earlier layout to this one."""
+
+from __future__ import annotations
+
+import sqlite3
+
+# "Snkr": tells our files from other SQLite files.
+APPLICATION_ID = 0x536E6B72
+
+# Raise it whenever the tables below change.
+LAYOUT_VERSION = 5
+
+# Rows are numbered through all indices and never reused: a row id is the order of insertion. Each language of an index
+# is a partition with a full-text table of its own (`words_ID`), so that BM25's statistics are those of one language, as
+# they are with an engine's field per language. Vectors are apart from texts so that reading all of them is one scan.
+# `row_sum` is a row's checksum (`row_sums.py`); of a document without its text, which a search does not read, and
+# before the text, so that it is read without it. `text_sum` is of the text.
+_TABLES = """
+CREATE TABLE states (state_id INTEGER PRIMARY KEY CHECK (state_id = 1), state TEXT NOT NULL);
+CREATE TABLE indices (
+    index_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, generation TEXT NOT NULL,
+    meta TEXT NOT NULL, changes INTEGER NOT NULL DEFAULT 0, row_sum INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE aliases (
+    name TEXT PRIMARY KEY, index_id INTEGER NOT NULL, row_sum INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE partitions (
+    partition_id INTEGER PRIMARY KEY AUTOINCREMENT, index_id INTEGER NOT NULL, language TEXT NOT NULL,
+    row_sum INTEGER NOT NULL DEFAULT 0, UNIQUE (index_id, language));
+CREATE TABLE documents (
+    row_id INTEGER PRIMARY KEY AUTOINCREMENT, index_id INTEGER NOT NULL, partition_id INTEGER NOT NULL,
+    doc_id TEXT NOT NULL, row_sum INTEGER NOT NULL DEFAULT 0, text_sum INTEGER NOT NULL DEFAULT 0, bag TEXT NOT NULL,
+    title TEXT NOT NULL, url TEXT NOT NULL, metadata TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (index_id, doc_id));
+CREATE INDEX documents_by_partition ON documents (partition_id);
+CREATE TABLE vectors (
+    row_id INTEGER PRIMARY KEY, index_id INTEGER NOT NULL, change INTEGER NOT NULL, nbow BLOB,
+    weights TEXT NOT NULL DEFAULT '', row_sum INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX vectors_by_change ON vectors (index_id, change);
+CREATE TABLE facets (
+    index_id INTEGER NOT NULL, row_id INTEGER NOT NULL, field TEXT NOT NULL, text TEXT, number REAL);
+CREATE INDEX facets_by_row ON facets (row_id);
+CREATE INDEX facets_by_text ON facets (index_id, field, text, row_id);
+CREATE INDEX facets_by_number ON facets (index_id, field, number, row_id);
+CREATE TABLE idf (
+    index_id INTEGER NOT NULL, language TEXT NOT NULL, n_documents INTEGER NOT NULL, term_ids BLOB NOT NULL,
+    counts BLOB NOT NULL, row_sum INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (index_id, language));
+CREATE TABLE hubness_samples (
+    index_id INTEGER PRIMARY KEY, sample TEXT NOT NULL, row_sum INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, claimed_until REAL NOT NULL);
+"""
+
+_SUMMED = ("indices", "aliases", "partitions", "documents", "vectors", "idf", "hubness_samples")
+
+# What brings a store of an earlier layout to the next one, by its layout. Rows of before there were checksums have 0.
+_UPGRADES = {
+    1: """
+CREATE TABLE aliases (name TEXT PRIMARY KEY, index_id INTEGER NOT NULL);
+ALTER TABLE vectors ADD COLUMN weights TEXT NOT NULL DEFAULT '';
+""",
+    2: "CREATE TABLE hubness_samples (index_id INTEGER PRIMARY KEY, sample TEXT NOT NULL);",
+    3: "CREATE TABLE IF NOT EXISTS claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, claimed_until REAL NOT NULL);",
+    4: "CREATE TABLE states (state_id INTEGER PRIMARY KEY CHECK (state_id = 1), state TEXT NOT NULL);"
+    + "".join(f"ALTER TABLE {table} ADD COLUMN row_sum INTEGER NOT NULL DEFAULT 0;" for table in _SUMMED)
+    + "ALTER TABLE documents ADD COLUMN text_sum INTEGER NOT NULL DEFAULT 0;",
+}
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Makes the tables of an empty file, unless another process has been quicker."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    if not has_tables(connection):
+        for statement in _TABLES.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {LAYOUT_VERSION}")
+    connection.execute("COMMIT")
+
+
+def has_tables(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_schema").fetchone() is not None
+
+
+def upgrade(connection: sqlite3.Connection) -> int:
+    """Brings a store of an earlier layout to this one; gives the layout that it has then."""
+    layout = layout_of(connection)
+    if layout in _UPGRADES:
+        connection.execute("BEGIN IMMEDIATE")
+        # Another process may have been quicker.
+        while (layout := layout_of(connection)) in _UPGRADES:
+            for statement in _UPGRADES[layout].split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {layout + 1}")
+        connection.execute("COMMIT")
+    return layout
+
+
+def layout_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
