@@ -5,7 +5,8 @@ The node answers only clients with a certificate of its authority. The certifica
 
 | user | rights |
 |---|---|
-| `service` | everything: what a service or `sinkrank ingest` uses |
+| `service` | everything: what `sinkrank ingest` uses |
+| `searcher` | what docs/operations.md says that a service needs to search `notes` and `press` |
 | `anna` | reads documents of the teams `red` and `all`, every field |
 | `ben` | reads documents of the teams `blue` and `all`, without their texts and what is made of them |
 | `carla` | reads no index |
@@ -33,6 +34,7 @@ from tests.engines.recipes import OPENSEARCH_2_SECURITY
 # bcrypt with the fewest rounds, of NAME-secret.
 _HASHES = {
     "service": "$2b$05$mfrusyzd46BOnCA.5.LS3uCWc2QLBPt6A6.bCmrURqOY2d1bUGpBe",
+    "searcher": "$2b$05$s3OnFI9u5WduX.q6UR8BKenQU7ud/DiM7uzcIAi6IiIz6A0END6vq",
     "anna": "$2b$05$qrZcygjGoucxrRhPUzMrqeAktdcDeySRYW2qEpG7Hgy1wVWg5x8N2",
     "ben": "$2b$05$iwqxoHlmXzrGiZBkUSTdieqt7bNp4FrOxEwautKwtU0mdwFwPWoM.",
     "carla": "$2b$05$AXnX9q6WqawEBVZ4MJTOfeIdrH00Flz23UWBivvCwbQMuo75ENmOC",
@@ -126,11 +128,19 @@ def _security_files() -> dict[str, bytes]:
     made = {
         "config": _meta("config", {"config": {"dynamic": {"authc": {"basic": _BASIC}}}}),
         "internal_users": _meta("internalusers", {name: {"hash": value} for name, value in _HASHES.items()}),
-        "roles": _meta("roles", {"team_red": _reader("red"), "team_blue": _reader("blue", _HIDDEN_FROM_BLUE)}),
+        "roles": _meta(
+            "roles",
+            {
+                "searching": _SEARCHER,
+                "team_red": _reader("red"),
+                "team_blue": _reader("blue", _HIDDEN_FROM_BLUE),
+            },
+        ),
         "roles_mapping": _meta(
             "rolesmapping",
             {
                 "all_access": {"users": ["service"]},
+                "searching": {"users": ["searcher"]},
                 "team_red": {"users": ["anna"]},
                 "team_blue": {"users": ["ben"]},
             },
@@ -144,6 +154,13 @@ _BASIC = {
     "order": 0,
     "http_authenticator": {"type": "basic", "challenge": True},
     "authentication_backend": {"type": "intern"},
+}
+_SEARCHER = {
+    "cluster_permissions": ["cluster_composite_ops_ro", "cluster:monitor/main"],
+    "index_permissions": [
+        {"index_patterns": ["notes", "press", "sinkrank-idf"], "allowed_actions": ["read"]},
+        {"index_patterns": ["*"], "allowed_actions": ["indices:admin/mappings/get", "indices:admin/aliases/get"]},
+    ],
 }
 # `~` hides a field; the texts lie in sub-fields by language.
 _HIDDEN_FROM_BLUE = ["~text", "~text.*", "~title", "~title.*", "~url", "~bag", "~nbow"]

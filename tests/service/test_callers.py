@@ -21,14 +21,22 @@ CALLER = "Bearer token-of-a-caller"
 
 
 @contextmanager
-def engine(embeddings: Embeddings) -> Iterator[tuple[FakeEngine, Store, list[tuple[str, str]]]]:
-    """An engine with an index `docs` without documents, and what it was asked: path, credentials."""
+def engine(
+    embeddings: Embeddings, forbidden: str | None = None
+) -> Iterator[tuple[FakeEngine, Store, list[tuple[str, str]]]]:
+    """An engine with an index `docs` without documents, and what it was asked: path, credentials.
+
+    Args:
+        forbidden: a path that nobody may ask.
+    """
     asked: list[tuple[str, str]] = []
     meta = {"docs": {"mappings": {"_meta": IndexDescription(embeddings.version, embeddings.dim).as_meta()}}}
     languages = {"languages": {"buckets": [{"key": "en", "doc_count": 1}]}}
 
     def answer(method: str, path: str, body: str) -> tuple[int, Any]:
         asked.append((path.partition("?")[0], node.headers[-1].get("authorization", "")))
+        if path == forbidden:
+            return 403, {"error": {"type": "security_exception", "reason": "no permissions for User [name=service]"}}
         if path == "/":
             return 200, {"version": {"distribution": "opensearch", "number": "2.19.1"}}
         if "_mget" in path:
@@ -129,3 +137,12 @@ def test_who_is_lent_the_services_rights_is_said_at_the_start(
         create_app(Settings(**given), None, embeddings)
     said = [record.levelno for record in caplog.records if "service's own rights" in record.message]
     assert said == ([] if level is None else [level])
+
+
+def test_a_refusal_of_the_services_own_user_is_not_the_callers(embeddings: Embeddings) -> None:
+    """Else he would be told to ask for a right that he has, and the name of the service's user."""
+    with engine(embeddings, forbidden="/") as (node, store, _):
+        client = create_app(Settings(store=node.address, store_username="service"), store, embeddings).test_client()
+        sent = {"query": "cat", "language": "en", "index": "docs"}
+        answer = client.post("/v1/search", json=sent, headers={"Authorization": CALLER})
+    assert (answer.status_code, answer.get_json()["code"]) == (503, "store_unavailable")

@@ -53,7 +53,11 @@ class _Connection(opensearchpy.Urllib3HttpConnection):
         with engine_call(method, self.host) as call:
             named = {**(headers or {}), **(request.headers if request is not None else {}), **call.headers}
             named.update(credentials)
-            answer = super().perform_request(method, url, params, body, timeout, ignore, named)
+            try:
+                answer = super().perform_request(method, url, params, body, timeout, ignore, named)
+            except exceptions.TransportError as error:
+                error.is_callers = bool(credentials)  # type: ignore[attr-defined]
+                raise
             call.answered(answer[0])
         return answer
 
@@ -186,7 +190,7 @@ def engine_errors(address: str, index: str = "") -> Iterator[None]:
 
 def _status_error(error: exceptions.TransportError, address: str, index: str) -> Exception:
     status, reason = error.status_code, failure_reason(error)
-    if status in (401, 403) and caller_credentials():
+    if status in (401, 403) and getattr(error, "is_callers", False):
         return _refused_caller(status, reason, address)
     if status == 401:
         return StoreUnavailable(

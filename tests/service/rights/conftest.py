@@ -31,11 +31,11 @@ MakeApp = Callable[..., Flask]
 
 @pytest.fixture(scope="session")
 def access(secured_node: SecuredNode) -> dict[str, Any]:
-    """The settings of a service that the node knows as `service`."""
+    """The settings of a service with no more rights than a search needs."""
     return {
         "store": secured_node.url,
-        "store_username": "service",
-        "store_password": "service-secret",
+        "store_username": "searcher",
+        "store_password": "searcher-secret",
         "store_ca_certs": secured_node.ca,
         "store_client_cert": secured_node.certificate,
         "store_client_key": secured_node.key,
@@ -45,15 +45,24 @@ def access(secured_node: SecuredNode) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def secured_store(secured_node: SecuredNode, access: dict[str, Any], embeddings: Embeddings) -> Iterator[Store]:
-    with opened_store(Settings(**access)) as store:
+def writing(access: dict[str, Any]) -> dict[str, Any]:
+    """The settings of an ingest."""
+    return access | {"store_username": "service", "store_password": "service-secret"}
+
+
+@pytest.fixture(scope="session")
+def secured_store(
+    secured_node: SecuredNode, access: dict[str, Any], writing: dict[str, Any], embeddings: Embeddings
+) -> Iterator[Store]:
+    with opened_store(Settings(**writing)) as store:
         fill(store, embeddings, "notes", DOCUMENTS)
-        team = {"properties": {"team": {"type": "keyword"}}}
-        mapping = {"properties": {"text": {"type": "text"}, "metadata": team}}
-        assert secured_node.request("PUT", "/press", body={"mappings": mapping})[0] == 200
-        for document in DOCUMENTS:
-            source = {"text": document.text, "metadata": dict(document.metadata)}
-            assert secured_node.request("PUT", f"/press/_doc/{document.doc_id}?refresh=true", body=source)[0] == 201
+    team = {"properties": {"team": {"type": "keyword"}}}
+    mapping = {"properties": {"text": {"type": "text"}, "metadata": team}}
+    assert secured_node.request("PUT", "/press", body={"mappings": mapping})[0] == 200
+    for document in DOCUMENTS:
+        source = {"text": document.text, "metadata": dict(document.metadata)}
+        assert secured_node.request("PUT", f"/press/_doc/{document.doc_id}?refresh=true", body=source)[0] == 201
+    with opened_store(Settings(**access)) as store:
         yield store
 
 

@@ -20,14 +20,14 @@ from tests.tiny import tiny_embeddings
 
 
 def test_documents_are_ingested_searched_and_proxied_over_mutual_tls(
-    secured_node: SecuredNode, access: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    secured_node: SecuredNode, writing: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     home = tmp_path / "home"
     embeddings: Embeddings = tiny_embeddings(home / "embeddings")
     rows = [{"id": one.doc_id, "language": one.language, "title": one.title, "text": one.text} for one in DOCUMENTS]
     (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    for name, value in access.items():
+    for name, value in writing.items():
         monkeypatch.setenv(f"SINKRANK_{name.upper()}", str(value))
     run = CliRunner().invoke(
         command_line, ["ingest", "rows.jsonl", "--home", str(home), "--index", "mutual"], prog_name="sinkrank"
@@ -35,7 +35,7 @@ def test_documents_are_ingested_searched_and_proxied_over_mutual_tls(
     assert run.exit_code == 0, run.stderr
     _, counted = secured_node.request("GET", "/mutual/_count")
     assert counted["count"] == len(DOCUMENTS)
-    settings = Settings(home=home, **access)
+    settings = Settings(home=home, **writing)
     with opened_store(settings) as store:
         client = create_app(settings, store, embeddings).test_client()
         ours = client.post("/v1/search", json={"query": "cat", "index": "mutual"}, headers=authorization("service"))

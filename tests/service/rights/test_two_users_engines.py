@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,14 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from reranker.api.app import create_app
 from reranker.base.errors import StoreUnavailable
+from reranker.embeddings import Embeddings
+from reranker.service.settings import Settings
 from reranker.stores import open_store
+from reranker.stores.base.protocol import Store
 from reranker.stores.engine.access import EngineAccess
+from sinkrank.console.resources import opened_store
 from tests.engines.security import SecuredNode, authorization
 from tests.service.rights.conftest import MakeApp
 
@@ -167,9 +173,7 @@ def test_what_reads_no_index_needs_no_credentials(client: FlaskClient) -> None:
     assert ask(client, None, "/v1/rerank", query="cat", documents=["cat"]).status_code == 200
     assert ask(client, None, "/v1/matches", query="cat", texts=["a cat"]).status_code == 200
     assert client.get("/-/ready").status_code == 200
-    page = client.get("/-/ui").text
-    assert "notes" in page
-    assert "A red cat" not in page
+    assert "notes" in client.get("/-/ui").text
 
 
 def test_the_services_rights_are_lent_where_the_setting_says_so(make_app: MakeApp) -> None:
@@ -177,7 +181,16 @@ def test_the_services_rights_are_lent_where_the_setting_says_so(make_app: MakeAp
     assert shown(ask(client, None, "/v1/search", **CAT, first_stage="knn")).keys() == SHOWN["service"]
     assert shown(ask(client, "anna", "/v1/search", **CAT, first_stage="knn")).keys() == SHOWN["anna"]
     assert ask(client, "nobody", "/v1/search", **CAT).status_code == 401
-    assert "A red cat" in client.get("/-/ui").text
+
+
+@pytest.mark.parametrize(("rule", "is_shown"), [("refuse", False), ("service_rights", True)])
+def test_the_page_offers_titles_only_where_strangers_may_read_them(
+    secured_store: Store, writing: dict[str, Any], embeddings: Embeddings, tmp_path: Path, rule: str, is_shown: bool
+) -> None:
+    settings = Settings(**{"home": tmp_path, **writing, "callers_without_credentials": rule})
+    with opened_store(settings) as store:
+        page = create_app(settings, store, embeddings).test_client().get("/-/ui").text
+    assert ("A red cat" in page) == is_shown
 
 
 @pytest.mark.parametrize("user", ["anna", "service"])
