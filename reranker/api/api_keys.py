@@ -25,7 +25,8 @@ from reranker.service.settings import Settings
 
 # Between two looks at the file.
 LOOK_SECONDS = 1.0
-_CHALLENGE = 'Bearer realm="Sinkrank", Basic realm="Sinkrank: an API key as password", charset="UTF-8"'
+# The one scheme that browsers answer; programs read the message.
+_CHALLENGE = 'Basic realm="Sinkrank: an API key as password", charset="UTF-8"'
 # Whether the process lives and works, and what the page is made of: the same for everybody.
 _OPEN = frozenset(["operations.live", "operations.ready", "page.static_file"])
 _HEADERS = ("HTTP_X_API_KEY", "HTTP_AUTHORIZATION")

@@ -89,7 +89,7 @@ def test_nobody_is_let_in_without_a_key_of_the_file(client: FlaskClient, key: st
     for headers in ({}, {"X-Api-Key": "x"}, {"Authorization": f"Bearer {wrong}"}, {"Authorization": _basic(wrong)}):
         answer = client.open(path, method=method, json=RERANK, headers=headers)
         assert answer.status_code == 401
-        assert answer.headers["WWW-Authenticate"].startswith('Bearer realm="Sinkrank"')
+        assert answer.headers["WWW-Authenticate"].startswith('Basic realm="Sinkrank')
         assert "X-Api-Key" in answer.text
         assert wrong not in answer.text
 
