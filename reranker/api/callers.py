@@ -77,7 +77,10 @@ def check_may_use_figures(service: Service, index: str) -> None:
         Unauthenticated, NotAllowed: by the engine or by us.
         BadInput, NotFound, NotOurIndex: there is no such index to search.
     """
-    if service.store is None or (g.get("api_key") and not request.headers.get("Authorization")):
+    if service.store is None:
+        return
+    if g.get("api_key") and "Authorization" not in request.headers:
+        _check_is_no_version(service.store, index)
         return
     check_may_read(service, index)
     if caller_credentials():

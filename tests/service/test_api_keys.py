@@ -185,5 +185,7 @@ def test_a_key_is_enough_to_weigh_texts_as_an_index_does(embeddings: Embeddings,
         client = create_app(settings, store, embeddings).test_client()
         body = {**RERANK, "index": "docs"}
         assert client.post("/v1/rerank", json=body, headers={"X-Api-Key": key}).status_code == 200
+        wrong = {"X-Api-Key": key, "Authorization": "Negotiate YII="}
+        assert client.post("/v1/rerank", json=body, headers=wrong).status_code == 401
         search = client.post("/v1/search", json={"query": "cat", "index": "docs"}, headers={"X-Api-Key": key})
         assert search.status_code == 401

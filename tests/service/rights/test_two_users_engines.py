@@ -127,6 +127,14 @@ def test_the_proxy_shows_what_the_engine_shows(
     assert answer.headers["X-Rerank-Status"] == ("fallback" if user == "ben" else "applied")
 
 
+def test_texts_that_are_looked_up_for_one_user_rank_nothing_for_another(client: FlaskClient) -> None:
+    """Hits without `_source` are looked up once more, with the caller's rights, and their words are kept."""
+    blind = {**PRESS, "_source": False}
+    assert ask(client, "service", "/press/_search", **blind).headers["X-Rerank-Status"] == "applied"
+    answer = ask(client, "ben", "/press/_search", **blind)
+    assert answer.headers["X-Rerank-Reason"] == "no_text_in_hits"
+
+
 @USERS
 def test_a_multi_search_shows_what_the_engine_shows(client: FlaskClient, user: str) -> None:
     lines = [json.dumps(line) for index in ("notes", "press") for line in ({"index": index}, PRESS)]
