@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import os
 import secrets
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ _KEY = regex.compile(rf"{_PREFIX}[A-Za-z0-9_\-]{{43}}")
 _NAME = regex.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,63}")
 _HASH = regex.compile(r"[0-9a-f]{64}")
 _MAX_FILE_BYTES = 200_000
+_OWNERS = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +143,15 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _write(path: Path, keys: Sequence[NamedKey]) -> None:
-    """Puts the file in place in one step, readable by its owner alone. A link stays one."""
+    """Puts the file in place in one step. A new one is its owner's alone; one that is there keeps its owner, and its
+    group the right to read, so that root may change the keys of a service. A link stays one."""
     path = path.resolve()
     lines = [f"{' '.join(part for part in (key.name, key.sha256, key.made) if part)}\n" for key in keys]
     handle, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
+            if path.exists():
+                _take_after(path.stat(), handle)
             file.writelines(lines)
             file.flush()
             os.fsync(file.fileno())
@@ -154,3 +159,9 @@ def _write(path: Path, keys: Sequence[NamedKey]) -> None:
     except BaseException:
         Path(draft).unlink(missing_ok=True)
         raise
+
+
+def _take_after(before: os.stat_result, handle: int) -> None:
+    os.fchmod(handle, _OWNERS | (before.st_mode & stat.S_IRGRP))
+    if os.geteuid() == 0:
+        os.fchown(handle, before.st_uid, before.st_gid)

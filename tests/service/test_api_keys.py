@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
+import os
 import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -52,6 +53,17 @@ def test_the_file_holds_a_hash_and_not_the_key_and_is_its_owners_alone(file: Pat
     assert key not in file.read_text()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert len(base64.urlsafe_b64decode(key.removeprefix("sinkrank_") + "=")) == 32
+
+
+def test_a_changed_file_keeps_its_owner_and_its_groups_right_to_read(file: Path, key: str) -> None:
+    file.chmod(0o646)
+    if os.geteuid() == 0:
+        os.chown(file, 65_534, 65_534)
+    before = file.stat()
+    add_key(file, "page")
+    after = file.stat()
+    assert (after.st_uid, after.st_gid) == (before.st_uid, before.st_gid)
+    assert stat.S_IMODE(after.st_mode) == 0o640
 
 
 def test_keys_that_are_added_at_once_are_all_kept(file: Path) -> None:
