@@ -45,7 +45,7 @@ class AllowedHosts:
     def __init__(self, settings: Settings) -> None:
         named = [one.lower() for one in settings.allowed_hosts]
         own = settings.host.lower()
-        self._is_local = own == "localhost" or _is_loopback(own)
+        self._is_local = is_local(own)
         self._takes_any = "*" in named or not (named or self._is_local)
         self._origins = frozenset(named)
         self._names = self._origins | {own, "localhost"}
@@ -67,6 +67,11 @@ class AllowedHosts:
         except ValueError:
             return False
         return bool(authority) and (authority == host.lower() or _name_of(authority) in self._origins)
+
+
+def is_local(host: str) -> bool:
+    """Whether a service that listens there is reached from its own machine alone."""
+    return host.lower() == "localhost" or _is_loopback(host)
 
 
 def register(app: Flask, settings: Settings) -> None:

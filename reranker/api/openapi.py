@@ -35,6 +35,8 @@ _REFERENCE = "#/components/schemas/{model}"
 _JSON = "application/json"
 _STATUSES = {
     400: "The request is wrong; the message says what was expected.",
+    401: "Credentials of the engine, or an API key of the service, are missing or wrong.",
+    403: "The engine does not let these credentials read the index.",
     404: "There is no such index or document.",
     409: "The index is of other versions, or not one of ours.",
     413: "The body or its list of documents is too large.",
@@ -66,15 +68,15 @@ class _Route:
     statuses: tuple[int, ...] = ()
 
 
-_SEARCHING = (400, 404, 409, 413, 422, 500, 503)
-_RERANKING = (400, 404, 409, 413, 422, 500, 503)
+_SEARCHING = (400, 401, 403, 404, 409, 413, 422, 500, 503)
+_RERANKING = (400, 401, 403, 404, 409, 413, 422, 500, 503)
 ROUTES = (
     _Route("post", "/v1/search", "Search an index in two stages", "search", (SearchBody,), SearchAnswer,
            errors=(Problem,), statuses=_SEARCHING),
     _Route("post", "/v1/explain", "Take the distance of one document apart", "search", (ExplainBody,), ExplainAnswer,
            errors=(Problem,), statuses=_SEARCHING),
     _Route("post", "/v1/matches", "Find a query's words, and words near to them, in texts", "search", (MatchesBody,),
-           MatchesAnswer, errors=(Problem,), statuses=(400, 413, 503)),
+           MatchesAnswer, errors=(Problem,), statuses=(400, 401, 413, 503)),
     _Route("post", "/v1/rerank", "Re-rank texts, as Cohere's v1 and Jina's API", "rerank", (RerankBody,), RerankAnswer,
            errors=(CohereError,), statuses=_RERANKING),
     _Route("post", "/v2/rerank", "Re-rank texts, as Cohere's v2 API", "rerank", (RerankBody,), RerankAnswer,

@@ -13,6 +13,7 @@ from flask import Blueprint, Response, render_template, send_from_directory
 from reranker.base.errors import SinkrankError
 from reranker.search.first_stage import FIRST_STAGES
 from reranker.service.examples import Example
+from reranker.service.rights import has_credentials
 from reranker.service.service import Service, current_service
 from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.transport import METHODS
@@ -101,9 +102,7 @@ def _engine(service: Service) -> str:
         or not isinstance(read_address(settings.store_address), EngineAddress)
     ):
         return ""
-    named = (settings.store_username, settings.store_password, settings.store_api_key, settings.store_client_cert)
-    is_secured = any(each is not None for each in named) or "@" in settings.store_address
-    return "secured" if is_secured else "open"
+    return "secured" if has_credentials(settings) else "open"
 
 
 def _examples(service: Service, indices: list[str]) -> list[tuple[str, tuple[Example, ...]]]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from reranker.base.request_context import note
+from reranker.api.callers import check_may_read
+from reranker.base.request_context import caller_credentials, note
 from reranker.search.request import SearchRequest
 from reranker.service.errors import json_response
 from reranker.service.requests import ExplainBody, SearchBody, parse, read_object
@@ -54,10 +55,13 @@ def _facts(wanted: SearchRequest) -> dict[str, Any]:
 
 def _search_request(service: Service, body: SearchBody | ExplainBody) -> SearchRequest:
     settings = service.settings
+    caller_credentials()  # refuses strangers before they learn which indices there are
+    index = service.searcher.choose_index(body.index or settings.index)
+    check_may_read(service, index)
     share = settings.first_stage_share if body.first_stage_share is None else body.first_stage_share
     return SearchRequest(
         text=body.query,
-        index=service.searcher.choose_index(body.index or settings.index),
+        index=index,
         language=body.language,
         filters=Filters.parse(body.languages, body.filters),
         first_stage=body.first_stage or settings.first_stage,

@@ -14,6 +14,8 @@
     │   └── NoEmbeddings          no embedding store has been made yet (HTTP 503)
     ├── VersionMismatch           an index made with other versions (HTTP 409)
     ├── NotOurIndex               an index that Sinkrank did not make (HTTP 409)
+    ├── NotAllowed                what the caller has no right to (HTTP 403)
+    │   └── Unauthenticated       credentials that are missing or wrong (HTTP 401)
     └── StoreUnavailable          a node that is down or answers with an error (HTTP 503)
         └── StoreDamaged          a store's file that is not what was written
 
@@ -91,6 +93,16 @@ class VersionMismatch(SinkrankError):
 class NotOurIndex(SinkrankError):
     http_status = 409
     code = "not_our_index"
+
+
+class NotAllowed(SinkrankError):
+    http_status = 403
+    code = "not_allowed"
+
+
+class Unauthenticated(NotAllowed):
+    http_status = 401
+    code = "unauthenticated"
 
 
 class StoreUnavailable(SinkrankError):

@@ -51,7 +51,8 @@ class SinkrankClient:
             timeout_s: the longest silence while the answer is waited for.
             connect_timeout_s: the longest that a connection may take.
             n_retries: how often a call is tried again; 0 never.
-            headers: sent with each request: what a gateway wants to see, `X-Opaque-Id`, `traceparent`.
+            headers: sent with each request: `Authorization` for the engine, `X-Api-Key` for the service, what a gateway
+                wants to see, `X-Opaque-Id`, `traceparent`.
             pool: connections of the caller's own making (proxies, certificates), which stay the caller's to close.
 
         Raises:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from reranker.base.request_context import service_rights
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import preferred_languages
 from reranker.ranking.reranker import Observer, Reranker
@@ -71,6 +72,11 @@ class OpenedIndices:
         return opened
 
     def _read(self, index: str, now: float, before: OpenedIndex | None) -> OpenedIndex:
+        """Reads with the service's own rights: every caller shares what is read, which holds no text."""
+        with service_rights():
+            return self._read_figures(index, now, before)
+
+    def _read_figures(self, index: str, now: float, before: OpenedIndex | None) -> OpenedIndex:
         store, embeddings = self._store, self._embeddings
         check_versions(index, store.describe(index), embeddings, store.address)
         own_idf = store.idf(index)

@@ -10,6 +10,7 @@ import numpy as np
 
 from reranker.answers import ExplainAnswer, Hit, SearchAnswer
 from reranker.base.errors import BadInput, NotFound
+from reranker.base.request_context import service_rights
 from reranker.embeddings import Embeddings
 from reranker.ranking.corrections import CORRECTED_METHOD
 from reranker.ranking.explanation import PAIRS_PER_WORD, explain
@@ -121,7 +122,8 @@ class Searcher:
         """
         if index is not None:
             return check_index_name(index)
-        names = self.store.indices()
+        with service_rights():
+            names = self.store.indices()
         if len(names) == 1:
             return names[0]
         if not names:

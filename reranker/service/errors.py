@@ -24,6 +24,8 @@ Shape = Literal["ours", "cohere", "tei", "engine"]
 
 _SHAPES_BY_PATH: dict[str, Shape] = {"/v1/rerank": "cohere", "/v2/rerank": "cohere", "/rerank": "tei"}
 PROBLEM_TYPE = "application/problem+json"
+# Browsers ask their reader for a user and a password of the engine.
+_CHALLENGE = 'Basic realm="search engine", charset="UTF-8"'
 _UNEXPECTED = "something went wrong inside the service; its log has the details"
 
 _log = logging.getLogger(__name__)
@@ -47,6 +49,11 @@ def use_shape(shape: Shape) -> None:
     g.error_shape = shape
 
 
+def challenge_with(challenge: str) -> None:
+    """What an answer of 401 to this request says in `WWW-Authenticate`."""
+    g.challenge = challenge
+
+
 def json_response(body: Any, status: int = 200) -> Response:
     """A JSON answer with plain decimals (`json_text`)."""
     return Response(json_bytes(to_json(body) + "\n"), status, mimetype="application/json")
@@ -62,7 +69,10 @@ def register(app: Flask) -> None:
 def _known(error: SinkrankError) -> Response:
     if error.http_status >= 500:
         _log.warning("%s %r: %s", request.method, request.path, error)
-    return _render(error.http_status, error.code, str(error), isinstance(error, EmptyQuery))
+    answer = _render(error.http_status, error.code, str(error), isinstance(error, EmptyQuery))
+    if error.http_status == 401:
+        answer.headers["WWW-Authenticate"] = g.get("challenge") or _CHALLENGE
+    return answer
 
 
 def _http(error: HTTPException) -> Response:

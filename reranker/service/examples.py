@@ -1,6 +1,6 @@
 """Offers queries to try on an index: those kept for it in a file of the home folder, else titles of its documents.
 
-Titles tell nobody more than the page's own search does: both read the store with the service's credentials.
+Titles are read with the service's own rights, so they are offered only where everybody may read with these.
 """
 
 from __future__ import annotations
@@ -45,10 +45,12 @@ class Examples:
 
     Args:
         home: the folder of the file.
+        has_titles: whether titles may be offered.
     """
 
-    def __init__(self, store: Store, home: Path) -> None:
+    def __init__(self, store: Store, home: Path, has_titles: bool = True) -> None:
         self._store = store
+        self._has_titles = has_titles
         self._file = home / FILE_NAME
         self._known: TTLCache[str, tuple[Example, ...]] = TTLCache(_MAX_INDICES, _MAX_AGE_S)
         self._lock = threading.Lock()
@@ -71,6 +73,8 @@ class Examples:
         kept = _read_file(self._file).get(index)
         if kept:
             return kept[:N_EXAMPLES]
+        if not self._has_titles:
+            return ()
         try:
             return tuple(islice(_from_titles(_some_documents(self._store, index)), N_EXAMPLES))
         except SinkrankError as error:

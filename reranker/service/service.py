@@ -21,6 +21,7 @@ from reranker.service.metrics import Metrics
 from reranker.service.missing_embeddings import no_embeddings_message
 from reranker.service.opened import Late, Looking, Opened
 from reranker.service.request_fields import MAX_REQUEST_ITERATIONS, MIN_REQUEST_EPSILON
+from reranker.service.rights import refuses_strangers
 from reranker.service.settings import Settings
 from reranker.service.shared_flag import SharedFlag
 from reranker.service.text_bags import BagCache, TextBags
@@ -92,7 +93,7 @@ class Service:
                 "embeddings",
                 no_embeddings_message(settings),
             )
-        examples = None if store is None else Examples(store, settings.home)
+        examples = None if store is None else Examples(store, settings.home, has_titles=not refuses_strangers(settings))
         return cls(settings, store, cache, examples, metrics, late, looking, Integrity(metrics))
 
     @property

@@ -65,6 +65,12 @@ class Settings(BaseModel):
     store_aws_service: Literal["es", "aoss"] = Field(
         "es", description="AWS service to sign for; `aoss` is OpenSearch Serverless"
     )
+    callers_without_credentials: Literal["refuse", "service_rights"] = Field(
+        "refuse",
+        description="what searches of an engine do for callers who send no credentials, if the service has some: "
+        "answer 401, or read with the service's own rights",
+        json_schema_extra=_see("operations.md#who-may-read-what"),
+    )
     store_pipeline: str | None = Field(
         None, description="ingest pipeline of the engine for written documents; default: the index's own"
     )
@@ -82,6 +88,11 @@ class Settings(BaseModel):
         description="further host names to answer to, without port; `*` allows any; default: on a loopback address "
         "only localhost and loopback addresses, else any",
         json_schema_extra=_see("http.md#hosts-and-origins"),
+    )
+    api_keys: Path | None = Field(
+        None,
+        description="file of the hashed API keys that callers need; default: none are needed",
+        json_schema_extra=_see("operations.md#api-keys"),
     )
     port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 picks a free one")
     threads: int = Field(

@@ -22,6 +22,7 @@ from sinkrank.commands.embeddings import app as embeddings_app
 from sinkrank.commands.evaluate import evaluate
 from sinkrank.commands.explain import explain
 from sinkrank.commands.ingest import app as ingest_app
+from sinkrank.commands.keys import app as keys_app
 from sinkrank.commands.pipeline import app as pipeline_app
 from sinkrank.commands.search import search
 from sinkrank.commands.serve import serve
@@ -96,6 +97,7 @@ app.command()(search)
 app.command()(explain)
 app.add_typer(embeddings_app, name="embeddings")
 app.add_typer(pipeline_app, name="pipeline")
+app.add_typer(keys_app, name="keys")
 app.command()(evaluate)
 app.command()(tune)
 app.command()(doctor)

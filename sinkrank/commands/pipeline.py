@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,6 +39,10 @@ def install(
     lang: Annotated[
         str | None, typer.Option("--lang", metavar="CODE", help="Language of the queries; default: detected.")
     ] = None,
+    api_key_file: Annotated[
+        Path | None,
+        typer.Option("--api-key-file", metavar="FILE", help="File with an API key of the service, if it asks for one."),
+    ] = None,
     default: Annotated[bool, typer.Option("--default", help="Make it the index's default search pipeline.")] = False,
     allow_endpoint: Annotated[
         bool,
@@ -67,6 +72,7 @@ def install(
         language=None if lang is None else language_code(lang),
         is_default=default,
         allow_endpoint=allow_endpoint,
+        api_key=None if api_key_file is None else _read_key(api_key_file),
     )
     with _opened_pipelines(settings) as pipelines:
         installed = pipelines.install(request)
@@ -131,6 +137,23 @@ def _index_of(settings: Settings) -> str:
     if settings.index is None:
         raise WrongParameter("no index is named; give it with --index")
     return settings.index
+
+
+def _read_key(path: Path) -> str:
+    """The key that is alone in a file: in an argument all users of the machine could read it.
+
+    Raises:
+        WrongParameter: there is something else in it; the message does not repeat it.
+        OSError: it cannot be read.
+    """
+    from reranker.base.errors import WrongParameter
+    from reranker.service.key_file import is_key
+
+    with path.open(encoding="utf-8", errors="replace") as file:
+        key = file.read(1_000).strip()
+    if not is_key(key):
+        raise WrongParameter(f"{path} holds no API key; write what `sinkrank keys add NAME` prints into it")
+    return key
 
 
 @contextmanager

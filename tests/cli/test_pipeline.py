@@ -87,3 +87,12 @@ def test_credentials_are_in_no_message(empty_home: Path, run: Run) -> None:
         result = run("pipeline", *arguments, *where)
         assert result.exit_code in (1, 2)
         assert "hunter2" not in result.output
+
+
+def test_a_file_that_holds_no_key_is_refused_without_showing_it(empty_home: Path, run: Run) -> None:
+    (empty_home / "key").write_text("not-a-key-of-ours\n")
+    where = ("--store", "opensearch://127.0.0.1:9", "--index", "pages", "--service-url", "http://127.0.0.1:8")
+    result = run("pipeline", "install", *where, "--api-key-file", "key")
+    assert result.exit_code == 2
+    assert "holds no API key" in result.stderr
+    assert "not-a-key-of-ours" not in result.output

@@ -4,7 +4,8 @@
 the engine makes no difference; `opensearch_2_url`, `opensearch_3_url` and
 `elasticsearch_8_url` name one. Each engine starts when the first test asks for it and stays until the
 session ends. `opensearch_2_ml_url` is an OpenSearch with ml-commons and neural-search: always a node of our own, since
-it has to reach what a test serves at 127.0.0.1.
+it has to reach what a test serves at 127.0.0.1. `secured_node` has the security plugin (`security.py`), with users and
+certificates of our own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ import pytest
 
 from tests.engines.errors import EngineUnavailable
 from tests.engines.nodes import start_node
-from tests.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_2_ML, OPENSEARCH_3, RECIPES, Recipe
+from tests.engines.recipes import (
+    ELASTICSEARCH_8,
+    OPENSEARCH_2,
+    OPENSEARCH_2_ML,
+    OPENSEARCH_2_SECURITY,
+    OPENSEARCH_3,
+    RECIPES,
+    Recipe,
+)
+from tests.engines.security import SecuredNode, start_secured_node
 from tests.engines.sources import ENGINES_VARIABLE, Engine, EnginePool, chosen_engines, given_url
 
 ENGINE_FIXTURES = {
@@ -26,6 +36,7 @@ ENGINE_FIXTURES = {
     "first_engine",
     "opensearch_2_url",
     "opensearch_2_ml_url",
+    "secured_node",
     "opensearch_3_url",
     "elasticsearch_8_url",
 }
@@ -58,6 +69,7 @@ def engine_of(item: pytest.Item) -> str:
         "first_engine": chosen_engines()[0],
         "opensearch_2_url": OPENSEARCH_2.name,
         "opensearch_2_ml_url": OPENSEARCH_2_ML.name,
+        "secured_node": OPENSEARCH_2_SECURITY.name,
         "opensearch_3_url": OPENSEARCH_3.name,
         "elasticsearch_8_url": ELASTICSEARCH_8.name,
     }
@@ -106,6 +118,18 @@ def opensearch_2_ml_url() -> Iterator[str]:
         except EngineUnavailable as failed:
             pytest.fail(str(failed), pytrace=False)
         yield node.url
+
+
+@pytest.fixture(scope="session")
+def secured_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
+    if OPENSEARCH_2.name not in chosen_engines():
+        pytest.skip(f"{ENGINES_VARIABLE} leaves out {OPENSEARCH_2.name}")
+    with ExitStack() as stack:
+        try:
+            node = stack.enter_context(start_secured_node(tmp_path_factory.mktemp("security")))
+        except EngineUnavailable as failed:
+            pytest.fail(str(failed), pytrace=False)
+        yield node
 
 
 @pytest.fixture(scope="session")

@@ -127,6 +127,14 @@ OPENSEARCH_2_ML = replace(
 )
 """With ml-commons and neural-search: a zip of 363 MB more to fetch, and some 3 s more to start."""
 
+OPENSEARCH_2_SECURITY = replace(
+    OPENSEARCH_2,
+    name="opensearch-2.19.1-security",
+    profiles=("security",),
+    plugins=(*OPENSEARCH_2.plugins, Plugin("opensearch-security", "opensearch-security-*.zip")),
+)
+"""With the security plugin: TLS, users and roles. `security.py` writes its configuration."""
+
 OPENSEARCH_3 = Recipe(
     name="opensearch-3.5.0",
     folder="opensearch-3.5.0",
@@ -172,5 +180,5 @@ ELASTICSEARCH_8 = Recipe(
 TESTED = (OPENSEARCH_2, OPENSEARCH_3, ELASTICSEARCH_8)
 """What the `engine` fixture runs through."""
 
-RECIPES = {recipe.name: recipe for recipe in (*TESTED, OPENSEARCH_2_ML)}
+RECIPES = {recipe.name: recipe for recipe in (*TESTED, OPENSEARCH_2_ML, OPENSEARCH_2_SECURITY)}
 """All that can be assembled, by name; a variant with more plugins goes here and not into `TESTED`."""

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from reranker.base.errors import BadInput, StoreUnavailable, WrongParameter
+from reranker.base.request_context import Caller, RequestContext, service_rights, set_current_request
 from reranker.stores import EngineAccess, open_store
 from tests.stores.fake_engine import serve
 from tests.stores.samples import DESCRIPTION
@@ -40,6 +41,24 @@ def test_an_api_key_reaches_the_engine_and_no_message() -> None:
         store.close()
         assert {headers["authorization"] for headers in node.headers} == {"ApiKey VnVhQ2ZHY0JDZGJrUW0="}
     assert "VnVhQ2ZHY0JDZGJrUW0=" not in f"{caught.value} {access}"
+
+
+@pytest.mark.usefixtures("_credentials")
+def test_a_callers_credentials_are_sent_as_they_are_in_place_of_a_signature() -> None:
+    set_current_request(RequestContext("1", caller=Caller({"authorization": "Basic YW5uYTpi"})))
+    try:
+        with serve(lambda *_: (200, MAPPING)) as node:
+            store = open_store(node.address, access=EngineAccess(aws_region="eu-west-1"))
+            store.indices()
+            (sent, *_) = node.headers
+            with service_rights():
+                store.indices()
+            store.close()
+    finally:
+        set_current_request(None)
+    assert sent["authorization"] == "Basic YW5uYTpi"
+    assert "x-amz-date" not in sent
+    assert node.headers[-1]["authorization"].startswith("AWS4-HMAC-SHA256 ")
 
 
 @pytest.mark.usefixtures("_credentials")

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import opensearchpy
@@ -119,6 +120,18 @@ def test_a_search_through_it_comes_back_in_the_services_order(
     assert search(client, request_.index, 'big "cat"', search_pipeline=installed.name) == before[::-1]
     assert service.asked[-1] == {"query": 'big "cat"', "documents": [TEXTS[doc_id] for doc_id in before]}
     assert search(client, request_.index) == before  # a search that names no pipeline has none
+
+
+def test_a_service_that_asks_for_a_key_gets_it_and_a_second_run_brings_a_new_one(
+    client: opensearchpy.OpenSearch, pipelines: EnginePipelines, request_: PipelineRequest, service: Any
+) -> None:
+    for key in ("sinkrank_one", "sinkrank_two"):
+        installed = pipelines.install(replace(request_, api_key=key))
+        search(client, request_.index, search_pipeline=installed.name)
+        assert service.headers[-1]["x-api-key"] == key
+        connector = client.transport.perform_request("GET", f"/_plugins/_ml/connectors/{installed.connector_id}")
+        assert key not in json.dumps(connector)
+    assert [len(ids) for ids in objects(client, installed.name).values()] == [1, 1, 1]
 
 
 def test_a_second_run_makes_nothing_twice(

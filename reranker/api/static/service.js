@@ -32,7 +32,7 @@ export async function ask(method, path, body, signal) {
 }
 
 function reason(found, status) {
-  if (status === 401) return "The engine asks who you are, and did not accept the answer (401). Load the page again to sign in.";
+  if (status === 401) return "You are asked who you are, and the answer was not accepted (401). Load the page again to sign in.";
   if (status === 403) return "The engine does not let you do this (403). Ask its administrator for the right to read the index.";
   const error = found?.error;
   const told = found?.detail ?? error?.root_cause?.[0]?.reason ?? error?.reason ?? (typeof error === "string" ? error : null);

@@ -90,6 +90,16 @@ def version_name(index: str, existing: Iterable[str]) -> str:
     return f"{index}-{max(numbers, default=0) + 1:06}"
 
 
+def index_of_version(name: str) -> str | None:
+    """The index that a name could be a version of; None where it has no version's number.
+
+    >>> index_of_version("pages-000003"), index_of_version("pages")
+    ('pages', None)
+    """
+    index, number = name[:-_LENGTH_OF_SUFFIX], name[-_LENGTH_OF_SUFFIX:]
+    return index if index and _VERSION_SUFFIX.fullmatch(number) else None
+
+
 def writing_alias(index: str) -> str:
     """The alias by which an index is written to: an engine makes an index that is missing, but never an alias."""
     return index + _WRITING_SUFFIX

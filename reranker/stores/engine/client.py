@@ -12,10 +12,10 @@ import opensearchpy
 import urllib3
 from opensearchpy import exceptions
 
-from reranker.base.errors import BadInput, NotFound, StoreUnavailable
-from reranker.base.request_context import current_request, engine_call
+from reranker.base.errors import BadInput, NotAllowed, NotFound, StoreUnavailable, Unauthenticated
+from reranker.base.request_context import caller_credentials, current_request, engine_call
 from reranker.stores.base.addresses import Distribution, EngineAddress
-from reranker.stores.engine.access import EngineAccess
+from reranker.stores.engine.access import EngineAccess, Signer
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,8 @@ _NO_VERSION = (exceptions.TransportError, LookupError, TypeError, AttributeError
 
 
 class _Connection(opensearchpy.Urllib3HttpConnection):
-    """Names the request that a call is made for to the engine, and the call to the trace."""
+    """Names the request that a call is made for to the engine, and the call to the trace. The caller's credentials go
+    before the service's own."""
 
     def perform_request(
         self,
@@ -48,10 +49,15 @@ class _Connection(opensearchpy.Urllib3HttpConnection):
         ignore: Collection[int] = (),
         headers: Mapping[str, str] | None = None,
     ) -> Any:
-        request = current_request()
+        request, credentials = current_request(), caller_credentials()
         with engine_call(method, self.host) as call:
             named = {**(headers or {}), **(request.headers if request is not None else {}), **call.headers}
-            answer = super().perform_request(method, url, params, body, timeout, ignore, named)
+            named.update(credentials)
+            try:
+                answer = super().perform_request(method, url, params, body, timeout, ignore, named)
+            except exceptions.TransportError as error:
+                error.is_callers = bool(credentials)  # type: ignore[attr-defined]
+                raise
             call.answered(answer[0])
         return answer
 
@@ -81,7 +87,7 @@ def connect(
         hosts=[{"host": address.host, "port": address.port}],
         url_prefix=address.prefix,
         headers=credential_headers(address, access),
-        http_auth=access.signer(),
+        http_auth=_only_own_calls(access.signer()),
         timeout=time_out(timeout_s),
         max_retries=1,
         pool_maxsize=_POOL_SIZE,
@@ -97,6 +103,13 @@ def credential_headers(address: EngineAddress, access: EngineAccess) -> dict[str
         credentials = f"{address.username}:{address.password or ''}".encode()
         return {"authorization": "Basic " + base64.b64encode(credentials).decode("ascii")}
     return {} if access.api_key is None else {"authorization": f"ApiKey {access.api_key}"}
+
+
+def _only_own_calls(signer: Signer | None) -> Signer | None:
+    """Signs what is sent with the service's own rights; a caller's credentials stay as they are."""
+    if signer is None:
+        return None
+    return lambda method, url, body: {} if caller_credentials() else signer(method, url, body)
 
 
 def time_out(seconds: float) -> urllib3.Timeout:
@@ -144,7 +157,8 @@ def engine_errors(address: str, index: str = "") -> Iterator[None]:
     Raises:
         NotFound: there is no such index.
         BadInput: the engine refuses the request.
-        StoreUnavailable: it cannot be reached, refuses the credentials, or fails.
+        Unauthenticated, NotAllowed: it refuses the caller's credentials, or what they may not read.
+        StoreUnavailable: it cannot be reached, refuses the service's credentials, or fails.
     """
     try:
         yield
@@ -176,6 +190,8 @@ def engine_errors(address: str, index: str = "") -> Iterator[None]:
 
 def _status_error(error: exceptions.TransportError, address: str, index: str) -> Exception:
     status, reason = error.status_code, failure_reason(error)
+    if status in (401, 403) and getattr(error, "is_callers", False):
+        return _refused_caller(status, reason, address)
     if status == 401:
         return StoreUnavailable(
             f"{address} refuses the credentials (401); give store_username and store_password, for example as "
@@ -195,6 +211,13 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
     if isinstance(status, int) and 400 <= status < 500:
         return BadInput(f"{address} refuses the request ({status}: {reason}); change the query, filter or document")
     return StoreUnavailable(f"{address} failed ({status}: {reason}); its log says why")
+
+
+def _refused_caller(status: int, reason: str, address: str) -> NotAllowed:
+    """What a caller is told whose own credentials were sent."""
+    if status == 401:
+        return Unauthenticated(f"{address} does not know these credentials (401: {reason}); send a user's it knows")
+    return NotAllowed(f"{address} forbids you this (403: {reason}); ask for the right to read the index")
 
 
 def failure_reason(error: exceptions.TransportError) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import opensearchpy
 
 from reranker.base.errors import NotOurIndex
+from reranker.base.request_context import service_rights
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.client import engine_errors
@@ -38,7 +39,10 @@ class KnownIndex:
 
 
 class KnownIndices:
-    """The indices that were asked for; safe to call from several threads."""
+    """The indices that were asked for; safe to call from several threads.
+
+    What is remembered serves every caller, so it is asked with the service's own rights, and holds no text.
+    """
 
     def __init__(self, client: opensearchpy.OpenSearch, address: str) -> None:
         self._client = client
@@ -60,7 +64,7 @@ class KnownIndices:
             NotFound, NotOurIndex, StoreUnavailable.
         """
         check_index_name(index)
-        with engine_errors(self._address, index):
+        with service_rights(), engine_errors(self._address, index):
             answer = self._client.indices.get_mapping(index=index, params={"filter_path": "*.mappings._meta"})
         if len(answer) > 1:
             raise NotOurIndex(
@@ -78,7 +82,8 @@ class KnownIndices:
         """How many documents the index has of each language, counted once for as long as it is trusted."""
         if known.languages is not None:
             return known.languages
-        languages = count_languages(self._client, known.name)
+        with service_rights():
+            languages = count_languages(self._client, known.name)
         if languages:  # an empty index is about to be filled
             with self._lock:
                 self._known[index] = replace(known, languages=languages)

@@ -92,6 +92,7 @@ class EnginePipelines:
                 is_ours=index.is_ours,
                 method=request.method,
                 language=request.language,
+                api_key=request.api_key,
             )
             return self._install(wanted, index, request)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -42,6 +42,7 @@ class PipelineRequest:
         fields: to rank by; empty for the stored bags of an index of ours, or the text fields of any other.
         is_default: whether searches of the index that name no pipeline take this one.
         allow_endpoint: whether the cluster's settings may be changed so that it may call the service.
+        api_key: of the service, if it asks for one.
     """
 
     index: str
@@ -52,6 +53,7 @@ class PipelineRequest:
     language: str | None = None
     is_default: bool = False
     allow_endpoint: bool = False
+    api_key: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class PipelineDefinition:
         is_ours: whether Sinkrank made the index: its words are then weighed as a search of that index weighs them.
         method: of `transport.METHODS`; the service's own where it is None.
         language: of the queries; guessed where it is None.
+        api_key: of the service; the cluster keeps it encrypted and gives it to nobody.
     """
 
     name: str
@@ -112,6 +115,7 @@ class PipelineDefinition:
     is_ours: bool
     method: str | None = None
     language: str | None = None
+    api_key: str | None = field(default=None, repr=False)
 
     @property
     def description(self) -> str:
@@ -119,21 +123,24 @@ class PipelineDefinition:
 
     def connector(self) -> dict[str, Any]:
         """The body of `POST /_plugins/_ml/connectors/_create`."""
+        headers = {"content-type": "application/json"}
+        if self.api_key is not None:
+            headers["X-Api-Key"] = "${credential.key}"
         return {
             "name": self.name,
             "description": self.description,
             "version": 1,
             "protocol": "http",
             "parameters": {},
-            # ml-commons takes no connector without one; the service asks for none.
-            "credential": {"none": "none"},
+            # ml-commons takes no connector without one.
+            "credential": {"none": "none"} if self.api_key is None else {"key": self.api_key},
             "client_config": {"connection_timeout": _CONNECT_TIMEOUT_S, "read_timeout": _READ_TIMEOUT_S},
             "actions": [
                 {
                     "action_type": "predict",
                     "method": "POST",
                     "url": self.endpoint,
-                    "headers": {"content-type": "application/json"},
+                    "headers": headers,
                     "request_body": self._request_body(),
                     "pre_process_function": "connector.pre_process.cohere.rerank",
                     "post_process_function": "connector.post_process.cohere.rerank",
@@ -165,7 +172,10 @@ def default_name(index: str) -> str:
 
 
 def is_same_connector(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """Whether a connector as ml-commons gives it back asks the same of the same service."""
+    """Whether a connector as ml-commons gives it back asks the same of the same service. Never with an API key, which
+    it does not give back."""
+    if "key" in wanted["credential"]:
+        return False
     (asked,), given = wanted["actions"], found.get("actions") or [{}]
     same_call = all(given[0].get(key) == value for key, value in asked.items() if key != "action_type")
     limits = found.get("client_config") or {}

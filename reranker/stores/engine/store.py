@@ -13,6 +13,7 @@ from opensearchpy import exceptions
 
 from mappings import ADDED_FIELDS, index_definition, mapping_differences
 from reranker.base.errors import BadInput, NotFound
+from reranker.base.request_context import service_rights
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.addresses import Distribution, EngineAddress
 from reranker.stores.base.checks import check_depth, check_dim, check_number_of_ids, check_query_vector
@@ -338,7 +339,8 @@ class EngineStore:
 
     def _distribution(self) -> Distribution:
         if self._distribution_found is None:
-            self._distribution_found = detect_distribution(self._client)
+            with service_rights():
+                self._distribution_found = detect_distribution(self._client)
         return self._distribution_found
 
     def _has_language_analyzers(self) -> bool:

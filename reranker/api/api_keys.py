@@ -1,0 +1,143 @@
+"""Lets in only callers who hold a key of the service, where the setting `api_keys` names a file of keys.
+
+A key comes as `X-Api-Key: KEY`, as `Authorization: Bearer KEY` (clients of Cohere, Jina and text-embeddings-inference
+send this), or as the password of `Authorization: Basic` (browsers ask for it). The header that held it is taken out of
+the request: no engine sees a key.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from flask import Flask, g, request
+
+from reranker.base.errors import SinkrankError, StoreUnavailable, Unauthenticated
+from reranker.base.request_context import note
+from reranker.service.errors import challenge_with, use_shape
+from reranker.service.key_file import NamedKey, is_key, name_of_key, read_keys
+from reranker.service.settings import Settings
+
+# Between two looks at the file.
+LOOK_SECONDS = 1.0
+# The one scheme that browsers answer; programs read the message.
+_CHALLENGE = 'Basic realm="Sinkrank: an API key as password", charset="UTF-8"'
+# Whether the process lives and works, and what the page is made of: the same for everybody.
+_OPEN = frozenset(["operations.live", "operations.ready", "page.static_file"])
+_HEADERS = ("HTTP_X_API_KEY", "HTTP_AUTHORIZATION")
+_log = logging.getLogger(__name__)
+
+
+class KeysUnreadable(StoreUnavailable):
+    """The file of keys was lost or broken while the service runs: nobody can be let in."""
+
+    code = "keys_unreadable"
+
+
+class ApiKeys:
+    """The keys of a file, read again when it changes; safe to share between threads."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        """
+        Raises:
+            NotFound, BadInput: there is no such file, or it holds something else.
+        """
+        self._path = path
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._stamp = _stamp(path)
+        self._keys: tuple[NamedKey, ...] | None = read_keys(path)
+        self._next_look = clock() + LOOK_SECONDS
+        if not self._keys:
+            _log.warning("%s holds no key: nobody is let in; add one with `sinkrank keys add NAME`", path)
+
+    def name_of(self, key: str) -> str | None:
+        """Whose key it is; None for a key that is not in the file.
+
+        Raises:
+            KeysUnreadable: the file cannot be read now.
+        """
+        keys = self._current()
+        if keys is None:
+            raise KeysUnreadable("the file of API keys cannot be read; the service's log says why")
+        return name_of_key(key, keys)
+
+    def _current(self) -> tuple[NamedKey, ...] | None:
+        with self._lock:
+            if self._clock() >= self._next_look:
+                self._next_look = self._clock() + LOOK_SECONDS
+                stamp = _stamp(self._path)
+                if stamp != self._stamp or self._keys is None:
+                    self._read(stamp)
+            return self._keys
+
+    def _read(self, stamp: tuple[int, ...]) -> None:
+        try:
+            keys = read_keys(self._path)
+        except SinkrankError as error:
+            if self._keys is not None:
+                _log.error("nobody is let in: %s", error)
+            self._keys = None
+            return
+        self._stamp, self._keys = stamp, keys
+        _log.warning("read the API keys again: %s", ", ".join(key.name for key in keys) or "none")
+
+
+def register(app: Flask, settings: Settings) -> None:
+    """Installs the check before every route, where the settings name a file of keys."""
+    if settings.api_keys is None:
+        return
+    keys = ApiKeys(settings.api_keys)
+
+    def check() -> None:
+        if request.endpoint in _OPEN:
+            return
+        if request.endpoint == "engine":
+            use_shape("engine")
+        name = _take_key(keys)
+        if name is None:
+            challenge_with(_CHALLENGE)
+            raise Unauthenticated(
+                "this service asks for a key that it knows; send it as X-Api-Key, or as Authorization: Bearer KEY"
+            )
+        g.api_key = name
+        note(api_key=name)
+
+    app.before_request(check)
+
+
+def _take_key(keys: ApiKeys) -> str | None:
+    """The name of the key that came. No header that holds a key stays in the request, a wrong one neither."""
+    name = None
+    for header in _HEADERS:
+        key = _key_in(request.environ.get(header, ""))
+        if key is not None or header == "HTTP_X_API_KEY":
+            request.environ.pop(header, None)
+        if key is not None and name is None:
+            name = keys.name_of(key)
+    return name
+
+
+def _key_in(value: str) -> str | None:
+    """The key in a header, by itself or as credentials; None where there is none."""
+    scheme, _, rest = value.strip().partition(" ")
+    found = rest.strip() or scheme
+    if scheme.lower() == "basic" and rest:
+        try:
+            found = base64.b64decode(rest.strip(), validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return None
+    return found if is_key(found) else None
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,74 @@
+"""`sinkrank keys add|list|remove`: the API keys of the service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reranker.service.settings import Settings
+from sinkrank.console import options
+
+app = typer.Typer(no_args_is_help=True, help="Make and remove the API keys that `sinkrank serve` asks for.")
+
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the key: whose it is, or what for.")]
+
+
+@app.command()
+@options.takes_settings("api_keys")
+def add(settings: Settings, name: _Name, json_: options.Json = False) -> None:
+    """Make a key, print it once, and add its hash to the file. A running service knows it a second later.
+
+    Example: [bold]sinkrank keys add shop --api-keys /etc/sinkrank/keys[/bold]
+    """
+    from reranker.service.key_file import add_key
+    from sinkrank.console import output
+
+    path = _file_of(settings)
+    key = add_key(path, name)
+    if json_:
+        output.print_json({"name": name, "key": key})
+        return
+    output.talk().print(f"added {name} to {path}; the key is shown this once:", markup=False)
+    output.results().print(key, markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command("list")
+@options.takes_settings("api_keys")
+def list_keys(settings: Settings, json_: options.Json = False) -> None:
+    """Print the names of the keys, and when each was made.
+
+    Example: [bold]sinkrank keys list --api-keys /etc/sinkrank/keys[/bold]
+    """
+    from reranker.service.key_file import read_keys
+    from sinkrank.console import output
+
+    keys = read_keys(_file_of(settings))
+    if json_:
+        output.print_json([{"name": key.name, "made": key.made or None} for key in keys])
+        return
+    for key in keys:
+        output.results().print(f"{key.name}  {key.made}".rstrip(), markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
+@options.takes_settings("api_keys")
+def remove(settings: Settings, name: _Name) -> None:
+    """Remove a key from the file. A running service refuses it a second later.
+
+    Example: [bold]sinkrank keys remove shop --api-keys /etc/sinkrank/keys[/bold]
+    """
+    from reranker.service.key_file import remove_key
+    from sinkrank.console import output
+
+    remove_key(_file_of(settings), name)
+    output.talk().print(f"removed {name}", markup=False)
+
+
+def _file_of(settings: Settings) -> Path:
+    from reranker.base.errors import WrongParameter
+
+    if settings.api_keys is None:
+        raise WrongParameter("no file of API keys is named; give it with --api-keys, or as the setting api_keys")
+    return settings.api_keys
