@@ -69,6 +69,8 @@ def _read(source: Any) -> SourceFilter:
     if source is False or source == "false":
         return SourceFilter(list(FIELDS), is_partial=True, drop=True)
     if isinstance(source, Mapping):
+        if {"includes", "include"} <= source.keys() or {"excludes", "exclude"} <= source.keys():
+            return SourceFilter(is_partial=True)  # the later one counts: left to the engine
         includes = _patterns(source.get("includes", source.get("include")))
         excludes = _patterns(source.get("excludes", source.get("exclude")))
     else:

@@ -6,7 +6,6 @@ counted, and logged in one line.
 
 from __future__ import annotations
 
-import gzip
 import logging
 import threading
 import time
@@ -51,9 +50,6 @@ STATUS_HEADER = "X-Rerank-Status"
 REASON_HEADER = "X-Rerank-Reason"
 
 _SOURCE_PARAMETERS = ("source", "source_content_type")
-# The engines' own level; below this length it would save nothing.
-_GZIP_LEVEL = 3
-_LEAST_GZIPPED_BYTES = 1_400
 
 _log = logging.getLogger(__name__)
 
@@ -124,7 +120,7 @@ class Proxy:
         """
         settings, metrics = self._service.settings, self._service.metrics
         start, rest = read_ahead(settings.max_body_bytes)
-        headers = request_headers(request.headers.items())
+        headers = request_headers()
         raw_path, sign, query_string = target.partition("?")
         incoming = Incoming(request.method, raw_path, query_string, headers, start, caller_key(headers), bool(sign))
         new_body: bytes | None = None
@@ -154,10 +150,8 @@ class Proxy:
             return self._unranked(incoming, "fallback", not_now.reason, new_body)
         except Refused as refused:
             metrics.searches.labels("fallback", refused.reason).inc()
-            # The engine was asked for the window without compression, and compresses an error of any length.
-            takes_gzip = request.accept_encodings["gzip"]
-            answer = compressed(refused.response, _GZIP_LEVEL) if takes_gzip else streamed(refused.response)
-            return _marked(answer, "fallback", refused.reason)
+            # The engine was asked for the window without compression.
+            return _marked(compressed(streamed(refused.response)), "fallback", refused.reason)
         except Fallback as failed:
             _log_fallback(failed.reason, str(failed))
             return self._unranked(incoming, "fallback", failed.reason, new_body)
@@ -201,7 +195,7 @@ class Proxy:
         if new_body is not None:
             query_string = without_parameters(query_string, _SOURCE_PARAMETERS)
             headers = without_headers(headers, "content-encoding")
-            if incoming.header("content-type") is None:
+            if incoming.header("content-type") is None:  # it came as a parameter
                 headers = [*headers, ("Content-Type", "application/json")]
         target = f"{incoming.path}?{query_string}" if query_string or incoming.has_query else incoming.path
         body = incoming.body if new_body is None else new_body
@@ -216,11 +210,8 @@ def _response(headers: Headers, body: bytes) -> Response:
     """An answer, compressed as the engine would have where the caller takes it."""
     response = Response(b"")
     response.headers = HeaderList(without_headers(headers, "content-length", "content-encoding"))
-    if len(body) >= _LEAST_GZIPPED_BYTES and request.accept_encodings["gzip"]:
-        response.headers["Content-Encoding"] = "gzip"
-        body = gzip.compress(body, _GZIP_LEVEL, mtime=0)
     response.set_data(body)
-    return response
+    return compressed(response)
 
 
 def _marked(response: Response, status: str, reason: str) -> Response:

@@ -138,7 +138,7 @@ class Search:
     Attributes:
         header: its line in a multi-search; empty otherwise.
         body: as the caller wrote it.
-        other_ext: the sections of `ext` that are not ours.
+        other_ext: the sections of `ext` beside ours; None where there are none.
         body_without_ours: what to pass on where re-ranking fails; None for the body that came.
         indices: that it searches, patterns among them; none where it searches in all.
         query: the text to re-rank by, read by the service's re-ranker.
@@ -245,7 +245,8 @@ class Search:
         if translation is not None:
             changed["query"] = translation.query
         added = {name: json.dumps(value, ensure_ascii=False, separators=(",", ":")) for name, value in changed.items()}
-        return json_bytes(write_object(self.body.text, self.body.raw, drop=(*added, "ext"), add=added))
+        dropped = added if self.body_without_ours is None else (*added, "ext")
+        return json_bytes(write_object(self.body.text, self.body.raw, drop=dropped, add=added))
 
     @property
     def as_it_came(self) -> bytes:

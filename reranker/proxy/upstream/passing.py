@@ -56,9 +56,12 @@ def raw_target(environ: dict[str, Any]) -> str:
     )
 
 
-def request_headers(headers: Iterable[tuple[str, str]]) -> Headers:
-    """A client's headers without those of its connection."""
-    return [(name, value) for name, value in _end_to_end(list(headers)) if name.lower() not in _OURS_TO_SEND]
+def request_headers() -> Headers:
+    """The client's headers without those of its connection."""
+    headers = list(request.headers.items())
+    if request.environ.get("CONTENT_TYPE") == "":  # Werkzeug leaves it out, and the engines refuse it
+        headers.append(("Content-Type", ""))
+    return [(name, value) for name, value in _end_to_end(headers) if name.lower() not in _OURS_TO_SEND]
 
 
 def response_headers(response: BaseHTTPResponse) -> Headers:
@@ -86,24 +89,29 @@ def _end_to_end(headers: Headers) -> Headers:
 
 def read_parameters(raw_query_string: str) -> dict[str, str]:
     """The parameters, unescaped; of several with one name the last counts, as for the engines."""
-    return dict(parse_qsl(raw_query_string, keep_blank_values=True))
+    return dict(parse_qsl("&".join(_parts(raw_query_string)), keep_blank_values=True))
 
 
 def without_parameters(raw_query_string: str, names: Collection[str]) -> str:
     """The query string without these parameters; the same text where it has none of them."""
-    parts = raw_query_string.split("&") if raw_query_string else []
+    parts = _parts(raw_query_string)
     kept = [part for part in parts if _name(part) not in names]
     return "&".join(kept) if len(kept) < len(parts) else raw_query_string
 
 
 def only_parameters(raw_query_string: str, names: Collection[str]) -> str:
     """The query string with these parameters alone."""
-    return "&".join(part for part in raw_query_string.split("&") if part and _name(part) in names)
+    return "&".join(part for part in _parts(raw_query_string) if part and _name(part) in names)
 
 
 def is_true(value: str | None) -> bool:
     """Whether a flag of the engine's URLs is set; one without a value is."""
     return value in ("", "true")
+
+
+def _parts(raw_query_string: str) -> list[str]:
+    """The parameters as they came; engines take `;` for `&`."""
+    return raw_query_string.replace(";", "&").split("&") if raw_query_string else []
 
 
 def _name(part: str) -> str:
@@ -117,10 +125,8 @@ def pass_on(upstream: Upstream, target: str) -> Response:
     """The engine's answer to the request as it came."""
     is_chunked = request.content_length is None and "chunked" in request.headers.get("Transfer-Encoding", "").lower()
     has_body = bool(request.content_length) or is_chunked
-    headers = request_headers(request.headers.items())
-    return send_on(
-        upstream, target, headers, blocks() if has_body else None, request.content_length if has_body else None
-    )
+    body, n_bytes = (blocks(), request.content_length) if has_body else (None, None)
+    return send_on(upstream, target, request_headers(), body, n_bytes)
 
 
 def send_on(
@@ -143,25 +149,37 @@ def streamed(answer: BaseHTTPResponse) -> Response:
     return response
 
 
-def compressed(answer: BaseHTTPResponse, level: int) -> Response:
-    """An engine's answer as it comes, compressed by gzip on the way unless it is already compressed."""
-    response = streamed(answer)
-    if "Content-Encoding" not in response.headers:
-        response.response = _Gzip(Passing(answer), level)
-        response.headers["Content-Encoding"] = "gzip"
+# The engines' own level. Like them, answers of any length are compressed.
+_COMPRESSION_LEVEL = 3
+# Of the forms that both engines write, the one that they prefer first.
+_WBITS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+
+
+def compressed(response: Response) -> Response:
+    """An answer in the compressed form that the caller takes; as it is where he takes none, or it has one already."""
+    taken = request.accept_encodings
+    encoding = max(_WBITS, key=lambda name: taken[name])
+    if not taken[encoding] or "Content-Encoding" in response.headers:
+        return response
+    response.headers["Content-Encoding"] = encoding
+    packer = zlib.compressobj(_COMPRESSION_LEVEL, wbits=_WBITS[encoding])
+    if isinstance(response.response, Passing):
+        response.response = _Packed(response.response, packer)
         response.headers.pop("Content-Length", None)
+    else:
+        response.set_data(packer.compress(response.get_data()) + packer.flush())
     return response
 
 
-class _Gzip:
+class _Packed:
     """An answer's body compressed block by block; closing it gives the connection back."""
 
-    def __init__(self, blocks: Passing, level: int) -> None:
+    def __init__(self, blocks: Passing, packer: Any) -> None:
         self._blocks = blocks
-        self._level = level
+        self._packer = packer
 
     def __iter__(self) -> Iterator[bytes]:
-        packer = zlib.compressobj(self._level, wbits=16 + zlib.MAX_WBITS)
+        packer = self._packer
         for block in self._blocks:
             if packed := packer.compress(block):
                 yield packed
