@@ -18,8 +18,8 @@ from reranker.proxy.read import written_lines
 from reranker.proxy.search import Search, SearchAnswer, SearchRequest, TranslatedQuery
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream.calls import Fallback
+from reranker.proxy.upstream.incoming import only_parameters, without_parameters
 from reranker.proxy.upstream.nodes import Headers
-from reranker.proxy.upstream.passing import only_parameters, without_parameters
 
 # They stand in the body of the search for the window, or are ours to apply.
 _REPLACED = (
@@ -179,7 +179,7 @@ def _read_answers(headers: Headers, text: str, n: int) -> Fetched:
     """The answer to `n` searches."""
     try:
         raw: RawObject = read_document(text, _read_responses)
-        responses = raw.get("responses")
+        responses = raw.parsed.get("responses")
         if not isinstance(responses, RawArray):
             raise ValueError("no list of responses")
     except (ValueError, RecursionError):
@@ -199,8 +199,8 @@ def read_answer(text: str) -> SearchAnswer:
 
 
 def _answer(text: str, raw: RawObject) -> SearchAnswer:
-    outer = raw.get("hits")
-    hits = outer.get("hits") if isinstance(outer, RawObject) else None
+    outer = raw.parsed.get("hits")
+    hits = outer.parsed.get("hits") if isinstance(outer, RawObject) else None
     if not isinstance(hits, RawArray):
         return SearchAnswer(text, raw, None, ())
     return SearchAnswer(text, raw, hits, [element.parsed for element in hits.elements])

@@ -28,19 +28,10 @@ from reranker.proxy.rank import WindowRanker
 from reranker.proxy.read import Skip, read_request
 from reranker.proxy.search import Search, Skipped
 from reranker.proxy.translation import SearchTranslator
-from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Incoming, Refused
+from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Refused
+from reranker.proxy.upstream.incoming import Incoming, read_incoming, without_headers, without_parameters
 from reranker.proxy.upstream.nodes import Headers, Upstream
-from reranker.proxy.upstream.passing import (
-    caller_key,
-    compressed,
-    pass_on,
-    read_ahead,
-    request_headers,
-    send_on,
-    streamed,
-    without_headers,
-    without_parameters,
-)
+from reranker.proxy.upstream.passing import compressed, pass_on, send_on, streamed
 from reranker.proxy.write import write_answer
 from reranker.service.metrics import CIRCUIT_STATES
 from reranker.service.service import Service
@@ -119,10 +110,7 @@ class Proxy:
             target: path and query string as they came.
         """
         settings, metrics = self._service.settings, self._service.metrics
-        start, rest = read_ahead(settings.max_body_bytes)
-        headers = request_headers()
-        raw_path, sign, query_string = target.partition("?")
-        incoming = Incoming(request.method, raw_path, query_string, headers, start, caller_key(headers), bool(sign))
+        incoming, rest = read_incoming(target, settings.max_body_bytes)
         new_body: bytes | None = None
         try:
             if rest is not None:
@@ -137,7 +125,8 @@ class Proxy:
                 answered = time.perf_counter()
                 ranking.ranker.rank(read, turn)
                 rank_ms = (time.perf_counter() - answered) * 1000
-                fetch_refused(read)
+                if is_multi:
+                    fetch_refused(read)
                 body = write_answer(read, fetched, rank_ms)
                 engine_ms, rerank_ms = (answered - started) * 1000, (time.perf_counter() - answered) * 1000
             metrics.stage_seconds.labels("engine").observe(engine_ms / 1000)

@@ -46,10 +46,6 @@ class RawObject(NamedTuple):
     members: list[Member]
     parsed: dict[str, Any]
 
-    def get(self, key: str) -> Any:
-        """What stands at a key; None if nothing does."""
-        return self.parsed.get(key)
-
     def member(self, key: str) -> Member | None:
         return next((member for member in reversed(self.members) if member.key == key), None)
 
@@ -219,11 +215,6 @@ def write_object(
         pieces.append(f"{f',{lead}' if pieces else lead}{json.dumps(key)}{colon}{value}")
     tail = text[end : raw.end - 1] if raw.members else ""
     return f"{{{''.join(pieces)}{tail}}}" if pieces else "{}"
-
-
-def write_document(text: str, raw: RawObject, written: str) -> str:
-    """A whole text with what stands around its one object, the last line end for example."""
-    return text[: raw.start] + written + text[raw.end :]
 
 
 def write_array(text: str, raw: RawArray, pieces: Sequence[str]) -> str:

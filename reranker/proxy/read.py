@@ -22,10 +22,9 @@ from reranker.proxy.query.field_types import CallerMappings, FieldTypeCache
 from reranker.proxy.query.text import FieldTypes, QueryReading, no_field_types, read_query
 from reranker.proxy.raw_json import DuplicateKey, read_body, write_object
 from reranker.proxy.search import MAX_TEXT_FIELDS, PagePlan, Search, SearchBody, SearchRequest, Skipped
-from reranker.proxy.upstream.calls import EngineCalls, Incoming
-from reranker.proxy.upstream.passing import is_true, read_parameters, without_headers
+from reranker.proxy.upstream.calls import EngineCalls
+from reranker.proxy.upstream.incoming import Incoming, is_true, without_headers
 from reranker.ranking.evidence import check_first_stage_share
-from reranker.ranking.query import Query
 from reranker.service.json_text import json_bytes
 from reranker.service.request_fields import Name, QueryText
 from reranker.service.requests import parse
@@ -114,7 +113,7 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         Skip: none of its searches is to be re-ranked, or they cannot be read.
         BadInput: `ext.rerank` holds what we cannot use.
     """
-    incoming, parameters = calls.incoming, read_parameters(calls.incoming.query_string)
+    incoming, parameters = calls.incoming, calls.incoming.parameters
     content_type, accept = incoming.header("content-type"), incoming.header("accept")
     if content_type is None and not incoming.body:
         content_type = "application/json"  # there is nothing that it could be said of
@@ -138,7 +137,8 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         search = read_search(service, parameters, data, types, indices)
         lines, passed = [search], search.body_without_ours
     filter_path, is_pretty = parameters.get("filter_path") or None, is_true(parameters.get("pretty", "false"))
-    return SearchRequest(calls, is_multi, lines, filter_path, is_pretty, passed)
+    searches = [line for line in lines if isinstance(line, Search)]
+    return SearchRequest(calls, is_multi, lines, searches, filter_path, is_pretty, passed)
 
 
 def _speaks_json(content_type: str | None, accept: str | None) -> bool:
@@ -316,7 +316,7 @@ def _read_ext(body: SearchBody) -> tuple[RerankSection | None, Mapping[str, Any]
 
     `query_text_path` is neural-search's alone: who writes it means that plugin, and keeps the section.
     """
-    ext = body.raw.get("ext")
+    ext = body.raw.parsed.get("ext")
     section = ext.get("rerank") if isinstance(ext, Mapping) else None
     if section is None or not isinstance(ext, Mapping):
         return None, None
@@ -363,6 +363,11 @@ def _read(
     page = _page(values, parameters, ext.window_size or settings.proxy_window_size)
     reading = _read_query(values, parameters, types, section)
     language = None if ext.language is None else language_code(ext.language)
+    try:
+        query = service.reranker.query(reading.text, language)
+    except (EmptyQuery, UnknownWords):  # the engine's order is then the best there is
+        raise Skip("unknown_words") from None
+    languages = _languages(service, ext.languages) if ext.languages else ()
     translate = settings.proxy_translate if ext.translate is None else "always" if ext.translate else "never"
     wants_seq_no = values.get("seq_no_primary_term") in (True, "true")
     if "seq_no_primary_term" in parameters:
@@ -373,7 +378,7 @@ def _read(
         other_ext=other_ext,
         body_without_ours=without_ours,
         indices=indices,
-        query=_known_words(service, reading.text, language),
+        query=query,
         language=language,
         method=method,
         parameters=service.parameters(ext.epsilon, ext.n_iterations, ext.tau),
@@ -388,7 +393,8 @@ def _read(
         clause=_url_query(parameters) if "q" in parameters else values.get("query"),
         types=types,
         translate=translate,
-        languages=_languages(service, ext.languages or ()),
+        languages=languages,
+        is_translated_at_once=translate != "never" and (bool(languages) or translate == "always"),
     )
 
 
@@ -429,14 +435,6 @@ def _read_query(
     if not reading.text or (reading.reason and not is_asked):
         raise Skip(reading.reason or "no_query_text")
     return reading
-
-
-def _known_words(service: Service, text: str, language: str | None) -> Query:
-    """Raises Skip where the text has no known word: the engine's order is then the best there is."""
-    try:
-        return service.reranker.query(text, language)
-    except (EmptyQuery, UnknownWords):
-        raise Skip("unknown_words") from None
 
 
 def _languages(service: Service, names: Iterable[str]) -> tuple[str, ...]:

@@ -206,7 +206,7 @@ class _Node:
                 headers[name] = value
             response = self._pool.urlopen(
                 method,
-                _wrapped(self._below(target)),
+                f"/{self._below(target).encode('ascii').hex()}",  # read back by `putrequest`
                 body,
                 headers,
                 redirect=False,
@@ -251,10 +251,6 @@ def _reason(error: Exception) -> str:
     while isinstance(cause := inner.__cause__ or inner.__context__, OSError | HTTPError | HTTPException):
         inner = cause
     return getattr(inner, "strerror", None) or type(inner).__name__
-
-
-def _wrapped(target: str) -> str:
-    return f"/{target.encode('ascii').hex()}"
 
 
 class _EngineConnection:

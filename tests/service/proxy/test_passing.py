@@ -15,8 +15,8 @@ from pydantic import SecretStr
 from reranker.api.app import create_app
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
+from reranker.proxy.upstream.incoming import raw_target
 from reranker.proxy.upstream.nodes import Upstream
-from reranker.proxy.upstream.passing import raw_target
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, read_address
 from tests.service.conftest import serving

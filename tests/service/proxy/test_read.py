@@ -10,7 +10,7 @@ from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.proxy.read import Skip, read_search
 from reranker.proxy.search import Search
-from reranker.proxy.upstream.passing import read_parameters, without_parameters
+from reranker.proxy.upstream.incoming import read_parameters, without_parameters
 from reranker.service.service import Service
 from reranker.service.settings import Settings
 
