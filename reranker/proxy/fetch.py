@@ -162,16 +162,7 @@ def _ask(
     is_translated = is_translated or any(search.translation is not None for search in request.searches)
     replaced = (*_REPLACED, *_URL_QUERY) if is_translated else _REPLACED
     headers, text = send(without_parameters(query_string, replaced), bodies[0][1])
-    return _read_answer(headers, text)
-
-
-def _read_answer(headers: Headers, text: str) -> Fetched:
-    try:
-        answer = read_answer(text)
-    except (ValueError, RecursionError):
-        raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
-    if answer.hits is None:
-        raise Fallback("answer_not_json", "the engine's answer holds no list of hits")
+    answer = read_answer(text)
     return Fetched(headers, text, answer.raw, None, [answer])
 
 
@@ -193,9 +184,15 @@ def read_answer(text: str) -> SearchAnswer:
     """The answer to a search.
 
     Raises:
-        ValueError, RecursionError: it is no JSON object.
+        Fallback: it is no JSON object with a list of hits.
     """
-    return _answer(text, read_document(text, _read_outer))
+    try:
+        answer = _answer(text, read_document(text, _read_outer))
+    except (ValueError, RecursionError):
+        raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
+    if answer.hits is None:
+        raise Fallback("answer_not_json", "the engine's answer holds no list of hits")
+    return answer
 
 
 def _answer(text: str, raw: RawObject) -> SearchAnswer:

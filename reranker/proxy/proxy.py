@@ -184,7 +184,7 @@ class Proxy:
         if new_body is not None:
             query_string = without_parameters(query_string, _SOURCE_PARAMETERS)
             headers = without_headers(headers, "content-encoding")
-            if incoming.header("content-type") is None:  # it came as a parameter
+            if incoming.content_type is None:  # it came as a parameter
                 headers = [*headers, ("Content-Type", "application/json")]
         target = f"{incoming.path}?{query_string}" if query_string or incoming.has_query else incoming.path
         body = incoming.body if new_body is None else new_body

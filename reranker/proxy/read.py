@@ -114,7 +114,7 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         BadInput: `ext.rerank` holds what we cannot use.
     """
     incoming, parameters = calls.incoming, calls.incoming.parameters
-    content_type, accept = incoming.header("content-type"), incoming.header("accept")
+    content_type, accept = incoming.content_type, incoming.accept
     if content_type is None and not incoming.body:
         content_type = "application/json"  # there is nothing that it could be said of
     if not _speaks_json(content_type, accept):
@@ -127,7 +127,8 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         if not _speaks_json(parameters.get("source_content_type"), accept):
             raise Skip("not_json")
         data = parameters.get("source", "").encode("utf-8", "surrogatepass")
-        calls.incoming = replace(incoming, headers=without_headers(incoming.headers, "content-type"))
+        headers = without_headers(incoming.headers, "content-type")
+        calls.incoming = replace(incoming, headers=headers, content_type=None)
     mappings = CallerMappings(known_types, calls, incoming.caller, incoming.query_string)
     passed: bytes | None
     if is_multi:
@@ -136,7 +137,8 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         types, indices = mappings.searched_by(incoming.path), searched_indices(incoming.path)
         search = read_search(service, parameters, data, types, indices)
         lines, passed = [search], search.body_without_ours
-    filter_path, is_pretty = parameters.get("filter_path") or None, is_true(parameters.get("pretty", "false"))
+    filter_path = parameters.get("filter_path") or None
+    is_pretty = "pretty" in parameters and is_true(parameters["pretty"])
     searches = [line for line in lines if isinstance(line, Search)]
     return SearchRequest(calls, is_multi, lines, searches, filter_path, is_pretty, passed)
 
@@ -156,7 +158,7 @@ def _decoded(incoming: Incoming, limit: int) -> bytes:
     Raises:
         Skip: it is compressed in a way that we cannot read, or larger than the limit.
     """
-    encoding = (incoming.header("content-encoding") or "identity").strip().lower()
+    encoding = (incoming.content_encoding or "identity").strip().lower()
     if encoding == "identity":
         return incoming.body
     if encoding != "gzip":

@@ -151,13 +151,13 @@ class EngineCalls:
 
     def _headers(self) -> Headers:
         headers = without_headers(self.incoming.headers, *_ABOUT_THE_BODY)
-        if self.incoming.header("content-type") is None:
+        if self.incoming.content_type is None:
             headers = [*headers, ("Content-Type", self._content_type())]
         return headers
 
     def _content_type(self) -> str:
         """Of a body where the caller sent none; Elasticsearch wants the version of its API in both headers or none."""
-        accept = (self.incoming.header("accept") or "").strip()
+        accept = (self.incoming.accept or "").strip()
         return accept if "compatible-with" in accept and "," not in accept else "application/json"
 
     def _text(self, response: BaseHTTPResponse) -> str:

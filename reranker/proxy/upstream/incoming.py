@@ -45,6 +45,7 @@ class Incoming:
     """A search as it came: raw path and query string, end-to-end headers.
 
     Attributes:
+        content_type, accept, content_encoding: of the headers; None where they are missing.
         has_query: whether the target had a `?`.
         parameters: of the query string, unescaped.
         caller: known by the credentials (`caller_key`).
@@ -56,12 +57,11 @@ class Incoming:
     query_string: str
     parameters: Mapping[str, str]
     headers: Headers
+    content_type: str | None
+    accept: str | None
+    content_encoding: str | None
     body: bytes
-    caller: bytes = b""
-
-    def header(self, name: str) -> str | None:
-        found = [value for key, value in self.headers if key.lower() == name]
-        return ", ".join(found) if found else None
+    caller: bytes
 
 
 def read_incoming(target: str, limit: int) -> tuple[Incoming, Iterable[bytes] | None]:
@@ -83,6 +83,9 @@ def read_incoming(target: str, limit: int) -> tuple[Incoming, Iterable[bytes] | 
         query_string,
         read_parameters(query_string) if query_string else {},
         headers,
+        request.environ.get("CONTENT_TYPE"),
+        request.headers.get("Accept"),
+        request.headers.get("Content-Encoding"),
         body,
         caller_key(headers),
     )
