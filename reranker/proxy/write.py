@@ -206,10 +206,11 @@ def _suggestions(text: str, suggest: Member, search: Search) -> str:
         entries, _ = read_array(text, suggester.value_start, _read_entry)
         pieces = []
         for entry in entries.elements:
-            options: RawArray = entry.parsed.get("options")
+            read: RawObject = entry.parsed
+            options: RawArray = read.parsed["options"]
             shown = [_as_asked(text, option.parsed, search) for option in options.elements]
             changed = {"options": write_array(text, options, shown)}
-            pieces.append(write_object(text, entry.parsed, replace=changed))
+            pieces.append(write_object(text, read, replace=changed))
         changes[suggester.key] = write_array(text, entries, pieces)
     return write_object(text, raw, replace=changes)
 
