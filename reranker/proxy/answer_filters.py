@@ -69,6 +69,8 @@ def _read(source: Any) -> SourceFilter:
     if source is False or source == "false":
         return SourceFilter(list(FIELDS), is_partial=True, drop=True)
     if isinstance(source, Mapping):
+        if {"includes", "include"} <= source.keys() or {"excludes", "exclude"} <= source.keys():
+            return SourceFilter(is_partial=True)  # the later one counts: left to the engine
         includes = _patterns(source.get("includes", source.get("include")))
         excludes = _patterns(source.get("excludes", source.get("exclude")))
     else:
@@ -172,50 +174,36 @@ class FilterPath:
         text = text.strip()
         empty = self._written([], "{}", 0)
         if self._excludes:
-            text = self._taken_out(text, self._excludes, 0) or empty
+            text = self._filtered(text, self._excludes, 0, takes_out=True) or empty
         if self._includes:
-            text = self._taken_in(text, self._includes, 0) or empty
+            text = self._filtered(text, self._includes, 0, takes_out=False) or empty
         return text + tail
 
-    def _taken_in(self, text: str, paths: Sequence[Path], depth: int) -> str | None:
-        """A value with only what is at the paths; None where nothing is."""
+    def _filtered(self, text: str, paths: Sequence[Path], depth: int, takes_out: bool) -> str | None:
+        """A value with only what is at the paths, or without it; None where nothing is left."""
         value = _read_any(text, depth)
+        pieces = []
         if isinstance(value, RawArray):
-            found = [self._taken_in(text[element.start : element.end], paths, depth + 1) for element in value.elements]
-            kept = [one for one in found if one is not None]
-            return self._written(kept, "[]", depth) if kept else None
+            for element in value.elements:
+                pieces.append(self._filtered(text[element.start : element.end], paths, depth + 1, takes_out))
+            return self._left(pieces, "[]", depth, takes_out)
         if not isinstance(value, RawObject):
-            return None
-        members = []
+            return text if takes_out else None
         for member in value.members:
-            inner = text[member.value_start : member.end]
+            inner: str | None = text[member.value_start : member.end]
             is_whole, below = _step(member.key, paths)
-            piece = inner if is_whole else self._taken_in(inner, below, depth + 1) if below else None
-            if piece is not None:
-                members.append(text[member.start : member.value_start] + piece)
-        return self._written(members, "{}", depth) if members else None
+            if below:
+                inner = self._filtered(str(inner), below, depth + 1, takes_out)
+            elif is_whole == takes_out:
+                inner = None
+            pieces.append(None if inner is None else text[member.start : member.value_start] + inner)
+        return self._left(pieces, "{}", depth, takes_out)
 
-    def _taken_out(self, text: str, paths: Sequence[Path], depth: int) -> str | None:
-        """A value without what is at the paths; None where that leaves nothing."""
-        value = _read_any(text, depth)
-        if isinstance(value, RawArray):
-            found = [self._taken_out(text[element.start : element.end], paths, depth + 1) for element in value.elements]
-            kept = [one for one in found if one is not None]
-            if not kept and not (self._keeps_empty and not value.elements):
-                return None
-            return self._written(kept, "[]", depth)
-        if not isinstance(value, RawObject):
-            return text
-        members = []
-        for member in value.members:
-            inner = text[member.value_start : member.end]
-            is_whole, below = _step(member.key, paths)
-            piece = None if is_whole else self._taken_out(inner, below, depth + 1) if below else inner
-            if piece is not None:
-                members.append(text[member.start : member.value_start] + piece)
-        if not members and not (self._keeps_empty and not value.members):
-            return None
-        return self._written(members, "{}", depth)
+    def _left(self, pieces: Sequence[str | None], brackets: str, depth: int, takes_out: bool) -> str | None:
+        """What is left of an array's or object's pieces; None for nothing, unless it was empty and may stay so."""
+        kept = [piece for piece in pieces if piece is not None]
+        may_be_empty = takes_out and self._keeps_empty and not pieces
+        return self._written(kept, brackets, depth) if kept or may_be_empty else None
 
     def _written(self, pieces: Sequence[str], brackets: str, depth: int) -> str:
         if not self._is_pretty:

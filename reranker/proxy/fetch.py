@@ -18,8 +18,8 @@ from reranker.proxy.read import written_lines
 from reranker.proxy.search import Search, SearchAnswer, SearchRequest, TranslatedQuery
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream.calls import Fallback
+from reranker.proxy.upstream.incoming import only_parameters, without_parameters
 from reranker.proxy.upstream.nodes import Headers
-from reranker.proxy.upstream.passing import only_parameters, without_parameters
 
 # They stand in the body of the search for the window, or are ours to apply.
 _REPLACED = (
@@ -162,16 +162,7 @@ def _ask(
     is_translated = is_translated or any(search.translation is not None for search in request.searches)
     replaced = (*_REPLACED, *_URL_QUERY) if is_translated else _REPLACED
     headers, text = send(without_parameters(query_string, replaced), bodies[0][1])
-    return _read_answer(headers, text)
-
-
-def _read_answer(headers: Headers, text: str) -> Fetched:
-    try:
-        answer = read_answer(text)
-    except (ValueError, RecursionError):
-        raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
-    if answer.hits is None:
-        raise Fallback("answer_not_json", "the engine's answer holds no list of hits")
+    answer = read_answer(text)
     return Fetched(headers, text, answer.raw, None, [answer])
 
 
@@ -179,7 +170,7 @@ def _read_answers(headers: Headers, text: str, n: int) -> Fetched:
     """The answer to `n` searches."""
     try:
         raw: RawObject = read_document(text, _read_responses)
-        responses = raw.get("responses")
+        responses = raw.parsed.get("responses")
         if not isinstance(responses, RawArray):
             raise ValueError("no list of responses")
     except (ValueError, RecursionError):
@@ -193,14 +184,20 @@ def read_answer(text: str) -> SearchAnswer:
     """The answer to a search.
 
     Raises:
-        ValueError, RecursionError: it is no JSON object.
+        Fallback: it is no JSON object with a list of hits.
     """
-    return _answer(text, read_document(text, _read_outer))
+    try:
+        answer = _answer(text, read_document(text, _read_outer))
+    except (ValueError, RecursionError):
+        raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
+    if answer.hits is None:
+        raise Fallback("answer_not_json", "the engine's answer holds no list of hits")
+    return answer
 
 
 def _answer(text: str, raw: RawObject) -> SearchAnswer:
-    outer = raw.get("hits")
-    hits = outer.get("hits") if isinstance(outer, RawObject) else None
+    outer = raw.parsed.get("hits")
+    hits = outer.parsed.get("hits") if isinstance(outer, RawObject) else None
     if not isinstance(hits, RawArray):
         return SearchAnswer(text, raw, None, ())
     return SearchAnswer(text, raw, hits, [element.parsed for element in hits.elements])

@@ -8,9 +8,10 @@ term vectors say which words a document has. Texts looked up are kept for when t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from reranker.base.errors import BadInput
@@ -127,8 +128,8 @@ class HitTexts:
         if not isinstance(source, dict) or not search.source_filter.brings(search.read_fields):
             return bag
         if bag is None:
-            return self._source_bag(search, source)
-        return with_exact_keys(bag[0], source, search.read_fields), bag[1]
+            return self.source_bag(source, search.weighted_fields, or_all=not search.text_fields)
+        return with_exact_keys(bag[0], field_texts(source, search.read_fields)), bag[1]
 
     def packed_bag(self, source: Any) -> Bag | None:
         """The bag in a `_source` of an index of ours; None where there is none."""
@@ -140,10 +141,6 @@ class HitTexts:
         bag = checked_bag(packed, self._embeddings)
         return None if bag is None else (bag, language)
 
-    def _source_bag(self, search: Search, source: Any) -> Bag:
-        """Of the named fields; where a query names them and they hold no known word, of every string."""
-        return self.source_bag(source, search.weighted_fields, or_all=not search.text_fields)
-
     def source_bag(self, source: Any, fields: Sequence[str], or_all: bool = False) -> Bag:
         """The bag of a `_source`'s text and its language; an empty one where there is no known word.
 
@@ -151,10 +148,13 @@ class HitTexts:
             fields: that hold the text (dots for nested ones, `*` for any part); every string where there are none.
             or_all: whether every string is read where these fields hold no known word.
         """
-        bag, language = self._texts.read(source_text(source, fields))
-        if or_all and fields and not len(bag):
+        if not fields:
+            return self._texts.read(source_text(source, ()))
+        texts = field_texts(source, fields)
+        bag, language = self._texts.read(_joined(texts[name] for name in fields))
+        if or_all and not len(bag):
             bag, language = self._texts.read(source_text(source, ()))
-        return with_exact_keys(bag, source, fields), language
+        return with_exact_keys(bag, texts), language
 
     def _known(self, missing: list[_Missing]) -> list[Bag | None]:
         return [None if one.key is None else self._texts.cache.get(one.key) for one in missing]
@@ -176,7 +176,9 @@ class HitTexts:
         }
         found = [sources.get(one.identity) for one in missing]
         return [
-            self._source_bag(one.search, source) if isinstance(source, dict) else None
+            self.source_bag(source, one.search.weighted_fields, or_all=not one.search.text_fields)
+            if isinstance(source, dict)
+            else None
             for one, source in zip(missing, found, strict=True)
         ]
 
@@ -220,14 +222,14 @@ def _hits(answer: Any) -> list[Any]:
     return [hit for hit in hits if isinstance(hit, dict)] if isinstance(hits, list) else []
 
 
-def with_exact_keys(bag: BagOfWords, source: Any, fields: Sequence[str]) -> BagOfWords:
-    """The bag, knowing the short texts of the named fields; of none where none are named."""
-    if not fields:
-        return bag
-    distinct = dict.fromkeys(fields)  # a boosted field is read several times
-    return replace(
-        bag, exact_keys=exact_keys(text for _, text in named_strings([_field(source, name) for name in distinct]))
-    )
+def with_exact_keys(bag: BagOfWords, texts: Mapping[str, Sequence[str]]) -> BagOfWords:
+    """The bag, knowing the short ones of these texts of named fields; of none where none are named."""
+    return replace(bag, exact_keys=exact_keys(chain.from_iterable(texts.values()))) if texts else bag
+
+
+def field_texts(source: Any, fields: Sequence[str]) -> dict[str, list[str]]:
+    """The strings of each of these fields of a `_source`."""
+    return {name: [text for _, text in named_strings(_field(source, name))] for name in dict.fromkeys(fields)}
 
 
 def source_text(source: Any, fields: Sequence[str]) -> str:
@@ -240,10 +242,17 @@ def source_text(source: Any, fields: Sequence[str]) -> str:
     >>> source_text({"title": "A cat", "body": {"parts": ["sits", "here"]}, "n": 1}, ["b*s", "ti*"])
     'sits\\nhere\\nA cat'
     """
-    values = [_field(source, name) for name in fields] if fields else [source]
+    if not fields:
+        return _joined([text] for _, text in named_strings(source))
+    texts = field_texts(source, fields)
+    return _joined(texts[name] for name in fields)
+
+
+def _joined(texts: Iterable[Sequence[str]]) -> str:
+    """One string a line, up to the length that is read."""
     found: list[str] = []
     n_chars = 0
-    for _, text in named_strings(values):
+    for text in chain.from_iterable(texts):
         found.append(text)
         n_chars += len(text)
         if n_chars > _MAX_TEXT_CHARS:

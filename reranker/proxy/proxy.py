@@ -6,7 +6,6 @@ counted, and logged in one line.
 
 from __future__ import annotations
 
-import gzip
 import logging
 import threading
 import time
@@ -29,19 +28,10 @@ from reranker.proxy.rank import WindowRanker
 from reranker.proxy.read import Skip, read_request
 from reranker.proxy.search import Search, Skipped
 from reranker.proxy.translation import SearchTranslator
-from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Incoming, Refused
+from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Refused
+from reranker.proxy.upstream.incoming import Incoming, read_incoming, without_headers, without_parameters
 from reranker.proxy.upstream.nodes import Headers, Upstream
-from reranker.proxy.upstream.passing import (
-    caller_key,
-    compressed,
-    pass_on,
-    read_ahead,
-    request_headers,
-    send_on,
-    streamed,
-    without_headers,
-    without_parameters,
-)
+from reranker.proxy.upstream.passing import compressed, pass_on, send_on, streamed
 from reranker.proxy.write import write_answer
 from reranker.service.metrics import CIRCUIT_STATES
 from reranker.service.service import Service
@@ -51,9 +41,6 @@ STATUS_HEADER = "X-Rerank-Status"
 REASON_HEADER = "X-Rerank-Reason"
 
 _SOURCE_PARAMETERS = ("source", "source_content_type")
-# The engines' own level; below this length it would save nothing.
-_GZIP_LEVEL = 3
-_LEAST_GZIPPED_BYTES = 1_400
 
 _log = logging.getLogger(__name__)
 
@@ -123,10 +110,7 @@ class Proxy:
             target: path and query string as they came.
         """
         settings, metrics = self._service.settings, self._service.metrics
-        start, rest = read_ahead(settings.max_body_bytes)
-        headers = request_headers(request.headers.items())
-        raw_path, sign, query_string = target.partition("?")
-        incoming = Incoming(request.method, raw_path, query_string, headers, start, caller_key(headers), bool(sign))
+        incoming, rest = read_incoming(target, settings.max_body_bytes)
         new_body: bytes | None = None
         try:
             if rest is not None:
@@ -141,7 +125,8 @@ class Proxy:
                 answered = time.perf_counter()
                 ranking.ranker.rank(read, turn)
                 rank_ms = (time.perf_counter() - answered) * 1000
-                fetch_refused(read)
+                if is_multi:
+                    fetch_refused(read)
                 body = write_answer(read, fetched, rank_ms)
                 engine_ms, rerank_ms = (answered - started) * 1000, (time.perf_counter() - answered) * 1000
             metrics.stage_seconds.labels("engine").observe(engine_ms / 1000)
@@ -154,10 +139,8 @@ class Proxy:
             return self._unranked(incoming, "fallback", not_now.reason, new_body)
         except Refused as refused:
             metrics.searches.labels("fallback", refused.reason).inc()
-            # The engine was asked for the window without compression, and compresses an error of any length.
-            takes_gzip = request.accept_encodings["gzip"]
-            answer = compressed(refused.response, _GZIP_LEVEL) if takes_gzip else streamed(refused.response)
-            return _marked(answer, "fallback", refused.reason)
+            # The engine was asked for the window without compression.
+            return _marked(compressed(streamed(refused.response)), "fallback", refused.reason)
         except Fallback as failed:
             _log_fallback(failed.reason, str(failed))
             return self._unranked(incoming, "fallback", failed.reason, new_body)
@@ -201,7 +184,7 @@ class Proxy:
         if new_body is not None:
             query_string = without_parameters(query_string, _SOURCE_PARAMETERS)
             headers = without_headers(headers, "content-encoding")
-            if incoming.header("content-type") is None:
+            if incoming.content_type is None:  # it came as a parameter
                 headers = [*headers, ("Content-Type", "application/json")]
         target = f"{incoming.path}?{query_string}" if query_string or incoming.has_query else incoming.path
         body = incoming.body if new_body is None else new_body
@@ -216,11 +199,8 @@ def _response(headers: Headers, body: bytes) -> Response:
     """An answer, compressed as the engine would have where the caller takes it."""
     response = Response(b"")
     response.headers = HeaderList(without_headers(headers, "content-length", "content-encoding"))
-    if len(body) >= _LEAST_GZIPPED_BYTES and request.accept_encodings["gzip"]:
-        response.headers["Content-Encoding"] = "gzip"
-        body = gzip.compress(body, _GZIP_LEVEL, mtime=0)
     response.set_data(body)
-    return response
+    return compressed(response)
 
 
 def _marked(response: Response, status: str, reason: str) -> Response:

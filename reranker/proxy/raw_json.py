@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import regex
@@ -45,10 +46,6 @@ class RawObject(NamedTuple):
     members: list[Member]
     parsed: dict[str, Any]
 
-    def get(self, key: str) -> Any:
-        """What stands at a key; None if nothing does."""
-        return self.parsed.get(key)
-
     def member(self, key: str) -> Member | None:
         return next((member for member in reversed(self.members) if member.key == key), None)
 
@@ -70,11 +67,63 @@ Reader = Callable[[str, int], tuple[Any, int]]
 read_value: Reader = json.JSONDecoder().raw_decode
 
 
-def read_object(text: str, at: int, readers: Mapping[str, Reader] | None = None) -> tuple[RawObject, int]:
+class DuplicateKey(ValueError):
+    """An object has a key twice; engines refuse that."""
+
+
+def read_body(text: str) -> RawObject:
+    """The body of a search, in which each key of each object comes once.
+
+    A value that is nested too deeply to be read says `TOO_DEEP`.
+
+    Raises:
+        DuplicateKey: of an object.
+        ValueError: it is no JSON object.
+    """
+    raw: RawObject = read_document(text, partial(read_object, value=_read_distinct))
+    if len(raw.parsed) < len(raw.members):
+        raise DuplicateKey
+    return raw
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise DuplicateKey
+    return found
+
+
+_decode_distinct: Reader = json.JSONDecoder(object_pairs_hook=_distinct).raw_decode
+# In place of a value: no key of a search, and no kind of query, is named like that.
+TOO_DEEP: Mapping[str, Any] = {"nested too deeply": None}
+_string_or_bracket = regex.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]').finditer
+
+
+def _read_distinct(text: str, at: int) -> tuple[Any, int]:
+    try:
+        return _decode_distinct(text, at)
+    except RecursionError:
+        return TOO_DEEP, _end(text, at)
+
+
+def _end(text: str, at: int) -> int:
+    """The place behind the array or object that begins at `at`; only its brackets are looked at."""
+    depth = 0
+    for found in _string_or_bracket(text, at):
+        sign = text[found.start()]
+        depth += (sign in "[{") - (sign in "]}")
+        if depth == 0:
+            return int(found.end())
+    raise ValueError(f"the value at {at} does not end")
+
+
+def read_object(
+    text: str, at: int, readers: Mapping[str, Reader] | None = None, value: Reader = read_value
+) -> tuple[RawObject, int]:
     """The object that begins at `at`.
 
     Args:
-        readers: for the values of some keys; the others are read by `read_value`.
+        readers: for the values of some keys; the others are read by `value`.
 
     Raises:
         ValueError, RecursionError: as `read_value`.
@@ -97,7 +146,7 @@ def read_object(text: str, at: int, readers: Mapping[str, Reader] | None = None)
         if text[end : end + 1] != ":":
             raise ValueError(f"no colon at {end}")
         begin = end + 1 if text[end + 1 : end + 2] > " " else _after_blanks(text, end + 1)
-        parsed[key], end = known[key](text, begin) if key in known else read_value(text, begin)
+        parsed[key], end = known[key](text, begin) if key in known else value(text, begin)
         members.append(_member((key, at, begin, end)))
         if text[end : end + 1] == "," and text[end + 1 : end + 2] > " ":
             at = end + 1
@@ -166,11 +215,6 @@ def write_object(
         pieces.append(f"{f',{lead}' if pieces else lead}{json.dumps(key)}{colon}{value}")
     tail = text[end : raw.end - 1] if raw.members else ""
     return f"{{{''.join(pieces)}{tail}}}" if pieces else "{}"
-
-
-def write_document(text: str, raw: RawObject, written: str) -> str:
-    """A whole text with what stands around its one object, the last line end for example."""
-    return text[: raw.start] + written + text[raw.end :]
 
 
 def write_array(text: str, raw: RawArray, pieces: Sequence[str]) -> str:

@@ -13,18 +13,18 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
+import regex
 from pydantic import BaseModel, ConfigDict, Field
 
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.proxy.answer_filters import read_source_filter
 from reranker.proxy.query.field_types import CallerMappings, FieldTypeCache
 from reranker.proxy.query.text import FieldTypes, QueryReading, no_field_types, read_query
-from reranker.proxy.raw_json import read_document, read_object, write_object
+from reranker.proxy.raw_json import DuplicateKey, read_body, write_object
 from reranker.proxy.search import MAX_TEXT_FIELDS, PagePlan, Search, SearchBody, SearchRequest, Skipped
-from reranker.proxy.upstream.calls import EngineCalls, Incoming
-from reranker.proxy.upstream.passing import is_true, read_parameters, without_headers
+from reranker.proxy.upstream.calls import EngineCalls
+from reranker.proxy.upstream.incoming import Incoming, is_true, without_headers
 from reranker.ranking.evidence import check_first_stage_share
-from reranker.ranking.query import Query
 from reranker.service.json_text import json_bytes
 from reranker.service.request_fields import Name, QueryText
 from reranker.service.requests import parse
@@ -43,6 +43,8 @@ _MAX_LANGUAGES = 10
 _FUSION_WINDOWS = ("rank_window_size", "window_size")
 # Each name of an answer is compared with each path: with more of them a request could choose how long that takes.
 _MAX_FILTER_PATHS = 100
+# What is a number to us alone (`1_000`, other scripts' digits) is the engine's to refuse.
+_number = regex.compile(r"\+?[0-9]{1,9}").fullmatch
 _FALLING_SCORES: tuple[Any, ...] = (
     "_score",
     "_score:desc",
@@ -111,19 +113,22 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         Skip: none of its searches is to be re-ranked, or they cannot be read.
         BadInput: `ext.rerank` holds what we cannot use.
     """
-    incoming = calls.incoming
-    accept = incoming.header("accept")
-    if not _speaks_json(incoming.header("content-type"), accept):
+    incoming, parameters = calls.incoming, calls.incoming.parameters
+    content_type, accept = incoming.content_type, incoming.accept
+    if content_type is None and not incoming.body:
+        content_type = "application/json"  # there is nothing that it could be said of
+    if not _speaks_json(content_type, accept):
         raise Skip("not_json")
     data = _decoded(incoming, service.settings.max_body_bytes)
-    parameters = read_parameters(incoming.query_string)
-    source = parameters.get("source")
-    # The whole body as a parameter; the engines read it where there is no other.
-    if source is not None and not is_multi and not data.strip():
+    source = parameters.get("source", parameters.get("source_content_type"))
+    if source is not None and (is_multi or incoming.body):
+        raise Skip("odd_source")
+    if source is not None:  # the whole body as a parameter
         if not _speaks_json(parameters.get("source_content_type"), accept):
             raise Skip("not_json")
-        data = source.encode("utf-8", "surrogatepass")
-        calls.incoming = replace(incoming, headers=without_headers(incoming.headers, "content-type"))
+        data = parameters.get("source", "").encode("utf-8", "surrogatepass")
+        headers = without_headers(incoming.headers, "content-type")
+        calls.incoming = replace(incoming, headers=headers, content_type=None)
     mappings = CallerMappings(known_types, calls, incoming.caller, incoming.query_string)
     passed: bytes | None
     if is_multi:
@@ -132,8 +137,10 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         types, indices = mappings.searched_by(incoming.path), searched_indices(incoming.path)
         search = read_search(service, parameters, data, types, indices)
         lines, passed = [search], search.body_without_ours
-    filter_path, is_pretty = parameters.get("filter_path") or None, is_true(parameters.get("pretty", "false"))
-    return SearchRequest(calls, is_multi, lines, filter_path, is_pretty, passed)
+    filter_path = parameters.get("filter_path") or None
+    is_pretty = "pretty" in parameters and is_true(parameters["pretty"])
+    searches = [line for line in lines if isinstance(line, Search)]
+    return SearchRequest(calls, is_multi, lines, searches, filter_path, is_pretty, passed)
 
 
 def _speaks_json(content_type: str | None, accept: str | None) -> bool:
@@ -142,7 +149,7 @@ def _speaks_json(content_type: str | None, accept: str | None) -> bool:
     asked = [part.split(";")[0].strip().lower() for part in accept.split(",")] if accept and accept.strip() else []
     if asked and not any(kind in ("*/*", "application/*") or kind.endswith(_JSON_ENDINGS) for kind in asked):
         return False
-    return not content_type or content_type.split(";")[0].strip().lower().endswith(_JSON_ENDINGS)
+    return (content_type or "").split(";")[0].strip().lower().endswith(_JSON_ENDINGS)
 
 
 def _decoded(incoming: Incoming, limit: int) -> bytes:
@@ -151,7 +158,7 @@ def _decoded(incoming: Incoming, limit: int) -> bytes:
     Raises:
         Skip: it is compressed in a way that we cannot read, or larger than the limit.
     """
-    encoding = (incoming.header("content-encoding") or "identity").strip().lower()
+    encoding = (incoming.content_encoding or "identity").strip().lower()
     if encoding == "identity":
         return incoming.body
     if encoding != "gzip":
@@ -221,10 +228,7 @@ def _pairs(data: bytes) -> list[tuple[bytes, bytes]]:
     lines = data.split(b"\n")
     if lines.pop() != b"" or not lines:
         raise Skip("body_not_ndjson")  # the last line has to end, too
-    if lines[0].strip() == b"":
-        # Before the first header an empty line may stand; as a header it means no more than another.
-        lines = lines if len(lines) % 2 == 0 else lines[1:]
-    if len(lines) % 2:
+    if len(lines) % 2:  # OpenSearch takes an empty line before the first header, Elasticsearch does not
         raise Skip("body_not_ndjson")
     pairs = list(zip(lines[::2], lines[1::2], strict=True))
     try:
@@ -264,8 +268,10 @@ def read_search(
     """
     try:
         text = data.decode() if data.strip() else "{}"
-        body = SearchBody(text, read_document(text, read_object))
-    except (ValueError, RecursionError):
+        body = SearchBody(text, read_body(text))
+    except DuplicateKey:
+        raise Skip("duplicate_key") from None
+    except ValueError:
         raise Skip("body_not_json") from None  # the engine says what is wrong with it, or reads YAML
     _check_not_off(parameters)
     section, other_ext = _read_ext(body)
@@ -288,6 +294,7 @@ def _check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
     stored = parameters.get("stored_fields", body.get("stored_fields"))
     sort = parameters["sort"] if "sort" in parameters else body.get("sort")
     keys = sort if isinstance(sort, list) else [] if sort is None else [sort]
+    seq_no = parameters.get("seq_no_primary_term", body.get("seq_no_primary_term", False))
     reasons = {
         # Walks through all hits: each step goes on where the one before ended, in the engine's order.
         "scroll": "scroll" in parameters,
@@ -298,6 +305,8 @@ def _check_form(body: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
         "long_filter_path": parameters.get("filter_path", "").count(",") >= _MAX_FILTER_PATHS,
         # Hits without names: nothing could be fetched besides, and the engine refuses `_source` with it.
         "no_ids": stored in ("_none_", ["_none_"]),
+        # It is asked for with each window, so that the engine would not see what it refuses.
+        "odd_seq_no": not (isinstance(seq_no, bool) or seq_no in ("", "true", "false")),
     }
     for reason, holds in reasons.items():
         if holds:
@@ -309,10 +318,10 @@ def _read_ext(body: SearchBody) -> tuple[RerankSection | None, Mapping[str, Any]
 
     `query_text_path` is neural-search's alone: who writes it means that plugin, and keeps the section.
     """
-    ext = body.raw.get("ext")
+    ext = body.raw.parsed.get("ext")
     section = ext.get("rerank") if isinstance(ext, Mapping) else None
     if section is None or not isinstance(ext, Mapping):
-        return None, ext
+        return None, None
     if not isinstance(section, dict):
         raise BadInput('ext.rerank is not an object; give {"query_context": {"query_text": "…"}, "window_size": 100}')
     context = section.get("query_context")
@@ -356,17 +365,22 @@ def _read(
     page = _page(values, parameters, ext.window_size or settings.proxy_window_size)
     reading = _read_query(values, parameters, types, section)
     language = None if ext.language is None else language_code(ext.language)
+    try:
+        query = service.reranker.query(reading.text, language)
+    except (EmptyQuery, UnknownWords):  # the engine's order is then the best there is
+        raise Skip("unknown_words") from None
+    languages = _languages(service, ext.languages) if ext.languages else ()
     translate = settings.proxy_translate if ext.translate is None else "always" if ext.translate else "never"
     wants_seq_no = values.get("seq_no_primary_term") in (True, "true")
     if "seq_no_primary_term" in parameters:
-        wants_seq_no = is_true(parameters["seq_no_primary_term"])
+        wants_seq_no = parameters["seq_no_primary_term"] == "true"  # the engines take no value for no
     return Search(
         header=header,
         body=body,
         other_ext=other_ext,
         body_without_ours=without_ours,
         indices=indices,
-        query=_known_words(service, reading.text, language),
+        query=query,
         language=language,
         method=method,
         parameters=service.parameters(ext.epsilon, ext.n_iterations, ext.tau),
@@ -381,7 +395,8 @@ def _read(
         clause=_url_query(parameters) if "q" in parameters else values.get("query"),
         types=types,
         translate=translate,
-        languages=_languages(service, ext.languages or ()),
+        languages=languages,
+        is_translated_at_once=translate != "never" and (bool(languages) or translate == "always"),
     )
 
 
@@ -390,13 +405,10 @@ def _page(body: Mapping[str, Any], parameters: Mapping[str, str], window: int) -
     numbers = []
     for name, default in (("from", 0), ("size", _DEFAULT_SIZE)):
         value = parameters.get(name, body.get(name, default))
-        try:
-            number = int(value) if isinstance(value, str | int) and not isinstance(value, bool) else -1
-        except ValueError:
-            number = -1
-        if number < 0:
+        is_number = not isinstance(value, bool) and isinstance(value, str | int) and _number(str(value))
+        if not is_number:
             raise Skip("odd_page")  # null, -1 or a word: the engine says what it makes of it
-        numbers.append(number)
+        numbers.append(int(value))
     if numbers[1] == 0:
         raise Skip("no_hits_wanted")
     # The depths of the body's outermost fusion: a retriever, or `rank`.
@@ -425,14 +437,6 @@ def _read_query(
     if not reading.text or (reading.reason and not is_asked):
         raise Skip(reading.reason or "no_query_text")
     return reading
-
-
-def _known_words(service: Service, text: str, language: str | None) -> Query:
-    """Raises Skip where the text has no known word: the engine's order is then the best there is."""
-    try:
-        return service.reranker.query(text, language)
-    except (EmptyQuery, UnknownWords):
-        raise Skip("unknown_words") from None
 
 
 def _languages(service: Service, names: Iterable[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from reranker.base.errors import NotFound, WrongParameter
 from reranker.proxy.proxy import Proxy
-from reranker.proxy.upstream.passing import raw_target
+from reranker.proxy.upstream.incoming import raw_target
 from reranker.service.errors import use_shape
 from reranker.service.service import EXTENSION, current_service
 from reranker.service.settings import Settings

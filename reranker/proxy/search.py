@@ -28,7 +28,7 @@ MAX_TEXT_FIELDS = 20
 _MAX_FIELD_WEIGHT = 5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PagePlan:
     """A page of hits, of which the first `window` over all pages are re-ranked.
 
@@ -37,24 +37,23 @@ class PagePlan:
         from + size ≤ W     fetch the window, re-rank it, cut the page out
         from < W < …        fetch up to the page's end, re-rank the first W, leave the rest behind them
         from ≥ W            fetch the page and leave its order: behind the window both orders are the same
+
+    Attributes:
+        is_behind: whether no hit of the page is in the window, so that nothing is re-ranked.
+        fetched_from, n_fetch: the `from` and `size` that the engine is asked for.
     """
 
     offset: int
     size: int
     window: int
+    is_behind: bool = field(init=False)
+    fetched_from: int = field(init=False)
+    n_fetch: int = field(init=False)
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether no hit of the page is in the window, so that nothing is re-ranked."""
-        return self.offset >= self.window
-
-    @property
-    def fetched_from(self) -> int:
-        return self.offset if self.is_behind else 0
-
-    @property
-    def n_fetch(self) -> int:
-        return self.size if self.is_behind else max(self.window, self.offset + self.size)
+    def __post_init__(self) -> None:
+        self.is_behind = self.offset >= self.window
+        self.fetched_from = self.offset if self.is_behind else 0
+        self.n_fetch = self.size if self.is_behind else max(self.window, self.offset + self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,7 @@ class Search:
     Attributes:
         header: its line in a multi-search; empty otherwise.
         body: as the caller wrote it.
-        other_ext: the sections of `ext` that are not ours.
+        other_ext: the sections of `ext` beside ours; None where there are none.
         body_without_ours: what to pass on where re-ranking fails; None for the body that came.
         indices: that it searches, patterns among them; none where it searches in all.
         query: the text to re-rank by, read by the service's re-ranker.
@@ -152,6 +151,7 @@ class Search:
         types: of the fields of the searched indices.
         translate: when it is asked in translation: `no_hits`, `always`, `never`.
         languages: of the documents, where the caller names them.
+        is_translated_at_once: whether the engine may be asked in translation before it was asked as the caller wrote.
 
     Added by the later steps:
 
@@ -186,6 +186,7 @@ class Search:
     types: FieldTypes
     translate: str
     languages: tuple[str, ...]
+    is_translated_at_once: bool
 
     translation: TranslatedQuery | None = None
     answer: SearchAnswer | None = None
@@ -203,27 +204,20 @@ class Search:
     def __post_init__(self) -> None:
         names = self.text_fields or tuple(one.name for one in self.query_fields)
         self.read_fields = () if ALL_FIELDS in names or len(names) > MAX_TEXT_FIELDS else names
-        self.weighted_fields = self._weighted_fields()
-
-    def _weighted_fields(self) -> tuple[str, ...]:
-        """Next to `text`, `title^5` is read five times, so that its words weigh five times as much."""
+        self.weighted_fields = self.read_fields
         if self.text_fields or not self.read_fields:
-            return self.read_fields
+            return
+        # Next to `text`, `title^5` is read five times, so that its words weigh five times as much.
         boosted = sorted(self.query_fields, key=lambda one: -one.boost)
-        least = min(one.boost for one in boosted)
-        if least <= 0:
-            return self.read_fields
-        return tuple(one.name for one in boosted for _ in range(min(_MAX_FIELD_WEIGHT, round(one.boost / least))))
+        least = boosted[-1].boost
+        if least > 0:
+            times = [(one.name, min(_MAX_FIELD_WEIGHT, round(one.boost / least))) for one in boosted]
+            self.weighted_fields = tuple(name for name, n in times for _ in range(n))
 
     @property
     def window(self) -> Sequence[dict[str, Any]]:
         """The hits that are to be re-ranked, in the engine's order."""
         return [] if self.answer is None or self.page.is_behind else self.answer.found[: self.page.window]
-
-    @property
-    def is_translated_at_once(self) -> bool:
-        """Whether the engine may be asked in translation before it was asked as the caller wrote."""
-        return self.translate != "never" and (bool(self.languages) or self.translate == "always")
 
     @property
     def sent(self) -> bytes:
@@ -245,7 +239,8 @@ class Search:
         if translation is not None:
             changed["query"] = translation.query
         added = {name: json.dumps(value, ensure_ascii=False, separators=(",", ":")) for name, value in changed.items()}
-        return json_bytes(write_object(self.body.text, self.body.raw, drop=(*added, "ext"), add=added))
+        dropped = added if self.body_without_ours is None else (*added, "ext")
+        return json_bytes(write_object(self.body.text, self.body.raw, drop=dropped, add=added))
 
     @property
     def as_it_came(self) -> bytes:
@@ -263,6 +258,7 @@ class SearchRequest:
 
     Attributes:
         calls: those that it makes of the engine, within its time.
+        searches: those of the lines that are to be re-ranked.
         filter_path: the caller's; the engine is not given it.
         body_without_ours: what to pass on where re-ranking fails; None for the body that came.
     """
@@ -270,11 +266,7 @@ class SearchRequest:
     calls: EngineCalls
     is_multi: bool
     lines: Sequence[Search | Skipped]
+    searches: Sequence[Search]
     filter_path: str | None
     is_pretty: bool
     body_without_ours: bytes | None
-
-    @property
-    def searches(self) -> list[Search]:
-        """Those that are to be re-ranked."""
-        return [line for line in self.lines if isinstance(line, Search)]

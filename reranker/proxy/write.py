@@ -20,7 +20,6 @@ from reranker.proxy.raw_json import (
     read_array,
     read_object,
     write_array,
-    write_document,
     write_object,
 )
 from reranker.proxy.search import PagePlan, Search, SearchAnswer, SearchRequest, Skipped, Translations
@@ -64,7 +63,8 @@ def write_answer(request: SearchRequest, fetched: Fetched, rank_ms: float) -> by
         changes = {"responses": write_array(fetched.text, fetched.responses, pieces)}
         changes |= _took(fetched.raw, added_ms)
         written = write_object(fetched.text, fetched.raw, replace=changes)
-    text = write_document(fetched.text, fetched.raw, written)
+    # With what stands around the object, the last line end for example.
+    text = fetched.text[: fetched.raw.start] + written + fetched.text[fetched.raw.end :]
     if request.filter_path is not None:
         # By the rules of the engine that has answered.
         is_elasticsearch = any(name.lower() == "x-elastic-product" for name, _ in fetched.headers)
@@ -88,7 +88,7 @@ def _written(line: Search | Skipped, added_ms: float) -> str:
 
 
 def _took(raw: RawObject, added_ms: float) -> dict[str, str]:
-    took = raw.get("took")
+    took = raw.parsed.get("took")
     return {"took": str(took + round(added_ms))} if isinstance(took, int) else {}
 
 
@@ -105,8 +105,8 @@ def _page(search: Search, answer: SearchAnswer, hits: RawArray) -> str:
         places, max_score = ranked_places(page, ranking, n_hits), float_text(ranking.documents[0].score)
     shown = [_hit(answer.text, hits.elements[place.index].start, place, search) for place in places]
     changes = {"hits": write_array(answer.text, hits, shown)}
-    outer: RawObject = answer.raw.get("hits")
-    if max_score is not None and outer.get("max_score") is not None:
+    outer: RawObject = answer.raw.parsed["hits"]
+    if max_score is not None and outer.parsed.get("max_score") is not None:
         changes["max_score"] = max_score
     return write_object(answer.text, outer, replace=changes)
 
@@ -163,7 +163,7 @@ def _as_asked(
     dropped = [*search.added_keys, "_source"] if source_filter.drop else search.added_keys
     changed = dict(changes or {})
     source = hit.member("_source") if source_filter.extra else None
-    if source is not None and isinstance(hit.get("_source"), Mapping):
+    if source is not None and isinstance(hit.parsed.get("_source"), Mapping):
         raw, _ = read_object(text, source.value_start)
         changed["_source"] = write_object(text, raw, drop=source_filter.extra)
     return write_object(text, hit, dropped, changed, added)
@@ -206,10 +206,11 @@ def _suggestions(text: str, suggest: Member, search: Search) -> str:
         entries, _ = read_array(text, suggester.value_start, _read_entry)
         pieces = []
         for entry in entries.elements:
-            options: RawArray = entry.parsed.get("options")
+            read: RawObject = entry.parsed
+            options: RawArray = read.parsed["options"]
             shown = [_as_asked(text, option.parsed, search) for option in options.elements]
             changed = {"options": write_array(text, options, shown)}
-            pieces.append(write_object(text, entry.parsed, replace=changed))
+            pieces.append(write_object(text, read, replace=changed))
         changes[suggester.key] = write_array(text, entries, pieces)
     return write_object(text, raw, replace=changes)
 

@@ -67,6 +67,7 @@ def serve_until_stopped(
     from waitress.server import create_server
     from waitress.wasyncore import close_all, loop
 
+    from sinkrank.serving.http_versions import refuse_other_versions
     from sinkrank.serving.kept_alive import keep_connections
 
     channels: dict[int, Any] = {}
@@ -82,6 +83,7 @@ def serve_until_stopped(
         clear_untrusted_proxy_headers=False,
     )
     keep_connections(server)
+    refuse_other_versions(server)
     with _stop_signals(server.pull_trigger) as stopped:
         on_ready()
         while not stopped():

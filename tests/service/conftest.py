@@ -21,6 +21,7 @@ from reranker.stores import open_store
 from reranker.stores.base.protocol import IndexDescription, Store
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
+from sinkrank.serving.http_versions import refuse_other_versions
 from sinkrank.serving.kept_alive import keep_connections
 from tests.stores.samples import make_index, write_documents
 from tests.tiny import tiny_embeddings
@@ -56,6 +57,7 @@ def serving(app: Flask) -> Iterator[str]:
     sockets: dict[int, Any] = {}
     server = create_server(app, map=sockets, host="127.0.0.1", port=0, threads=4)
     keep_connections(server)
+    refuse_other_versions(server)
     stopped = threading.Event()
 
     def run() -> None:

@@ -17,7 +17,7 @@ from cachetools import TTLCache
 
 from reranker.proxy.query.text import FieldType, FieldTypes
 from reranker.proxy.upstream.calls import EngineCalls, Fallback
-from reranker.proxy.upstream.passing import only_parameters
+from reranker.proxy.upstream.incoming import only_parameters
 
 # How long a mapping is taken to be what it was.
 TRUST_S = 300.0
@@ -110,8 +110,8 @@ class CallerMappings:
         place = f"{indices}?{self._options}"
         known = self._cache.get(self._caller, place, names)
         missing = [name for name in names if name not in known]
-        may_ask = self._n_calls < _MAX_CALLS and _can_be_named(indices) and _is_short(indices, missing)
-        if missing and may_ask and not self._cache.has_failed(self._caller, place):
+        may_ask = missing and self._n_calls < _MAX_CALLS and not self._cache.has_failed(self._caller, place)
+        if may_ask and _can_be_named(indices) and _is_short(indices, missing):
             asked = self._ask(indices, missing)
             if asked is None:
                 self._cache.note_failure(self._caller, place)

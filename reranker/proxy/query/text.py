@@ -39,7 +39,8 @@ def read_scoring(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Node
         query: list[Node] = [syntax_group(read_lucene_syntax(parameters["q"]), fields)]
     else:
         query = read_clauses(body.get("query"))
-    others = [*_knn(body.get("knn")), *_retrievers(body.get("retriever"))]
+    others = _knn(body["knn"]) if "knn" in body else []
+    others += _retrievers(body["retriever"]) if "retriever" in body else []
     changes = any(body.get(name) not in (None, [], {}) for name in ("rescore", "indices_boost"))
     if not query and not others and _completes(body.get("suggest")):
         return Leaf(Kind.FILTER, reason=AUTOCOMPLETE)
@@ -158,7 +159,7 @@ def read_query(
     reason = _first(decision.reasons)
     if not reason and not text:
         reason = "filter_only" if what is _What.FILTER else "no_query_text"
-    return QueryReading(text, decision.fields(), reason)
+    return QueryReading(text, tuple(Field(*one) for one in decision.fields.items()), reason)
 
 
 def _walk(node: Node) -> Iterator[Node]:
@@ -203,7 +204,7 @@ class _Decision:
     types: Mapping[str, FieldType]
     reasons: set[str]
     texts: dict[str, float] = field(default_factory=dict)  # each with the highest boost of its clauses
-    _fields: dict[str, float] = field(default_factory=dict)
+    fields: dict[str, float] = field(default_factory=dict)
     # Matches on keywords that a hit need not fit: one with the query's own text is a boost of a field.
     _exact: list[tuple[str, list[Field]]] = field(default_factory=list)
     # Texts with a half-typed last word, and whether hits need not fit them.
@@ -219,9 +220,6 @@ class _Decision:
         if isinstance(node, Group):
             return self._group(node, boost * node.boost, is_optional)
         return self._leaf(node, boost * node.boost, is_optional)
-
-    def fields(self) -> tuple[Field, ...]:
-        return tuple(Field(name, boost) for name, boost in self._fields.items())
 
     def check_boosts(self) -> None:
         """A query may weigh fields. If it weighs texts, or exact values among them, its score is the caller's own.
@@ -307,4 +305,4 @@ class _Decision:
             self.texts[text] = max(boost, self.texts.get(text, boost))
 
     def _add_field(self, name: str, boost: float) -> None:
-        self._fields[name] = max(boost, self._fields.get(name, boost))
+        self.fields[name] = max(boost, self.fields.get(name, boost))

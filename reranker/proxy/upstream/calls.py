@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError
 
 from reranker.base.errors import BadInput, StoreUnavailable
+from reranker.proxy.upstream.incoming import Incoming, end_to_end, without_headers
 from reranker.proxy.upstream.nodes import EngineTimeout, Headers, Upstream
-from reranker.proxy.upstream.passing import response_headers, without_headers
 
 
 class Fallback(Exception):
@@ -56,28 +55,6 @@ _PASSED_ON = frozenset([401, 403, 404, 429, 502, 503, 504])
 _ABOUT_THE_BODY = ("accept-encoding", "content-encoding")
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
-    """A search as it came: raw path and query string, end-to-end headers.
-
-    Attributes:
-        caller: known by the credentials (`caller_key`).
-        has_query: whether the target had a `?`.
-    """
-
-    method: str
-    path: str
-    query_string: str
-    headers: Headers
-    body: bytes
-    caller: bytes = b""
-    has_query: bool = False
-
-    def header(self, name: str) -> str | None:
-        found = [value for key, value in self.headers if key.lower() == name]
-        return ", ".join(found) if found else None
-
-
 class EngineCalls:
     """The calls that one request makes.
 
@@ -112,7 +89,7 @@ class EngineCalls:
         )
         if response.status in _PASSED_ON:
             raise Refused(response)
-        return response_headers(response), self._text(response)
+        return end_to_end(list(response.headers.iteritems())), self._text(response)
 
     def search_again(self, query_string: str, body: bytes) -> tuple[Headers, str]:
         """A further search, within the time that is left.
@@ -174,13 +151,13 @@ class EngineCalls:
 
     def _headers(self) -> Headers:
         headers = without_headers(self.incoming.headers, *_ABOUT_THE_BODY)
-        if self.incoming.header("content-type") is None:
+        if self.incoming.content_type is None:
             headers = [*headers, ("Content-Type", self._content_type())]
         return headers
 
     def _content_type(self) -> str:
         """Of a body where the caller sent none; Elasticsearch wants the version of its API in both headers or none."""
-        accept = (self.incoming.header("accept") or "").strip()
+        accept = (self.incoming.accept or "").strip()
         return accept if "compatible-with" in accept and "," not in accept else "application/json"
 
     def _text(self, response: BaseHTTPResponse) -> str:

@@ -206,7 +206,7 @@ class _Node:
                 headers[name] = value
             response = self._pool.urlopen(
                 method,
-                _wrapped(self._below(target)),
+                f"/{self._below(target).encode('ascii').hex()}",  # read back by `putrequest`
                 body,
                 headers,
                 redirect=False,
@@ -253,24 +253,38 @@ def _reason(error: Exception) -> str:
     return getattr(inner, "strerror", None) or type(inner).__name__
 
 
-def _wrapped(target: str) -> str:
-    return f"/{target.encode('ascii').hex()}"
+class _EngineConnection:
+    """Sends the request target as it is, and is not kept after a 400.
 
+    urllib3 would write the case of escapes and a lone `%` anew, so it is given the target in hexadecimal, which it
+    leaves alone, and which is read back here.
 
-class _RawTarget:
-    """Sends the request target as it is: urllib3 would write the case of escapes and a lone `%` anew, so it is given
-    the target in hexadecimal, which it leaves alone, and which is read back here."""
+    An engine that cannot read the head of a request (a header over its limit, a control character) answers 400, keeps
+    the connection open and never answers on it again. The next caller's request on it would wait for nothing.
+    """
+
+    _is_spent = False
 
     def putrequest(self, method: str, url: str, *args: Any, **kwargs: Any) -> None:
         target = bytes.fromhex(url.removeprefix("/")).decode("ascii")
         super().putrequest(method, target, *args, **kwargs)  # type: ignore[misc]
 
+    def getresponse(self) -> Any:
+        response = super().getresponse()  # type: ignore[misc]
+        self._is_spent = response.status == 400
+        return response
 
-class _Connection(_RawTarget, HTTPConnection):
+    @property
+    def is_connected(self) -> bool:
+        """The pool opens a connection anew where this is false."""
+        return bool(super().is_connected) and not self._is_spent  # type: ignore[misc]
+
+
+class _Connection(_EngineConnection, HTTPConnection):
     pass
 
 
-class _TlsConnection(_RawTarget, HTTPSConnection):
+class _TlsConnection(_EngineConnection, HTTPSConnection):
     pass
 
 

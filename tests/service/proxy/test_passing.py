@@ -15,8 +15,8 @@ from pydantic import SecretStr
 from reranker.api.app import create_app
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
+from reranker.proxy.upstream.incoming import raw_target
 from reranker.proxy.upstream.nodes import Upstream
-from reranker.proxy.upstream.passing import raw_target
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, read_address
 from tests.service.conftest import serving
@@ -287,9 +287,18 @@ def test_a_broken_connection_is_not_blamed_on_a_body_that_is_nested_too_deeply(f
     body = f'{{"query": {deep}}}'
     headers = {"Content-Type": "application/json"}
     passed = urllib3.request("POST", f"{url}/pages/_search", body=body, headers=headers, retries=False)
-    assert (passed.status, passed.headers["X-Rerank-Reason"]) == (200, "body_not_json")
+    assert (passed.status, passed.headers["X-Rerank-Reason"]) == (200, "unknown_query")
     assert fake.received[0].body == body.encode()
     fake.answer = lambda received: b""
     broken = urllib3.request("POST", f"{url}/pages/_search", body=body, headers=headers, retries=False)
     assert broken.status == 502
     assert "failed (RemoteDisconnected)" in broken.json()["error"]["reason"]
+
+
+@pytest.mark.parametrize("line", ["GET /a", "GET /-/live", "GET /a HTTP/0.9", "GET /a HTTP/1.2", "GET /a HTTP/2.0"])
+def test_another_version_of_http_is_refused_and_the_connection_closed(fake: FakeEngine, url: str, line: str) -> None:
+    answer = send_raw(url, f"{line}\r\nHost: localhost\r\n\r\nGET /b HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert answer.startswith(b"HTTP/1.0 400 ")
+    assert b"use HTTP/1.1" in answer
+    assert answer.count(b"HTTP/1.") == 2  # the status line and the text: the second request is not answered
+    assert fake.received == []

@@ -132,10 +132,10 @@ def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], mo
 
     app = make_app()
     warm_up(app)
-    for name in ("proxy.read.read_query", "proxy.read.read_document", "ranking.query.tokenize"):
+    for name in ("proxy.read.read_query", "proxy.read.read_body", "ranking.query.tokenize"):
         noted(f"reranker.{name}")
     assert outcome(app.test_client().post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
-    assert sorted(read) == ["read_document", "read_query", "tokenize"]
+    assert sorted(read) == ["read_body", "read_query", "tokenize"]
 
 
 def test_failures_in_a_row_make_it_rest(make_app: Callable[..., Flask], fake: FakeEngine) -> None:

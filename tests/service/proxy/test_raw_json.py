@@ -7,14 +7,18 @@ from hypothesis import strategies as st
 
 from reranker.proxy.fetch import read_answer
 from reranker.proxy.raw_json import (
+    TOO_DEEP,
+    DuplicateKey,
     RawArray,
     RawObject,
     read_array,
+    read_body,
     read_document,
     read_object,
     write_array,
     write_object,
 )
+from reranker.proxy.upstream.calls import Fallback
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
@@ -78,7 +82,7 @@ def test_what_the_json_module_refuses_is_refused(text: str) -> None:
     "hits", ["[1]", '[{"_id":"a"},[]]', '[{"_id":"a"},]', '[{"_id" "a"}]', '[{"_id":"a"}', "[{'_id':1}]"]
 )
 def test_an_answer_with_a_hit_that_is_no_object_is_no_answer(hits: str) -> None:
-    with pytest.raises(ValueError, match=r"\d"):
+    with pytest.raises(Fallback, match="no JSON object"):
         read_answer(f'{{"hits":{{"hits":{hits}}}}}')
 
 
@@ -91,5 +95,34 @@ def test_numbers_and_escapes_are_left_as_they_are() -> None:
 def test_of_two_members_of_one_name_the_last_counts() -> None:
     text = '{"a":1,"a":2}'
     raw: RawObject = read_document(text, read_object)
-    assert raw.get("a") == 2
+    assert raw.parsed["a"] == 2
     assert write_object(text, raw, drop=("a",)) == "{}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1, "a": 1}', '{"b": {"a": 1, "a": 1}}', '{"b": [{"a": 1, "\\u0061": 1}]}', '{"a": {"b": {"": 1, "": 1}}}'],
+)
+def test_a_body_with_a_key_twice_is_refused(text: str) -> None:
+    with pytest.raises(DuplicateKey):
+        read_body(text)
+
+
+@given(st.dictionaries(st.text(), VALUES, max_size=4))
+def test_a_body_says_what_the_json_module_reads(value: dict[str, Any]) -> None:
+    assert read_body(json.dumps(value)).parsed == value
+
+
+def test_a_value_nested_too_deeply_is_left_as_text() -> None:
+    deep = '{"a[": [' * 5_000 + '"}\\"]"' + "]}" * 5_000
+    body = read_body(f'{{"before": 1, "deep": {deep} , "behind": {{"b": 2}}}}')
+    assert body.parsed == {"before": 1, "deep": TOO_DEEP, "behind": {"b": 2}}
+    member = body.member("deep")
+    assert member is not None
+    assert member.end - member.value_start == len(deep)
+
+
+@pytest.mark.parametrize("text", ['{"a": ' + "[" * 5_000 + "]" * 4_999 + "}", '{"a": ' + "[" * 5_000])
+def test_a_value_nested_too_deeply_that_does_not_end_is_no_json(text: str) -> None:
+    with pytest.raises(ValueError, match=r"does not end|neither"):
+        read_body(text)

@@ -10,7 +10,7 @@ from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.proxy.read import Skip, read_search
 from reranker.proxy.search import Search
-from reranker.proxy.upstream.passing import read_parameters, without_parameters
+from reranker.proxy.upstream.incoming import read_parameters, without_parameters
 from reranker.service.service import Service
 from reranker.service.settings import Settings
 
@@ -101,6 +101,13 @@ def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: 
         ({"query": QUERY, "size": None}, "", "odd_page"),
         ({"query": QUERY, "size": -1}, "", "odd_page"),
         ({"query": QUERY}, "size=ten", "odd_page"),
+        ({"query": QUERY}, "size=1_0", "odd_page"),
+        ({"query": QUERY, "from": "\u0661"}, "", "odd_page"),
+        ({"query": QUERY, "seq_no_primary_term": 1}, "", "odd_seq_no"),
+        ({"query": QUERY}, "seq_no_primary_term=yes", "odd_seq_no"),
+        (b'{"size": 1, "size": 1}', "", "duplicate_key"),
+        (b'{"query": {"match": {"text": "cat", "text": "dog"}}}', "", "duplicate_key"),
+        (b'{"query": ' + b'{"bool": {"must": [' * 450 + b"]}}" * 450 + b"}", "", "unknown_query"),
         ({"query": QUERY, "sort": [{"year": "desc"}]}, "", "sorted"),
         ({"query": QUERY, "sort": "year"}, "", "sorted"),
         ({"query": QUERY, "sort": ["_score", "year"]}, "", "sorted"),

@@ -20,12 +20,17 @@ from reranker.stores.base.addresses import EngineAddress, read_address
 
 @dataclass
 class KeptAlive:
-    """A node that answers any number of requests on a connection, at most `per_connection` of them."""
+    """A node that answers any number of requests on a connection, at most `per_connection` of them.
+
+    Attributes:
+        dumb_after: the path that it answers with 400, and nothing more on that connection.
+    """
 
     url: str = ""
     n_connections: int = 0
     lines: list[str] = field(default_factory=list)
     per_connection: int = 1_000
+    dumb_after: str = ""
 
 
 @contextmanager
@@ -47,7 +52,11 @@ def node() -> Iterator[KeptAlive]:
                         length = int(row.split(b":")[1])
                 stream.read(length)
                 found.lines.append(line.decode().strip())
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                is_bad = bool(found.dumb_after) and found.dumb_after in found.lines[-1]
+                status = b"400 Bad Request" if is_bad else b"200 OK"
+                connection.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\nok")
+                if is_bad:
+                    stream.read()
 
     def serve() -> None:
         while True:
@@ -168,3 +177,14 @@ def test_where_all_nodes_are_down_the_last_is_named() -> None:
 def test_nodes_are_engines() -> None:
     with pytest.raises(WrongParameter, match="proxy_nodes"):
         node_addresses(Settings(store="opensearch://127.0.0.1:9", proxy_nodes=("folder",)))
+
+
+def test_a_connection_on_which_the_engine_answered_400_is_not_used_again() -> None:
+    with node() as one:
+        one.dumb_after = "/bad"
+        to = upstream(one.url)
+        for target in ("/a", "/b", "/bad", "/c", "/d"):
+            answer = to.send("GET", target, [])
+            assert (answer.status, answer.read()) == (400 if target == "/bad" else 200, b"ok")
+        to.close()
+    assert one.n_connections == 2
