@@ -19,11 +19,10 @@ import urllib3
 from reranker.base.errors import FetchFailed
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
-from tests.deploy.fronts import ROOT, Binary, find_binary, free_ports
+from tests.deploy.fronts import ROOT, Binary, find_binary, free_ports, make_certificates
 from tests.engines.sources import Engine
 from tests.service.conftest import DOCUMENTS, fill
 from tests.tiny import tiny_embeddings
-from tests.tls_server import make_authority
 
 # Far longer than anything here takes: a hang ends, and no figure is tested.
 PATIENCE_S = 300.0
@@ -111,22 +110,7 @@ def program(name: str) -> Binary:
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an authority (ca.pem) and certificates for localhost and for a client (server.pem, server.pem.key,
-    client.pem, client.pem.key)."""
+    """See `make_certificates`."""
     folder = tmp_path_factory.mktemp("front-certificates")
-    _, certificate, key = make_authority(folder)
-    key.rename(f"{certificate}.key")
-    make_client(folder)
+    make_certificates(folder)
     return folder
-
-
-def make_client(folder: Path) -> None:
-    """A client's certificate, signed by the authority of the folder."""
-    key, request, certificate = (str(folder / f"client.pem{end}") for end in (".key", ".csr", ""))
-    new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    signed = ["-CA", str(folder / "ca.pem"), "-CAkey", str(folder / "ca.key"), "-CAcreateserial", "-days", "2"]
-    for command in (
-        ["req", *new, "-subj", "/CN=client", "-keyout", key, "-out", request],
-        ["x509", "-req", *signed, "-in", request, "-out", certificate],
-    ):
-        subprocess.run(["openssl", *command], check=True, capture_output=True)

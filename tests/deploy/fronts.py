@@ -21,6 +21,7 @@ from pathlib import Path
 from ingest.fetching.debian import Archive
 from reranker.base.errors import FetchFailed
 from tests.engines.assemble import cache_folder, only_one_builder
+from tests.tls_server import make_authority
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -42,7 +43,7 @@ START_LIMIT_S = 60.0
 
 @dataclass(frozen=True)
 class Front:
-    """A front that runs; `ready` is the address of its listener without TLS, `tls_port` the port of the other."""
+    """A front that runs; `url` is its listener without TLS, `tls_port` the port of the other."""
 
     url: str
     tls_port: int
@@ -197,3 +198,19 @@ def free_ports(n: int) -> list[int]:
     finally:
         for listener in listeners:
             listener.close()
+
+
+def make_certificates(folder: Path) -> Path:
+    """Writes an authority (ca.pem) and certificates for localhost and for a client, each with its key beside it:
+    server.pem and server.pem.key, client.pem and client.pem.key. Gives the path of server.pem."""
+    authority, server, server_key = make_authority(folder)
+    server_key.rename(f"{server}.key")
+    key, request, certificate = (str(folder / f"client.pem{end}") for end in (".key", ".csr", ""))
+    new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    signed = ["-CA", str(authority), "-CAkey", str(folder / "ca.key"), "-CAcreateserial", "-days", "2"]
+    for command in (
+        ["req", *new, "-subj", "/CN=client", "-keyout", key, "-out", request],
+        ["x509", "-req", *signed, "-in", request, "-out", certificate],
+    ):
+        subprocess.run(["openssl", *command], check=True, capture_output=True)
+    return server
