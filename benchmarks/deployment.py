@@ -78,8 +78,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--documents", type=Path, default=Path(".sinkrank/libreoffice.jsonl"), help="pages as JSONL")
     parser.add_argument("--n-documents", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=200, help="requests of each kind to each side (%(default)s)")
-    parser.add_argument("--turns", type=int, default=5, help="of load for each side (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=5.0, help="of load in each turn (%(default)s)")
+    parser.add_argument("--turns", type=int, default=40, help="of load for each side (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of load in each turn (%(default)s)")
     parser.add_argument("--json", type=Path, help="write the results here too")
     return parser.parse_args()
 
