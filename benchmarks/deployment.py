@@ -1,7 +1,8 @@
 """Times the recommended deployment: a front that sends searches through Sinkrank and all else to the engine.
 
-Run it with `python -m benchmarks.deployment`; nothing but this machine is spoken to. The engine, each front and Sinkrank
-alone get the same requests in turn. The index is made of the beginnings of real pages, and is removed at the end.
+Run it with `python -m benchmarks.deployment`; nothing but this machine is spoken to. The engine, each front and
+Sinkrank alone get the same requests in turn. The index is made of the beginnings of real pages, and is removed at the
+end.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def one_at_a_time(
     requests: Sequence[Request], sides: Mapping[str, urllib3.HTTPConnectionPool], rounds: int
 ) -> list[dict[str, Any]]:
     """Median ms of each side."""
-    turn = {side: 0 for side in sides}
+    turn = dict.fromkeys(sides, 0)
 
     def send(side: str) -> None:
         requests[turn[side] % len(requests)].send(sides[side], side != ENGINE)
@@ -72,7 +73,7 @@ def one_at_a_time(
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fronts", nargs="+", default=["haproxy"], choices=[*fronts.CONFIGURATIONS])
-    parser.add_argument("--store", help="a node on this machine; one of the test suite's is started where none is given")
+    parser.add_argument("--store", help="a node on this machine; default: one of the test suite's")
     parser.add_argument("--engine", default="opensearch-2.19.1", help="which one (%(default)s)")
     parser.add_argument("--embeddings", type=Path, default=Path(".sinkrank/embeddings"))
     parser.add_argument("--documents", type=Path, default=Path(".sinkrank/libreoffice.jsonl"), help="pages as JSONL")

@@ -24,8 +24,8 @@ _HEAD = "| package | licence |\n|---|---|\n"
 # Licences that a package of ours may have: they ask for a notice, or (MPL) for the source of changed files.
 ALLOWED = frozenset(
     [
-        "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "CNRI-Python",
-        "ISC", "MIT", "MPL-1.1", "MPL-2.0", "PSF-2.0", "ZPL-2.1", "Zlib",
+        "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0",
+        "CNRI-Python", "ISC", "MIT", "MPL-1.1", "MPL-2.0", "PSF-2.0", "ZPL-2.1", "Zlib",
     ]
 )  # fmt: skip
 

@@ -1,5 +1,5 @@
-"""Reads advisories in the OSV format (https://ossf.github.io/osv-schema/) from a folder or a zip archive, and says which
-of them concern a version of a package of PyPI. Needs no network.
+"""Reads advisories in the OSV format (https://ossf.github.io/osv-schema/) from a folder or a zip archive, and says
+which of them concern a version of a package of PyPI. Needs no network.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _files(path: Path) -> Iterator[tuple[str, bytes]]:
                 _check_size(entry.filename, entry.file_size)
                 yield entry.filename, archive.read(entry)
     except (OSError, zipfile.BadZipFile) as error:
-        raise BadDatabase(f"{path} cannot be read: {error}. Give a folder or zip archive of OSV's JSON files") from error
+        raise BadDatabase(f"{path} cannot be read: {error}. Give a folder or zip archive of OSV's files") from error
 
 
 def _check_size(name: str, n_bytes: int) -> None:
@@ -166,7 +166,8 @@ def _within(version: Version, events: Sequence[Mapping[str, str]]) -> bool:
         elif "fixed" in event:
             is_affected &= _is_below(version, str(event["fixed"]))
         elif "last_affected" in event:
-            is_affected &= _is_below(version, str(event["last_affected"])) or _same(version, str(event["last_affected"]))
+            last = str(event["last_affected"])
+            is_affected &= _is_below(version, last) or _same(version, last)
     return is_affected
 
 

@@ -140,9 +140,7 @@ def balancing(folder: Path, ports: list[int]) -> Iterator[str]:
     """HAProxy in front of two instances, with the configuration that we ship and no engine; its address."""
     one, two = (f"127.0.0.1:{port}" for port in ports)
     nobody = f"127.0.0.1:{fronts.free_ports(1)[0]}"
-    with fronts.running(
-        "haproxy", folder, one, nobody, fronts.make_certificates(folder), SINKRANK_TWO=two
-    ) as balancer:
+    with fronts.running("haproxy", folder, one, nobody, fronts.make_certificates(folder), SINKRANK_TWO=two) as balancer:
         yield balancer.url
 
 
@@ -157,7 +155,7 @@ def instance(home: Path, port: int) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.skipif(
-    not any(shutil.which(one) for one in ("haproxy", "apt-get")), reason="haproxy is not installed, and this is no Debian"
+    not any(map(shutil.which, ("haproxy", "apt-get"))), reason="haproxy is not installed, and this is no Debian"
 )
 def test_two_instances_are_restarted_in_turn_without_an_error(home: Path, tmp_path: Path) -> None:
     ports = fronts.free_ports(2)

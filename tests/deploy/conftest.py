@@ -99,7 +99,7 @@ def front_name(request: pytest.FixtureRequest) -> str:
 
 
 def program(name: str) -> Binary:
-    """The program of a front; the test is left out where it is not installed and there is no Debian to fetch it from."""
+    """The program of a front; without it, and without a Debian to fetch it from, the test is left out."""
     try:
         return find_binary(name)
     except FetchFailed as failed:

