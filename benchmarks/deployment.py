@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -31,14 +32,23 @@ KINDS = ("document passed on", "search, title and url")
 
 
 def under_load(
-    requests: Sequence[Request], sides: Mapping[str, urllib3.HTTPConnectionPool], turns: int, seconds: float
+    requests: Sequence[Request],
+    sides: Mapping[str, urllib3.HTTPConnectionPool],
+    pids: Mapping[str, int],
+    turns: int,
+    seconds: float,
 ) -> list[dict[str, Any]]:
     """Requests per second of 8 clients, each side once a turn; of each side the median turn, and the median of its
-    ratios to the engine in the same turn."""
+    ratios to the engine in the same turn. `front_cpu_ms` is the front's own CPU time a request, which says what it
+    costs where a busy machine blurs the rest."""
     per_second: dict[str, list[float]] = {side: [] for side in sides}
+    before = {side: cpu_ms(pid) for side, pid in pids.items()}
     for _ in range(turns):
         for side, http in sides.items():
             per_second[side].append(load(requests, http, side != ENGINE, N_CLIENTS, seconds)["per_second"])
+    used = {
+        side: round((cpu_ms(pid) - before[side]) / (sum(per_second[side]) * seconds), 3) for side, pid in pids.items()
+    }
     return [
         {
             "side": side,
@@ -46,10 +56,22 @@ def under_load(
             "per_second": round(median(figures), 1),
             "least": min(figures),
             "most": max(figures),
+            "front_cpu_ms": used.get(side),
             "of_the_engine": round(median(a / b for a, b in zip(figures, per_second[ENGINE], strict=True)), 3),
         }
         for side, figures in per_second.items()
     ]
+
+
+def cpu_ms(pid: int) -> float:
+    """CPU time of a process and its children so far, read from /proc; 0 where there is none."""
+    folder = Path(f"/proc/{pid}")
+    if not folder.exists():
+        return 0.0
+    user, system = folder.joinpath("stat").read_text().rpartition(")")[2].split()[11:13]
+    children = folder.joinpath("task", str(pid), "children").read_text().split()
+    own = (int(user) + int(system)) * 1000 / os.sysconf("SC_CLK_TCK")
+    return own + sum(cpu_ms(int(child)) for child in children)
 
 
 def one_at_a_time(
@@ -97,16 +119,17 @@ def main() -> None:
         try:
             sinkrank = stack.enter_context(serving(address, arguments.embeddings))
             certificate = fronts.make_certificates(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+            pids = {}
             sides = {ENGINE: pool(address), SINKRANK: pool(sinkrank)}
             for name in arguments.fronts:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
                 behind = (_host_and_port(sinkrank), _host_and_port(address))
                 front = stack.enter_context(fronts.running(name, folder, *behind, certificate))
-                sides[name] = pool(front.url)
+                sides[name], pids[name] = pool(front.url), front.process.pid
             for kind in KINDS:
                 rows = {
                     "one_at_a_time": one_at_a_time(kinds[kind], sides, arguments.rounds),
-                    "under_load": under_load(kinds[kind], sides, arguments.turns, arguments.seconds),
+                    "under_load": under_load(kinds[kind], sides, pids, arguments.turns, arguments.seconds),
                 }
                 results[kind] = rows
                 for way, measured in rows.items():
