@@ -5,12 +5,14 @@ SERVE ?= 1
 EVALUATE ?=
 # Options of the papers' suite: make papers PAPERS=--quick; --help lists them
 PAPERS ?=
+# A vulnerability database, and lock files if not all: make audit AUDIT=path/to/osv/all.zip
+AUDIT ?=
 # Options of the benchmark: make bench BENCH='--vocabulary 20000 500000 --rounds 15'; --help lists them
 BENCH ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo evaluate papers bench lint check test conformance site format lock clean
+.PHONY: help demo evaluate papers bench lint check test conformance site sbom audit format lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -70,6 +72,12 @@ conformance: .venv/.dev ## Test suites and clients of others, every engine (an h
 
 site: .venv/.dev ## Build the documentation into build/site
 	$(BIN)/sphinx-build -W --keep-going -q docs build/site
+
+sbom: .venv/.dev ## List the dependencies as CycloneDX JSON, into build/sinkrank.cdx.json
+	@$(BIN)/python -m supply_chain.sbom build/sinkrank.cdx.json
+
+audit: .venv/.dev ## Look for known vulnerabilities in an OSV database (AUDIT=folder or zip), offline
+	@$(BIN)/python -m supply_chain.audit $(AUDIT)
 
 format: .venv/.dev ## Rewrite the code in the one format
 	$(BIN)/ruff check --fix .

@@ -102,9 +102,11 @@ def test_probes_ask_routes_that_there_are() -> None:
     asked = {CONTAINER[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
     scraped = read(DEPLOY / "prometheus" / "prometheus.yml")["scrape_configs"][0]["metrics_path"]
     checked = set(regex.findall(r"(/-/\w+)", str(COMPOSE["sinkrank"]["healthcheck"]) + IMAGE))
-    balanced = set(regex.findall(r"GET (/-/\w+)", (DEPLOY / "haproxy" / "haproxy.cfg").read_text(encoding="utf-8")))
+    fronts = [DEPLOY / "haproxy" / "haproxy.cfg", DEPLOY / "envoy" / "envoy.yaml.template"]
+    balanced = [regex.findall(r"(?:uri|path:) (/-/\w+)", path.read_text(encoding="utf-8")) for path in fronts]
     assert checked == {"/-/ready", "/-/live"}
-    assert asked | checked | balanced | {scraped} <= PATHS
+    assert {path for found in balanced for path in found} == {"/-/ready"}
+    assert asked | checked | {scraped} <= PATHS
 
 
 def test_a_process_that_waits_for_its_engine_is_not_killed_for_it() -> None:
@@ -232,12 +234,6 @@ def test_each_alert_is_tried() -> None:
         for one in test["alert_rule_test"]
     ]
     assert {rule["alert"] for rule in rules} == set(tried)
-
-
-@needs("haproxy", "-v")
-def test_haproxy_takes_its_configuration() -> None:
-    addresses = {"BALANCER": ":8080", "SINKRANK_ONE": "127.0.0.1:8081", "SINKRANK_TWO": "127.0.0.1:8082"}
-    accepted("haproxy", "-c", "-q", "-f", DEPLOY / "haproxy" / "haproxy.cfg", CHECK_INTERVAL="2s", **addresses)
 
 
 @needs("systemd-analyze", "--version")

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +18,7 @@ import pytest
 import urllib3
 
 from tests.cli.test_serve import serving
+from tests.deploy import fronts
 
 pytestmark = pytest.mark.slow
 
@@ -135,30 +135,13 @@ def test_several_processes_end_when_they_have_drained(home: Path, monkeypatch: p
     assert process.returncode == 0
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 @contextmanager
 def balancing(folder: Path, ports: list[int]) -> Iterator[str]:
-    """A balancer in front of two instances, with the configuration that we ship; its address."""
-    balancer = f"127.0.0.1:{free_port()}"
-    environment = {
-        "BALANCER": balancer,
-        "SINKRANK_ONE": f"127.0.0.1:{ports[0]}",
-        "SINKRANK_TWO": f"127.0.0.1:{ports[1]}",
-        "CHECK_INTERVAL": "200ms",
-    }
-    command = ["haproxy", "-db", "-f", str(ROOT / "deploy" / "haproxy" / "haproxy.cfg")]
-    with (folder / "haproxy.log").open("wb") as log:
-        process = subprocess.Popen(command, env={**os.environ, **environment}, stdout=log, stderr=log)
-    try:
-        yield f"http://{balancer}"
-    finally:
-        process.kill()
-        process.wait()
+    """HAProxy in front of two instances, with the configuration that we ship and no engine; its address."""
+    one, two = (f"127.0.0.1:{port}" for port in ports)
+    nobody = f"127.0.0.1:{fronts.free_ports(1)[0]}"
+    with fronts.running("haproxy", folder, one, nobody, fronts.make_certificates(folder), SINKRANK_TWO=two) as balancer:
+        yield balancer.url
 
 
 def instance(home: Path, port: int) -> subprocess.Popen[bytes]:
@@ -171,9 +154,11 @@ def instance(home: Path, port: int) -> subprocess.Popen[bytes]:
     )
 
 
-@pytest.mark.skipif(shutil.which("haproxy") is None, reason="haproxy is not installed (on Debian: apt install haproxy)")
+@pytest.mark.skipif(
+    not any(map(shutil.which, ("haproxy", "apt-get"))), reason="haproxy is not installed, and this is no Debian"
+)
 def test_two_instances_are_restarted_in_turn_without_an_error(home: Path, tmp_path: Path) -> None:
-    ports = [free_port(), free_port()]
+    ports = fronts.free_ports(2)
     counted = 'sinkrank_http_requests_total{method="POST",route="/v1/rerank",status="200"}'
     running = [instance(home, port) for port in ports]
     ended = threading.Event()
@@ -193,7 +178,6 @@ def test_two_instances_are_restarted_in_turn_without_an_error(home: Path, tmp_pa
 
     try:
         with balancing(tmp_path, ports) as url:
-            wait_until(lambda: urllib3.request("GET", f"{url}/-/ready", timeout=5).status == 200, "one is ready")
             for port in ports:
                 address = f"http://127.0.0.1:{port}/-/ready"
                 wait_until(lambda a=address: urllib3.request("GET", a, timeout=5).status == 200, "both are ready")  # type: ignore[misc]

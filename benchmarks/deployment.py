@@ -1,0 +1,151 @@
+"""Times the recommended deployment: a front that sends searches through Sinkrank and all else to the engine.
+
+Run it with `python -m benchmarks.deployment`; nothing but this machine is spoken to. The engine, each front and
+Sinkrank alone get the same requests in turn. The index is made of the beginnings of real pages, and is removed at the
+end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import urllib3
+
+from benchmarks.proxy import INDEX, Request, load, make_index, node, pool, read_documents, requests_by_kind, serving
+from benchmarks.report import machine
+from benchmarks.timing import in_turn
+from reranker.embeddings import Embeddings
+from reranker.stores import open_store
+from tests.deploy import fronts
+
+N_CLIENTS = 8
+ENGINE, SINKRANK = "engine", "sinkrank"
+KINDS = ("document passed on", "search, title and url")
+
+
+def under_load(
+    requests: Sequence[Request],
+    sides: Mapping[str, urllib3.HTTPConnectionPool],
+    pids: Mapping[str, int],
+    turns: int,
+    seconds: float,
+) -> list[dict[str, Any]]:
+    """Requests per second of 8 clients, each side once a turn; of each side the median turn, and the median of its
+    ratios to the engine in the same turn. `front_cpu_ms` is the front's own CPU time a request, which says what it
+    costs where a busy machine blurs the rest."""
+    per_second: dict[str, list[float]] = {side: [] for side in sides}
+    before = {side: cpu_ms(pid) for side, pid in pids.items()}
+    for _ in range(turns):
+        for side, http in sides.items():
+            per_second[side].append(load(requests, http, side != ENGINE, N_CLIENTS, seconds)["per_second"])
+    used = {
+        side: round((cpu_ms(pid) - before[side]) / (sum(per_second[side]) * seconds), 3) for side, pid in pids.items()
+    }
+    return [
+        {
+            "side": side,
+            "clients": N_CLIENTS,
+            "per_second": round(median(figures), 1),
+            "least": min(figures),
+            "most": max(figures),
+            "front_cpu_ms": used.get(side),
+            "of_the_engine": round(median(a / b for a, b in zip(figures, per_second[ENGINE], strict=True)), 3),
+        }
+        for side, figures in per_second.items()
+    ]
+
+
+def cpu_ms(pid: int) -> float:
+    """CPU time of a process and its children so far, read from /proc; 0 where there is none."""
+    folder = Path(f"/proc/{pid}")
+    if not folder.exists():
+        return 0.0
+    user, system = folder.joinpath("stat").read_text().rpartition(")")[2].split()[11:13]
+    children = folder.joinpath("task", str(pid), "children").read_text().split()
+    own = (int(user) + int(system)) * 1000 / os.sysconf("SC_CLK_TCK")
+    return own + sum(cpu_ms(int(child)) for child in children)
+
+
+def one_at_a_time(
+    requests: Sequence[Request], sides: Mapping[str, urllib3.HTTPConnectionPool], rounds: int
+) -> list[dict[str, Any]]:
+    """Median ms of each side."""
+    turn = dict.fromkeys(sides, 0)
+
+    def send(side: str) -> None:
+        requests[turn[side] % len(requests)].send(sides[side], side != ENGINE)
+        turn[side] += 1
+
+    runs = {side: (lambda side=side: send(side)) for side in sides}  # type: ignore[misc]
+    in_turn(runs, min(30, rounds))  # connections, caches and the engine's own compiler
+    return [
+        {"side": side, "median_ms": round(median(times.wall_ms), 2), "rounds": rounds}
+        for side, times in in_turn(runs, rounds).items()
+    ]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fronts", nargs="+", default=["haproxy"], choices=[*fronts.CONFIGURATIONS])
+    parser.add_argument("--store", help="a node on this machine; default: one of the test suite's")
+    parser.add_argument("--engine", default="opensearch-2.19.1", help="which one (%(default)s)")
+    parser.add_argument("--embeddings", type=Path, default=Path(".sinkrank/embeddings"))
+    parser.add_argument("--documents", type=Path, default=Path(".sinkrank/libreoffice.jsonl"), help="pages as JSONL")
+    parser.add_argument("--n-documents", type=int, default=2_000)
+    parser.add_argument("--rounds", type=int, default=200, help="requests of each kind to each side (%(default)s)")
+    parser.add_argument("--turns", type=int, default=40, help="of load for each side (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of load in each turn (%(default)s)")
+    parser.add_argument("--json", type=Path, help="write the results here too")
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = _arguments()
+    documents = read_documents(arguments.documents, arguments.n_documents)
+    queries = [document.title for document in documents[:: max(1, len(documents) // 100)]]
+    kinds = requests_by_kind(queries, [document.doc_id for document in documents[:100]])
+    results: dict[str, Any] = {"machine": machine(), "documents": len(documents), "clients": N_CLIENTS}
+    with ExitStack() as stack:
+        address = stack.enter_context(node(arguments.store, arguments.engine))
+        make_index(address, Embeddings.open(arguments.embeddings), documents)
+        try:
+            sinkrank = stack.enter_context(serving(address, arguments.embeddings))
+            certificate = fronts.make_certificates(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+            pids = {}
+            sides = {ENGINE: pool(address), SINKRANK: pool(sinkrank)}
+            for name in arguments.fronts:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                behind = (_host_and_port(sinkrank), _host_and_port(address))
+                front = stack.enter_context(fronts.running(name, folder, *behind, certificate))
+                sides[name], pids[name] = pool(front.url), front.process.pid
+            for kind in KINDS:
+                rows = {
+                    "one_at_a_time": one_at_a_time(kinds[kind], sides, arguments.rounds),
+                    "under_load": under_load(kinds[kind], sides, pids, arguments.turns, arguments.seconds),
+                }
+                results[kind] = rows
+                for way, measured in rows.items():
+                    for row in measured:
+                        print(json.dumps({"requests": kind, "way": way, **row}), flush=True)
+        finally:
+            with closing(open_store(address)) as store:
+                store.drop(INDEX)
+    print(json.dumps(results["machine"]))
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+def _host_and_port(url: str) -> str:
+    return url.rpartition("//")[2]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""A real `sinkrank serve` in front of a node, which can be killed and started again, and fronts before both."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+import urllib3
+
+from reranker.base.errors import FetchFailed
+from reranker.embeddings import Embeddings
+from reranker.stores import open_store
+from tests.deploy.fronts import ROOT, Binary, find_binary, free_ports, make_certificates
+from tests.engines.sources import Engine
+from tests.service.conftest import DOCUMENTS, fill
+from tests.tiny import tiny_embeddings
+
+# Far longer than anything here takes: a hang ends, and no figure is tested.
+PATIENCE_S = 300.0
+
+
+def wait_until(holds: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not _holds(holds):
+        if time.monotonic() > end:
+            pytest.fail(f"waited in vain until {what}")
+        time.sleep(0.05)
+
+
+def _holds(condition: Callable[[], bool]) -> bool:
+    try:
+        return condition()
+    except urllib3.exceptions.HTTPError:
+        return False
+
+
+@dataclass
+class Instance:
+    """`sinkrank serve` at one address, before an engine that holds `index`."""
+
+    home: Path
+    engine: str
+    index: str
+    port: int = field(default_factory=lambda: free_ports(1)[0])
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "sinkrank", "serve", "--port", str(self.port), "--store", self.engine]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "SINKRANK_PROXY_BUDGET_MS": "60000"}
+        with (self.home / "serve.log").open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=self.home, env=environment, stdout=log, stderr=log)
+        wait_until(self.is_ready, "the instance is ready")
+
+    def is_ready(self) -> bool:
+        return urllib3.request("GET", f"http://{self.address}/-/ready", timeout=5, retries=False).status == 200
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def instance(first_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    home = tmp_path_factory.mktemp("instance")
+    embeddings: Embeddings = tiny_embeddings(home / ".sinkrank" / "embeddings")
+    index = f"front-{uuid4().hex[:8]}"
+    address = first_engine.url.replace("http", first_engine.distribution, 1)
+    with closing(open_store(address)) as store:
+        fill(store, embeddings, index, DOCUMENTS)
+        instance = Instance(home, address, index)
+        try:
+            instance.start()
+            yield instance
+        finally:
+            instance.kill()
+            store.drop(index)
+
+
+@pytest.fixture(scope="module", params=["haproxy", "nginx", pytest.param("envoy", marks=pytest.mark.conformance)])
+def front_name(request: pytest.FixtureRequest) -> str:
+    """Each front that can be had here."""
+    name = str(request.param)
+    program(name)
+    return name
+
+
+def program(name: str) -> Binary:
+    """The program of a front; without it, and without a Debian to fetch it from, the test is left out."""
+    try:
+        return find_binary(name)
+    except FetchFailed as failed:
+        if name != "envoy" and shutil.which("apt-get") is None:
+            pytest.skip(str(failed))
+        raise
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """See `make_certificates`."""
+    folder = tmp_path_factory.mktemp("front-certificates")
+    make_certificates(folder)
+    return folder
