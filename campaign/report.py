@@ -54,9 +54,14 @@ def _section(result: Result) -> list[str]:
         lines.append("")
     if result.failures:
         lines += [f"What failed (`python -m campaign --only {result.name} --seed {result.seed} --scale {result.scale:g}`):", ""]
-        lines += [f"- {' '.join(failure.split())[:500]}" for failure in result.failures]
+        lines += [f"- {_shortened(' '.join(failure.split()))}" for failure in result.failures]
         lines.append("")
     return lines
+
+
+def _shortened(text: str) -> str:
+    """The beginning says what was done, the end of a traceback what went wrong."""
+    return text if len(text) <= 700 else f"{text[:300]} … {text[-400:]}"
 
 
 def _shown(value: object) -> str:
