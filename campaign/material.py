@@ -22,7 +22,7 @@ _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 def vocabulary(language: str) -> list[str]:
     """Made-up words of six letters; those of the languages differ."""
     syllables = [consonant + vowel for consonant, vowel in itertools.product(_CONSONANTS, _VOWELS)]
-    random = Random(language)  # noqa: S311
+    random = Random(language)
     found: dict[str, None] = {}
     while len(found) < N_WORDS:
         found["".join(random.choices(syllables, k=3))] = None

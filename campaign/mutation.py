@@ -78,4 +78,15 @@ def _part(content: bytes, random: Random) -> tuple[int, int]:
     return first, min(len(content), first + random.choice((1, 4, 16, 64, 1000)))
 
 
-MUTATORS: tuple[Mutator, ...] = (_flip_bits, _overwrite, _delete, _repeat, _move, _cut, _insert, _insert, _append, _zero)
+MUTATORS: tuple[Mutator, ...] = (
+    _flip_bits,
+    _overwrite,
+    _delete,
+    _repeat,
+    _move,
+    _cut,
+    _insert,
+    _insert,
+    _append,
+    _zero,
+)

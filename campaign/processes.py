@@ -14,7 +14,7 @@ TOKEN = "CAMPAIGN_RUN"
 """Environment variable that all processes of a trial inherit; those that have it at the end were left behind."""
 
 _PROC = Path("/proc")
-_SHARED = Path("/dev/shm")  # noqa: S108
+_SHARED = Path("/dev/shm")
 
 
 def with_token(token: str) -> dict[int, str]:
@@ -26,7 +26,9 @@ def with_token(token: str) -> dict[int, str]:
             continue
         with suppress(OSError):
             if wanted in (folder / "environ").read_bytes().split(b"\0") and not _is_zombie(folder):
-                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                found[int(folder.name)] = (
+                    (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                )
     return found
 
 

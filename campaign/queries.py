@@ -10,10 +10,11 @@ from urllib.parse import quote
 
 import urllib3
 
+from campaign.indexed import FOREIGN
 from campaign.material import query as words
 from campaign.mutation import mutated
 
-INDEX = "articles"
+INDEX = FOREIGN
 WINDOW = 100
 MAPPING = {
     "settings": {"number_of_shards": 1, "number_of_replicas": 0},

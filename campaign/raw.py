@@ -8,8 +8,7 @@ from random import Random
 
 from campaign.mutation import mutated
 
-_WAIT_S = 1.0
-_LIMIT_S = 30.0
+_CONNECT_S, _FIRST_S, _NEXT_S = 30.0, 3.0, 0.5
 
 
 def make_bytes(random: Random, index: str) -> bytes:
@@ -69,19 +68,19 @@ _CASES = (
 
 
 def send_bytes(port: int, content: bytes) -> bytes:
-    """All that is answered until the service closes, or says no more for a second.
+    """All that is answered until the service closes or is silent: it may wait for more of the request.
 
     Raises:
         OSError: the connection was refused or reset before an answer.
     """
     answer = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=_LIMIT_S) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=_CONNECT_S) as connection:
         try:
             connection.sendall(content)
-            connection.settimeout(_LIMIT_S if b"\r\n\r\n" in content else _WAIT_S)
+            connection.settimeout(_FIRST_S)
             while part := connection.recv(65536):
                 answer += part
-                connection.settimeout(_WAIT_S)
+                connection.settimeout(_NEXT_S)
         except OSError:
             if not answer:
                 raise

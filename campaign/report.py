@@ -53,7 +53,10 @@ def _section(result: Result) -> list[str]:
         lines += [f"| {name} | {_shown(value)} |" for name, value in result.figures.items()]
         lines.append("")
     if result.failures:
-        lines += [f"What failed (`python -m campaign --only {result.name} --seed {result.seed} --scale {result.scale:g}`):", ""]
+        lines += [
+            f"What failed (`python -m campaign --only {result.name} --seed {result.seed} --scale {result.scale:g}`):",
+            "",
+        ]
         lines += [f"- {_shortened(' '.join(failure.split()))}" for failure in result.failures]
         lines.append("")
     return lines

@@ -121,7 +121,9 @@ def _stop(context: Context, process: subprocess.Popen[bytes], log_path: Path) ->
     context.check("Traceback" not in log, f"the service logged a traceback: {log[log.find('Traceback') :][:1500]}")
 
 
-def command(*arguments: str, root: Path = ROOT, cwd: Path, timeout_s: float = 300.0) -> subprocess.CompletedProcess[str]:
+def command(
+    *arguments: str, root: Path = ROOT, cwd: Path, timeout_s: float = 300.0
+) -> subprocess.CompletedProcess[str]:
     """`sinkrank` with these arguments, to its end."""
     return subprocess.run(
         [sys.executable, "-m", "sinkrank", *arguments],
