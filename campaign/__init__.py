@@ -1,1 +1,1 @@
-"""Long trials of the whole product on this machine: kills, hostile input, failing engines. `python -m campaign --help`."""
+"""Long trials of the whole product on this machine: kills, hostile input, failing engines (`python -m campaign`)."""

@@ -9,12 +9,12 @@ Mutator = Callable[[bytes, Random], bytes]
 
 # What parsers of text, JSON, CSV, HTML and of archives have tripped over.
 PIECES = (
-    b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\\ud800", b"\xf0\x9f\x98\x80", b"\r", b"\r\n\r\n", b'"', b'""',
-    b"'", b"\\", b"{", b"[" * 2000, b"{\"a\":" * 1000, b"]", b"}", b"NaN", b"1e999", b"-0", b"9" * 400, b"null", b"true",
-    b'{"id": 1}', b'{"id": "x", "id": "y"}', b"<", b"<DOC>", b"</DOC>", b"<DOCNO>", b"<!--", b"]]>", b"<script>",
-    b"&#xD800;", b"&#0;", b"&" + b"a" * 300, b"<div>" * 3000, b"<table>" * 200, b"\n" * 1000, b"," * 1000, b"\t" * 1000,
-    b"\x1f\x8b\x08", b"PK\x03\x04", b"BZh9", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xe2\x80\xa8", b"\xe2\x80\xae", b"\x85",
-    b"a" * 70_000, b"0 0\n", b"99999999 99999999\n", b"-1 -1\n", b"nan inf -inf 1e40\n",
+    b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\\ud800", b"\xf0\x9f\x98\x80", b"\r", b"\r\n\r\n", b'"',
+    b'""', b"'", b"\\", b"{", b"[" * 2000, b"{\"a\":" * 1000, b"]", b"}", b"NaN", b"1e999", b"-0", b"9" * 400,
+    b"null", b"true", b'{"id": 1}', b'{"id": "x", "id": "y"}', b"<", b"<DOC>", b"</DOC>", b"<DOCNO>", b"<!--", b"]]>",
+    b"<script>", b"&#xD800;", b"&#0;", b"&" + b"a" * 300, b"<div>" * 3000, b"<table>" * 200, b"\n" * 1000,
+    b"," * 1000, b"\t" * 1000, b"\x1f\x8b\x08", b"PK\x03\x04", b"BZh9", b"\x28\xb5\x2f\xfd", b"PAR1", b"\xe2\x80\xa8",
+    b"\xe2\x80\xae", b"\x85", b"a" * 70_000, b"0 0\n", b"99999999 99999999\n", b"-1 -1\n", b"nan inf -inf 1e40\n",
 )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ _CASES = (
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(40),
     b"\r\n\r\n\r\nGET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\n\xff\xfe{}",
+    b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n\xff\xfe{}",
     b"POST /v1/rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}",
     b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16\r\n\r\n{\"query\": \"LONG\"}",
 )  # fmt: skip

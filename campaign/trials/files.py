@@ -17,10 +17,10 @@ from campaign.service import environment
 from campaign.sound_files import sound_file
 
 ASSERTS = (
-    "5,000 mutated files (JSONL, CSV, TSV, Parquet, HTML, Markdown, text, TREC, embeddings; plain, gzip, bzip2, "
-    "Zstandard, zip) are read by ingest and by the import of embeddings: each gives documents, rejects with reasons, or "
-    "one error with its cure; no traceback, no crash, at most 256 MiB more memory, at most a minute each; every line of "
-    "a plain JSONL file is a document or a reject."
+    "5,000 mutated files (JSONL, CSV, TSV, Parquet, HTML, Markdown, text, TREC, embeddings; plain, gzip, bzip2,"
+    " Zstandard, zip) are read by ingest and by the import of embeddings: each gives documents, rejects with "
+    "reasons, or one error with its cure; no traceback, no crash, at most 256 MiB more memory, at most a minute"
+    " each; every line of a plain JSONL file is a document or a reject."
 )
 LIMIT_S = 1800.0
 N_FILES = 5000

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from campaign.claims import claims_of
 from campaign.contents import check_contents
 from campaign.context import Context
 from campaign.material import documents, write_embeddings, write_jsonl
@@ -24,7 +24,6 @@ from campaign.nodes import Engine, one_node
 from campaign.processes import descendants, left_in_shared_memory, shared_names, wait_until
 from campaign.service import environment
 from reranker.stores import open_store
-from reranker.stores.embedded.file import FILE_NAME
 
 ASSERTS = (
     "`sinkrank ingest` is killed 200 times (SIGTERM, SIGINT, SIGKILL; the process alone or its group; embedded store "
@@ -175,7 +174,7 @@ def _check_leftovers(context: Context, job: Job, engine: Engine | None, place: s
     context.check(not checkpoints, f"{place}: checkpoints left: {checkpoints}")
     temporary = sorted(path.name for path in job.temporary.iterdir())
     context.check(not temporary, f"{place}: temporary files left: {temporary}")
-    claims = _claims(job, engine)
+    claims = claims_of(job.index, job.store, engine)
     context.check(not claims, f"{place}: claims left: {claims}")
     with closing(open_store(job.store)) as store:
         versions = [one.name for one in store.versions(job.index)]
@@ -186,13 +185,3 @@ def _check_leftovers(context: Context, job: Job, engine: Engine | None, place: s
             names = sorted(one["index"] for one in listed) if status == 200 else []
             context.check(names == sorted(versions) or names == [job.index], f"{place}: indices left: {names}")
             store.drop(job.index)
-
-
-def _claims(job: Job, engine: Engine | None) -> list[str]:
-    """Ids of the claims that the store holds for the index."""
-    if engine is None:
-        with closing(sqlite3.connect(Path(job.store) / FILE_NAME)) as connection:
-            return [str(name) for (name,) in connection.execute("SELECT name FROM claims")]
-    engine.request("POST", "/sinkrank-idf/_refresh")
-    _, found = engine.request("GET", f"/sinkrank-idf/_doc/{job.index}:claim")
-    return [f"{job.index}:claim"] if found.get("found") else []

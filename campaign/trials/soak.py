@@ -20,10 +20,10 @@ from campaign.relay import Fault, Relay, relaying
 from campaign.service import Service, serving
 
 ASSERTS = (
-    "Mixed load from 12 clients while the engine is stopped, slowed, full and restarted, in turn. Without a fault there "
-    "is no 5xx; during one only 502, 503 and 504, and none on routes that need no engine; `/-/live` always answers "
-    "within 5 s; the service is ready and searches again within two minutes of each fault; no document whose write was "
-    "confirmed is lost; memory and descriptors do not grow over the second half."
+    "Mixed load from 12 clients while the engine is stopped, slowed, full and restarted, in turn. Without a "
+    "fault there is no 5xx; during one only 502, 503 and 504, and none on routes that need no engine; `/-/live`"
+    " always answers within 5 s; the service is ready and searches again within two minutes of each fault; no "
+    "document whose write was confirmed is lost; memory and descriptors do not grow over the second half."
 )
 LIMIT_S = 600.0  # beside the load itself
 N_CLIENTS = 12
