@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,25 +20,26 @@ DIM = 16
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
-def vocabulary(language: str) -> list[str]:
+@cache
+def vocabulary(language: str, n_words: int = N_WORDS) -> list[str]:
     """Made-up words of six letters; those of the languages differ."""
     syllables = [consonant + vowel for consonant, vowel in itertools.product(_CONSONANTS, _VOWELS)]
     random = Random(language)
     found: dict[str, None] = {}
-    while len(found) < N_WORDS:
+    while len(found) < n_words:
         found["".join(random.choices(syllables, k=3))] = None
     return list(found)
 
 
-def write_embeddings(path: Path) -> Embeddings:
+def write_embeddings(path: Path, n_words: int = N_WORDS, dim: int = DIM) -> Embeddings:
     """An embedding store in which word n of one language lies near word n of the other."""
     generator = np.random.default_rng(1)
-    base = generator.standard_normal((N_WORDS, DIM))
-    with EmbeddingsWriter(path, dim=DIM, source="campaign") as writer:
+    base = generator.standard_normal((n_words, dim))
+    with EmbeddingsWriter(path, dim=dim, source="campaign") as writer:
         for language in LANGUAGES:
             near = base + 0.2 * generator.standard_normal(base.shape)
             near /= np.linalg.norm(near, axis=1, keepdims=True)
-            writer.append(language, vocabulary(language), near.astype(np.float32))
+            writer.append(language, vocabulary(language, n_words), near.astype(np.float32))
         writer.commit()
     return Embeddings.open(path)
 
