@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from campaign.context import Context
+from campaign.tools.context import Context
 from campaign.trials import find_trial
 
 

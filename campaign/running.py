@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaign.processes import TOKEN, end_all, wait_until, with_token
 from campaign.report import Result
-from campaign.service import ROOT
+from campaign.tools.processes import TOKEN, end_all, wait_until, with_token
+from campaign.tools.service import ROOT
 from campaign.trials import find_trial
 from tests.engines.nodes import folder_in_memory
 
@@ -28,7 +28,7 @@ _GRACE_S = 60.0
 
 @dataclass(frozen=True)
 class Options:
-    """How to run trials; see `campaign.context.Context`."""
+    """How to run trials; see `campaign.tools.context.Context`."""
 
     seed: int
     scale: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Protocol, cast
 
-from campaign.context import Context
+from campaign.tools.context import Context
 
 NAMES = ("kills", "requests", "files", "soak", "cluster", "network", "clocks", "versions", "damage")
 

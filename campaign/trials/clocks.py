@@ -12,15 +12,15 @@ from random import Random
 
 import urllib3
 
-from campaign.claims import claims_of
-from campaign.contents import check_contents
-from campaign.context import Context
-from campaign.indexed import FOREIGN, OURS, fill, ingest
-from campaign.material import documents, query, write_embeddings, write_jsonl
-from campaign.nodes import Engine, one_node
-from campaign.patched import CLOCK
-from campaign.processes import wait_until
-from campaign.service import Service, command, environment, serving
+from campaign.tools.claims import claims_of
+from campaign.tools.contents import check_contents
+from campaign.tools.context import Context
+from campaign.tools.indexed import FOREIGN, OURS, fill, ingest
+from campaign.tools.material import documents, query, write_embeddings, write_jsonl
+from campaign.tools.nodes import Engine, one_node
+from campaign.tools.patched import CLOCK
+from campaign.tools.processes import wait_until
+from campaign.tools.service import Service, command, environment, serving
 from reranker.stores import open_store
 
 ASSERTS = (
@@ -50,7 +50,7 @@ def _jumps(context: Context, engine: Engine, embeddings: Path) -> None:
     clock.write_text("0")
     settings = {CLOCK: str(clock), "SINKRANK_LOG_FORMAT": "json", "SINKRANK_LOG_LEVEL": "info"}
     random = context.random("jumps")
-    with serving(context, engine.store, embeddings, settings=settings, module=("campaign.patched",)) as service:
+    with serving(context, engine.store, embeddings, settings=settings, module=("campaign.tools.patched",)) as service:
         for number in range(context.times(40, least=6)):
             shift = random.choice(JUMPS) * random.uniform(0.5, 1)
             clock.write_text(str(shift))
@@ -124,7 +124,7 @@ def _locked_ahead(context: Context, engine: Engine | None, embeddings: Path, num
     clock.write_text(str(random.uniform(3_600, 86_400)))
     given = ["ingest", str(path), "--rebuild", "--store", store, "--index", index, "--embeddings", str(embeddings)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "campaign.patched", *given, "--home", str(context.folder / f"ahead-{number}")],
+        [sys.executable, "-m", "campaign.tools.patched", *given, "--home", str(context.folder / f"ahead-{number}")],
         env=environment(**{CLOCK: str(clock)}),
         cwd=context.folder,
         stdout=subprocess.DEVNULL,

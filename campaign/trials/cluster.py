@@ -8,14 +8,15 @@ import sys
 import time
 from pathlib import Path
 
-from campaign.contents import check_contents
-from campaign.context import Context
-from campaign.indexed import FOREIGN, OURS, fill
-from campaign.load import Load, loading, mixed_calls
-from campaign.material import documents, write_embeddings, write_jsonl
-from campaign.nodes import Engine, n_nodes, three_nodes
-from campaign.processes import wait_until
-from campaign.service import command, environment, serving
+from campaign.tools.contents import check_contents
+from campaign.tools.context import Context
+from campaign.tools.indexed import FOREIGN, OURS, fill
+from campaign.tools.load import Load, loading, mixed_calls
+from campaign.tools.material import documents, write_embeddings, write_jsonl
+from campaign.tools.nodes import Engine, n_nodes, three_nodes
+from campaign.tools.processes import wait_until
+from campaign.tools.service import command, environment, serving
+from reranker.service.settings import Settings
 
 ASSERTS = (
     "Three nodes with replicas. One is killed while clients search and write through the proxy (`proxy_nodes` names "
@@ -56,9 +57,12 @@ def _lose_during_search(context: Context, engines: list[Engine], embeddings: Pat
     addresses = ",".join(engine.store for engine in engines)
     draw = mixed_calls(FOREIGN, OURS)
     randoms = [context.random("client", number, client) for client in range(N_CLIENTS)]
-    settings = {"SINKRANK_PROXY_NODES": addresses}
+    # Before `store` took several nodes, the proxy had a setting of its own for them.
+    has_own = "proxy_nodes" in Settings.model_fields
+    store = others[0].store if has_own else addresses
+    settings = {"SINKRANK_PROXY_NODES": addresses} if has_own else {}
     with (
-        serving(context, others[0].store, embeddings, name=f"serve-{number}", settings=settings) as service,
+        serving(context, store, embeddings, name=f"serve-{number}", settings=settings) as service,
         loading(lambda: service.url, draw, randoms) as load,
     ):
         load.phase = "calm"

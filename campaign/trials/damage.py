@@ -10,13 +10,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from campaign.context import Context
-from campaign.damaging import damage
-from campaign.indexed import ingest
-from campaign.material import documents, query, write_embeddings
-from campaign.probing import INDEX
-from campaign.processes import wait_until
-from campaign.service import command, environment, serving
+from campaign.tools.context import Context
+from campaign.tools.damaging import damage
+from campaign.tools.indexed import ingest
+from campaign.tools.material import documents, query, write_embeddings
+from campaign.tools.probing import INDEX
+from campaign.tools.processes import wait_until
+from campaign.tools.service import command, environment, serving
 from reranker.stores.embedded.file import FILE_NAME
 
 ASSERTS = (
@@ -37,16 +37,16 @@ HANG_S = 300.0
 
 
 class Prober:
-    """The process of `campaign.probing`; started again when it has died."""
+    """The process of `campaign.tools.probing`; started again when it has died."""
 
     def __init__(self, queries: list[list[str]]) -> None:
         self._queries = queries
         self._process: subprocess.Popen[str] | None = None
 
     def probe(self, store: Path, embeddings: Path) -> dict[str, Any]:
-        """See `campaign.probing.probe`; a crash is a traceback too."""
+        """See `campaign.tools.probing.probe`; a crash is a traceback too."""
         if self._process is None or self._process.poll() is not None:
-            command = [sys.executable, "-m", "campaign.probing"]
+            command = [sys.executable, "-m", "campaign.tools.probing"]
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(
                 command, env=environment(), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True

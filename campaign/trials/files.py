@@ -10,11 +10,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from campaign.context import Context
-from campaign.mutation import mutated
-from campaign.reading import FILE_LIMIT_S
-from campaign.service import environment
-from campaign.sound_files import sound_file
+from campaign.tools.context import Context
+from campaign.tools.mutation import mutated
+from campaign.tools.reading import FILE_LIMIT_S
+from campaign.tools.service import environment
+from campaign.tools.sound_files import sound_file
 
 ASSERTS = (
     "5,000 mutated files (JSONL, CSV, TSV, Parquet, HTML, Markdown, text, TREC, embeddings; plain, gzip, bzip2,"
@@ -77,7 +77,7 @@ def _read(context: Context, paths: list[str], numbers: dict[str, int]) -> list[d
 
 
 def _reader(paths: list[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "campaign.reading"]
+    command = [sys.executable, "-m", "campaign.tools.reading"]
     given = "".join(f"{path}\n" for path in paths)
     limit = 2 * FILE_LIMIT_S * len(paths)
     return subprocess.run(

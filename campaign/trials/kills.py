@@ -16,13 +16,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from campaign.claims import claims_of
-from campaign.contents import check_contents
-from campaign.context import Context
-from campaign.material import documents, write_embeddings, write_jsonl
-from campaign.nodes import Engine, one_node
-from campaign.processes import descendants, left_in_shared_memory, shared_names, wait_until
-from campaign.service import environment
+from campaign.tools.claims import claims_of
+from campaign.tools.contents import check_contents
+from campaign.tools.context import Context
+from campaign.tools.material import documents, write_embeddings, write_jsonl
+from campaign.tools.nodes import Engine, one_node
+from campaign.tools.processes import descendants, left_in_shared_memory, shared_names, wait_until
+from campaign.tools.service import environment
 from reranker.stores import open_store
 
 ASSERTS = (

@@ -14,15 +14,15 @@ from random import Random
 
 import urllib3
 
-from campaign.answers import ids
-from campaign.context import Context
-from campaign.indexed import FOREIGN, OURS, fill
-from campaign.material import documents, query, write_embeddings
-from campaign.nodes import Engine, one_node, store_address
-from campaign.patched import HOSTS
-from campaign.processes import n_descriptors, wait_until
-from campaign.relay import Fault, Relay, relaying
-from campaign.service import Service, serving
+from campaign.tools.answers import ids
+from campaign.tools.context import Context
+from campaign.tools.indexed import FOREIGN, OURS, fill
+from campaign.tools.material import documents, query, write_embeddings
+from campaign.tools.nodes import Engine, one_node, store_address
+from campaign.tools.patched import HOSTS
+from campaign.tools.processes import n_descriptors, wait_until
+from campaign.tools.relay import Fault, Relay, relaying
+from campaign.tools.service import Service, serving
 
 ASSERTS = (
     "The engine's answers are reset, cut, dripped and held back: the caller gets the whole answer, 502, 503 or 504, or "
@@ -214,7 +214,7 @@ def _names(context: Context, engine: Engine, embeddings: Path) -> None:
         store = f"{engine.node.distribution}://engine.test:{one.port}"
         patched = {HOSTS: str(hosts)}
         with serving(
-            context, store, embeddings, name="names", settings=patched, module=("campaign.patched",)
+            context, store, embeddings, name="names", settings=patched, module=("campaign.tools.patched",)
         ) as service:
             for phase, address in (("the first address", "127.0.0.1"), ("another address", "127.0.0.2")):
                 _point(hosts, address)

@@ -7,15 +7,15 @@ from contextlib import suppress
 
 import urllib3
 
-from campaign.answers import compare
-from campaign.context import Context
-from campaign.described import fuzz_described
-from campaign.indexed import OURS, fill
-from campaign.material import documents, write_embeddings
-from campaign.nodes import Engine, one_node
-from campaign.queries import INDEX, MAPPING, WINDOW, Request, make_request
-from campaign.raw import make_bytes, send_bytes, status_of
-from campaign.service import Service, serving
+from campaign.tools.answers import compare
+from campaign.tools.context import Context
+from campaign.tools.described import fuzz_described
+from campaign.tools.indexed import OURS, fill
+from campaign.tools.material import documents, write_embeddings
+from campaign.tools.nodes import Engine, one_node
+from campaign.tools.queries import INDEX, MAPPING, WINDOW, Request, make_request
+from campaign.tools.raw import make_bytes, send_bytes, status_of
+from campaign.tools.service import Service, serving
 
 ASSERTS = (
     "10,000 requests: our own routes as OpenAPI describes them (schemathesis), mutated searches, and raw bytes. None "

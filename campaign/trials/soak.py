@@ -9,15 +9,15 @@ from contextlib import contextmanager, suppress
 
 import urllib3
 
-from campaign.context import Context
-from campaign.flatness import growth
-from campaign.indexed import FOREIGN, OURS, fill
-from campaign.load import Load, loading, mixed_calls
-from campaign.material import documents, write_embeddings
-from campaign.nodes import Engine, one_node, store_address
-from campaign.processes import n_descriptors, n_threads, resident_bytes, wait_until
-from campaign.relay import Fault, Relay, relaying
-from campaign.service import Service, serving
+from campaign.tools.context import Context
+from campaign.tools.flatness import growth
+from campaign.tools.indexed import FOREIGN, OURS, fill
+from campaign.tools.load import Load, loading, mixed_calls
+from campaign.tools.material import documents, write_embeddings
+from campaign.tools.nodes import Engine, one_node, store_address
+from campaign.tools.processes import n_descriptors, n_threads, resident_bytes, wait_until
+from campaign.tools.relay import Fault, Relay, relaying
+from campaign.tools.service import Service, serving
 
 ASSERTS = (
     "Mixed load from 12 clients while the engine is stopped, slowed, full and restarted, in turn. Without a "

@@ -6,7 +6,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from schemathesis.checks import CHECKS, load_all_checks
 
-from campaign.context import Context
+from campaign.tools.context import Context
 
 # A query of any words is a valid body, but need not be one that finds a word; unknown keys of others' clients are
 # ignored.

@@ -6,7 +6,7 @@ import re
 import socket
 from random import Random
 
-from campaign.mutation import mutated
+from campaign.tools.mutation import mutated
 
 _CONNECT_S, _FIRST_S, _NEXT_S = 30.0, 3.0, 0.5
 

@@ -1,6 +1,6 @@
 """Runs `sinkrank` with names resolved, and the wall clock shifted, as two files say at every moment.
 
-    python -m campaign.patched serve …
+    python -m campaign.tools.patched serve …
 
 `CAMPAIGN_HOSTS` names a file with a line `NAME ADDRESS` for each host; other names are resolved as usual.
 `CAMPAIGN_CLOCK` names a file with the seconds to add to the wall clock; monotonic clocks are left alone, as a step of

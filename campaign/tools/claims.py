@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from campaign.nodes import Engine
+from campaign.tools.nodes import Engine
 from reranker.stores.embedded.file import FILE_NAME
 
 

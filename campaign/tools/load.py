@@ -14,7 +14,7 @@ from typing import Any
 
 import urllib3
 
-from campaign.material import documents, query
+from campaign.tools.material import documents, query
 
 CALL_LIMIT_S = 60.0
 _BETWEEN_S = 0.05

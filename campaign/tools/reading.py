@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from campaign.sound_files import EMBEDDINGS
+from campaign.tools.sound_files import EMBEDDINGS
 from ingest.documents import Layout, read_records
 from ingest.embeddings.importing import import_embeddings
 from ingest.embeddings.selection import Source

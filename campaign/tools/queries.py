@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import urllib3
 
-from campaign.indexed import FOREIGN
-from campaign.material import query as words
-from campaign.mutation import mutated
+from campaign.tools.indexed import FOREIGN
+from campaign.tools.material import query as words
+from campaign.tools.mutation import mutated
 
 INDEX = FOREIGN
 WINDOW = 100

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from campaign.context import Context
-from campaign.material import write_jsonl
-from campaign.nodes import Engine
-from campaign.service import ROOT, command
+from campaign.tools.context import Context
+from campaign.tools.material import write_jsonl
+from campaign.tools.nodes import Engine
+from campaign.tools.service import ROOT, command
 
 FOREIGN, OURS = "articles", "ours"
 
@@ -22,10 +22,12 @@ def fill(
     rows: Sequence[Mapping[str, Any]],
     mapping: Mapping[str, Any] | None = None,
 ) -> None:
-    """Both indices, with the same documents."""
-    ingest(context, engine.store, embeddings, OURS, rows)
-    if mapping is not None:
+    """Both indices, with the same documents; without any, the foreign index alone, empty."""
+    if mapping is not None or not rows:
         engine.request("PUT", f"/{FOREIGN}", mapping)
+    if not rows:
+        return
+    ingest(context, engine.store, embeddings, OURS, rows)
     lines = []
     for row in rows:
         source = {name: row[name] for name in ("lang", "title", "text", "year")}

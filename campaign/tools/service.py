@@ -14,10 +14,10 @@ from pathlib import Path
 
 import urllib3
 
-from campaign.context import Context
-from campaign.processes import wait_until
+from campaign.tools.context import Context
+from campaign.tools.processes import wait_until
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 START_S = 300.0
 STOP_S = 60.0
 

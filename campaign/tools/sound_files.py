@@ -18,7 +18,7 @@ import pyarrow
 import zstandard
 from pyarrow import parquet
 
-from campaign.material import documents, vocabulary
+from campaign.tools.material import documents, vocabulary
 
 Row = Mapping[str, Any]
 
