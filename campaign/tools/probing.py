@@ -27,7 +27,7 @@ def probe(store_path: Path, embeddings_path: Path, queries: list[list[str]]) -> 
     """`answers` (hits with scores, one list a query), `error` for a failure that says so, or `traceback`."""
     try:
         embeddings = Embeddings.open(embeddings_path)
-        settings = Settings(store=str(store_path), index=INDEX)
+        settings = Settings.model_validate({"store": str(store_path), "index": INDEX})
         with closing(open_store(str(store_path))) as store:
             app = create_app(settings, store, embeddings)
             warm_up(app)

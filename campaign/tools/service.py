@@ -54,10 +54,10 @@ class Service:
             return 0
 
 
-def environment(root: Path = ROOT, **more: str) -> dict[str, str]:
-    """This process's, with the code of `root` and without settings of Sinkrank."""
+def environment(more: Mapping[str, str] | None = None, root: Path = ROOT) -> dict[str, str]:
+    """This process's, with the code of `root` and without settings of Sinkrank; `more` is added."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SINKRANK_")}
-    return {**kept, "PYTHONPATH": str(root), "COLUMNS": "300", "PYTHONUNBUFFERED": "1", **more}
+    return {**kept, "PYTHONPATH": str(root), "COLUMNS": "300", "PYTHONUNBUFFERED": "1", **(more or {})}
 
 
 @contextmanager
@@ -84,9 +84,7 @@ def serving(
     command = [sys.executable, "-m", *module, "serve", "--port", "0", "--store", store, "--embeddings", str(embeddings)]
     command += ["--home", str(context.folder / f"{name}-home"), *arguments]
     with log_path.open("wb") as log:
-        process = subprocess.Popen(
-            command, env=environment(root, **(settings or {})), cwd=context.folder, stdout=log, stderr=log
-        )
+        process = subprocess.Popen(command, env=environment(settings, root), cwd=context.folder, stdout=log, stderr=log)
     try:
         yield Service(process, _address(process, log_path), log_path)
     finally:
@@ -127,7 +125,7 @@ def command(
     """`sinkrank` with these arguments, to its end."""
     return subprocess.run(
         [sys.executable, "-m", "sinkrank", *arguments],
-        env=environment(root),
+        env=environment(root=root),
         cwd=cwd,
         capture_output=True,
         text=True,

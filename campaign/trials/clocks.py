@@ -125,7 +125,7 @@ def _locked_ahead(context: Context, engine: Engine | None, embeddings: Path, num
     given = ["ingest", str(path), "--rebuild", "--store", store, "--index", index, "--embeddings", str(embeddings)]
     process = subprocess.Popen(
         [sys.executable, "-m", "campaign.tools.patched", *given, "--home", str(context.folder / f"ahead-{number}")],
-        env=environment(**{CLOCK: str(clock)}),
+        env=environment({CLOCK: str(clock)}),
         cwd=context.folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

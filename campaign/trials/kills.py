@@ -111,7 +111,7 @@ def _start(job: Job, rebuild: bool | None = None) -> subprocess.Popen[bytes]:
     command = job.command if is_rebuild else [part for part in job.command if part != "--rebuild"]
     return subprocess.Popen(
         command,
-        env=environment(TMPDIR=str(job.temporary)),
+        env=environment({"TMPDIR": str(job.temporary)}),
         cwd=job.folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
