@@ -34,6 +34,8 @@ LIMIT_S = 900.0
 N_DOCUMENTS = 300
 N_LARGE, LARGE_BYTES = 200, 100_000
 N_BAD_CLIENTS = 60
+# Limits for each client must not meet the others, which ask from 127.0.0.1.
+BAD_ADDRESS = "127.0.0.3"
 OTHERS_S = 10.0
 _GATEWAY = (502, 503, 504)
 
@@ -166,19 +168,27 @@ def _half_open(service: Service, n_clients: int) -> ExitStack:
     """Connections that have sent half of a request."""
     stack = ExitStack()
     for number in range(n_clients):
-        connection = stack.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=30))
-        connection.sendall((b"", b"GET / HT", b"POST /x/_search HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")[number % 3])
+        sent = (b"", b"GET / HT", b"POST /x/_search HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")[number % 3]
+        _connect(stack, service, sent)
     return stack
+
+
+def _connect(stack: ExitStack, service: Service, sent: bytes, receive_bytes: int = 65_536) -> socket.socket:
+    """A connection that has sent these bytes; the service may have closed it."""
+    connection = stack.enter_context(socket.socket())
+    connection.settimeout(30)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+    connection.bind((BAD_ADDRESS, 0))
+    with suppress(OSError):
+        connection.connect(("127.0.0.1", service.port))
+        connection.sendall(sent)
+    return connection
 
 
 def _slow_loris(service: Service, n_clients: int) -> ExitStack:
     """Connections that send a byte of a header now and then."""
     stack, ended = ExitStack(), threading.Event()
-    connections = [
-        stack.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=30)) for _ in range(n_clients)
-    ]
-    for connection in connections:
-        connection.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
+    connections = [_connect(stack, service, b"GET / HTTP/1.1\r\nX-Slow: ") for _ in range(n_clients)]
 
     def drip() -> None:
         while not ended.wait(0.2):
@@ -197,10 +207,8 @@ def _not_reading(service: Service, n_clients: int) -> ExitStack:
     """Clients that ask for 20 MB each and read nothing of it."""
     stack = ExitStack()
     for _ in range(n_clients):
-        connection = stack.enter_context(socket.socket())
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.connect(("127.0.0.1", service.port))
-        connection.sendall(f"GET /large/_search?size={N_LARGE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        sent = f"GET /large/_search?size={N_LARGE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        _connect(stack, service, sent, receive_bytes=4096)
     return stack
 
 

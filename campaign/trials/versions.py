@@ -26,7 +26,8 @@ ASSERTS = (
 )
 LIMIT_S = 900.0
 N_DOCUMENTS, N_MORE = 400, 100
-N_CLIENTS = 4
+N_CLIENTS = 2
+BETWEEN_S = 0.3  # the load is to be there all the time, not to be much
 _SERVED = ("200", "201", "404", "409")
 # Words of which a refusal has at least one: what to do now.
 _CURES = ("--rebuild", "rebuild", "update", "newer version", "install", "import or train", "make it anew")
@@ -141,7 +142,7 @@ def _roll(context: Context, update: Update) -> None:
         serving(context, update.store, update.embeddings, name="newer") as new,
     ):
         urls = cycle((old.url, new.url))
-        with loading(lambda: next(urls), mixed_calls(FOREIGN, OURS), randoms) as load:
+        with loading(lambda: next(urls), mixed_calls(FOREIGN, OURS), randoms, BETWEEN_S) as load:
             load.phase = "both versions serve"
             _take_turns(context, update)
         _check_answers(context, load)
