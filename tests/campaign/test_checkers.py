@@ -28,7 +28,7 @@ from campaign.tools.processes import TOKEN, end_all, with_token
 from campaign.tools.queries import make_request
 from campaign.tools.raw import make_bytes, status_of
 from campaign.tools.relay import Fault, relaying
-from campaign.trials import clocks, files, versions
+from campaign.trials import clocks, files, kills, versions
 from ingest.files import open_sources
 from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
@@ -256,3 +256,10 @@ def test_the_report_names_what_failed_and_how_to_see_it_again() -> None:
     assert "| files read | 1,200 |" in text
     assert "python -m campaign --only kills --seed 7 --scale 0.1" in text
     assert "- run 2 hangs" in text
+
+
+def test_a_traceback_counts_unless_python_was_interrupted_before_it_had_found_our_code() -> None:
+    before = 'Traceback (most recent call last):\n  File "<frozen runpy>", in _get_module_details\nKeyboardInterrupt\n'
+    assert not kills.has_traceback(before)
+    assert kills.has_traceback(f"{before}Traceback (most recent call last):\nOSError: 5\n")
+    assert kills.has_traceback("Traceback (most recent call last):\n  File main.py\nKeyboardInterrupt\n")
