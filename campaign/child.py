@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import traceback
 from dataclasses import asdict
@@ -23,7 +24,12 @@ def outcome(context: Context) -> dict[str, Any]:
     return {**kept, "n_checks": context.n_checks}
 
 
+def _end(*_: object) -> None:
+    raise TimeoutError("it was ended at its limit")
+
+
 def main() -> None:
+    signal.signal(signal.SIGTERM, _end)  # what was found until then is kept, and what runs is stopped
     given = json.loads(sys.argv[1])
     result = Path(given.pop("result"))
     context = Context(**{**given, "folder": Path(given["folder"])})

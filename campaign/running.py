@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from tests.engines.nodes import folder_in_memory
 
 # Starting a node and a service does not become shorter with the scale.
 FIXED_S = 600.0
-_GRACE_S = 60.0
+_GRACE_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,16 @@ def run_trial(name: str, options: Options) -> Result:
         process.wait(limit)
     except subprocess.TimeoutExpired:
         failures.append(f"the trial did not end within {limit:g} s")
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE_S)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         took = time.monotonic() - started
         failures += _leftovers(token)
-    told = _read(result_path) if not failures or result_path.exists() else {}
+    told = _read(result_path)
     shutil.rmtree(folder, ignore_errors=True)
     all_failures = [*told.get("failures", []), *failures]
     return Result(

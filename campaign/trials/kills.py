@@ -30,7 +30,7 @@ ASSERTS = (
     "and engine; first ingest and rebuild) and continued. The index then holds exactly the input; no process, "
     "temporary file, semaphore, checkpoint or claim is left; a signal that can be handled ends the run."
 )
-LIMIT_S = 2400.0
+LIMIT_S = 3600.0
 N_KILLS = 200
 KILLS_A_RUN = 5
 # Some seconds of work, since the checkpoint is written every second.
