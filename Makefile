@@ -5,14 +5,23 @@ SERVE ?= 1
 EVALUATE ?=
 # Options of the papers' suite: make papers PAPERS=--quick; --help lists them
 PAPERS ?=
+<<<<<<< HEAD
 # A vulnerability database, and lock files if not all: make audit AUDIT=path/to/osv/all.zip
 AUDIT ?=
+=======
+# Options of the campaign: make campaign CAMPAIGN='--only kills soak --scale 0.1'; --help lists them
+CAMPAIGN ?=
+>>>>>>> campaign
 # Options of the benchmark: make bench BENCH='--vocabulary 20000 500000 --rounds 15'; --help lists them
 BENCH ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
 .PHONY: help demo evaluate papers bench lint check test conformance site sbom audit format lock clean
+=======
+.PHONY: help demo evaluate papers bench campaign lint check test conformance site format lock clean
+>>>>>>> campaign
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -50,6 +59,10 @@ papers: .venv/.dev ## Measure every system of the papers (80 minutes; PAPERS=--q
 
 bench: .venv/bench/.ready ## Time the transport beside its peers (some ten minutes)
 	@.venv/bench/bin/python -m benchmarks.rerank $(BENCH)
+
+campaign: .venv/.dev ## Kills, hostile input, failing engines, for an hour; report in build/
+	@mkdir -p build
+	@$(BIN)/python -m campaign --report build/campaign.md $(CAMPAIGN)
 
 # Tests of one engine stay in one process, so that each engine is started once; tests/tiers.py puts long groups first.
 PYTEST := $(BIN)/pytest -q --dist loadgroup --no-loadscope-reorder -n

@@ -41,7 +41,7 @@ def read_parquet(source: Source) -> Iterator[Row]:
                     for row in _rows(source.name, number, part, schema):
                         number += 1
                         yield row
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeError) as error:
         if number == 0:
             raise BadInput(f"{source.name} cannot be read as Parquet ({error}); check its format") from error
         yield Row(source.name, number + 1, b"", None, f"the file cannot be read from here on ({error}); fetch it again")
@@ -58,7 +58,7 @@ def columns_of(source: Source) -> list[str]:
         with pyarrow.parquet.ParquetFile(source.path) as file:
             check_metadata(file, UnpackedLimit(source.path.stat().st_size))
             return list(file.schema_arrow.names)
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeError) as error:
         raise BadInput(f"{source.name} cannot be read as Parquet ({error}); check its format") from error
 
 
@@ -82,7 +82,17 @@ def _rows(name: str, number: int, batch: Any, schema: Any) -> Iterator[Row]:
     if batch.num_rows == 1 and decoded_bytes(batch) > MAX_ROW_BYTES:
         yield Row(name, number + 1, b"", None, f"the row is longer than {MAX_ROW_BYTES:,} bytes; split it")
         return
-    for place, values in enumerate(batch.cast(schema).to_pylist(), start=1):
+    try:
+        rows = batch.cast(schema).to_pylist()
+    except (ValueError, OverflowError) as error:  # text that is not UTF-8, a year after 9999
+        if batch.num_rows == 1:
+            reason = f"a column cannot be read ({error}); correct it in the file"
+            yield Row(name, number + 1, b"", None, reason)
+            return
+        for place, row in enumerate(_single_rows(batch)):
+            yield from _rows(name, number + place, row, schema)
+        return
+    for place, values in enumerate(rows, start=1):
         yield _row(name, number + place, values)
 
 

@@ -148,3 +148,22 @@ def test_a_file_that_becomes_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(BadInput, match="is no regular file"), open_file(tmp_path / "fifo"):
         pass
+
+
+def test_a_parquet_row_that_is_not_utf_8_or_has_no_date_of_ours_is_rejected_and_the_others_are_read(
+    tmp_path: Path,
+) -> None:
+    from pyarrow import array, int64, parquet, string, table, timestamp
+
+    texts = array([b"one", b"t\xffo", b"three"], "binary").view(string())
+    year_30000 = array([0, 0, 900_000_000_000], int64()).cast(timestamp("s"))
+    path = tmp_path / "in.parquet"
+    parquet.write_table(table({"text": texts, "day": year_30000}), path)
+
+    first, second, third = read(path)
+
+    assert first.document is not None
+    assert first.document.text == "one"
+    assert (second.row.line, third.row.line) == (2, 3)
+    assert "a column cannot be read ('utf-8' codec" in str(second.reason)
+    assert "correct it in the file" in str(third.reason)

@@ -51,6 +51,23 @@ def test_what_one_has_claimed_another_gets_only_after_its_release(store: Store, 
         store.claim(index, "one", 60)
 
 
+def test_a_claim_that_was_written_while_the_clock_was_a_day_ahead_locks_nobody_out(
+    store: Store, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 86_400)
+    store.claim(index, "one", 60)
+    monkeypatch.undo()
+    store.release(index, "nobody")
+    assert n_claims(store, index) == 0
+    monkeypatch.setattr(time, "time", lambda: now() + 86_400)
+    store.claim(index, "one", 60)
+    monkeypatch.undo()
+    store.claim(index, "other", 60)
+    with pytest.raises(BadInput, match=r"another run.*wait (60|59) s"):
+        store.claim(index, "one", 60)
+
+
 def test_a_claim_that_is_not_renewed_runs_out(store: Store, index: str) -> None:
     store.claim(index, "one", 0.2)
     time.sleep(0.25)

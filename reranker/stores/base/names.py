@@ -21,6 +21,8 @@ _VERSION_SUFFIX = regex.compile(r"-(\d{6})")
 _LENGTH_OF_SUFFIX = 7
 # An alias of each index of an engine that Sinkrank writes to: see `EngineStore`.
 _WRITING_SUFFIX = "-sinkrank-writing"
+# Far above what runs ask for (60 s) and what the clocks of two machines differ by.
+_MOST_CLAIM_SECONDS = 600.0
 
 
 def check_index_name(index: str) -> str:
@@ -103,6 +105,17 @@ def index_of_version(name: str) -> str | None:
 def writing_alias(index: str) -> str:
     """The alias by which an index is written to: an engine makes an index that is missing, but never an alias."""
     return index + _WRITING_SUFFIX
+
+
+def claim_seconds(claimed_until: float, now: float) -> float:
+    """How many seconds a claim is still valid; 0 if it has run out, or if it lasts longer than any claim: the clock
+    was ahead when it was written, and it would lock the index until then.
+
+    Args:
+        claimed_until, now: seconds since 1970.
+    """
+    remaining = claimed_until - now
+    return remaining if 0 < remaining <= _MOST_CLAIM_SECONDS else 0.0
 
 
 def claimed_by_another(index: str, seconds: float) -> BadInput:

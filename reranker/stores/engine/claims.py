@@ -12,7 +12,7 @@ from typing import Any
 import opensearchpy
 from opensearchpy import exceptions
 
-from reranker.stores.base.names import claimed_by_another
+from reranker.stores.base.names import claim_seconds, claimed_by_another
 from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
 
 _FIELDS = {"owner": {"type": "keyword"}, "claimed_until": {"type": "double"}}
@@ -30,8 +30,8 @@ class EngineClaims:
         self._idf.ensure_index()
         found = self._read(index)
         claim = found.get("_source", {})
-        remaining = claim.get("claimed_until", 0.0) - time.time()
-        if claim.get("owner") not in (None, owner) and remaining > 0:
+        remaining = claim_seconds(claim.get("claimed_until", 0.0), time.time())
+        if claim.get("owner") not in (None, owner) and remaining:
             raise claimed_by_another(index, remaining)
         if not claim:
             self._client.indices.put_mapping(index=IDF_INDEX, body={"properties": _FIELDS})
@@ -45,7 +45,7 @@ class EngineClaims:
         """See `reranker.stores.base.protocol.Store.release`."""
         found = self._read(index)
         claim = found.get("_source")
-        if claim is None or (claim["owner"] != owner and claim["claimed_until"] > time.time()):
+        if claim is None or (claim["owner"] != owner and claim_seconds(claim["claimed_until"], time.time())):
             return
         try:
             self._client.delete(index=IDF_INDEX, id=_claim_id(index), params=_unchanged(found))

@@ -1,0 +1,40 @@
+"""Runs one trial in this process and writes its result as JSON; started by `campaign.running`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import traceback
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from campaign.tools.context import Context
+from campaign.trials import find_trial
+
+
+def outcome(context: Context) -> dict[str, Any]:
+    """Runs the trial of this context; an error of the trial itself is a failure."""
+    try:
+        find_trial(context.trial).run(context)
+    except Exception:
+        context.check(False, f"the trial itself failed: {traceback.format_exc()[-1500:]}")
+    kept = {key: value for key, value in asdict(context).items() if key in ("figures", "failures", "n_failures")}
+    return {**kept, "n_checks": context.n_checks}
+
+
+def _end(*_: object) -> None:
+    raise TimeoutError("it was ended at its limit")
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, _end)  # what was found until then is kept, and what runs is stopped
+    given = json.loads(sys.argv[1])
+    result = Path(given.pop("result"))
+    context = Context(**{**given, "folder": Path(given["folder"])})
+    result.write_text(json.dumps(outcome(context), default=str), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Runs a trial in a process of its own, ends it at its limit, and checks that it left nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.report import Result
+from campaign.tools.processes import TOKEN, end_all, wait_until, with_token
+from campaign.tools.service import ROOT
+from campaign.trials import find_trial
+from tests.engines.nodes import folder_in_memory
+
+# Starting a node and a service does not become shorter with the scale.
+FIXED_S = 600.0
+_GRACE_S = 120.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run trials; see `campaign.tools.context.Context`."""
+
+    seed: int
+    scale: float
+    engine: str
+    older: str | None
+    seconds: float
+
+
+def run_trial(name: str, options: Options) -> Result:
+    """The result of one trial. A trial that hangs or dies has a failure that says so."""
+    trial, token = find_trial(name), secrets.token_hex(8)
+    folder = Path(tempfile.mkdtemp(prefix=f"campaign-{name}-", dir=folder_in_memory()))
+    result_path = folder / "result.json"
+    (folder / "work").mkdir()
+    given = {**vars(options), "trial": name, "folder": str(folder / "work"), "result": str(result_path)}
+    variables = {**os.environ, TOKEN: token, "TMPDIR": str(folder / "work"), "PYTHONPATH": str(ROOT)}
+    started = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "campaign.child", json.dumps(given)], env=variables, cwd=ROOT, start_new_session=True
+    )
+    limit = trial.LIMIT_S * options.scale + FIXED_S + (options.seconds * options.scale if name == "soak" else 0)
+    failures: list[str] = []
+    try:
+        process.wait(limit)
+    except subprocess.TimeoutExpired:
+        failures.append(f"the trial did not end within {limit:g} s")
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE_S)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        took = time.monotonic() - started
+        failures += _leftovers(token)
+    told = _read(result_path)
+    shutil.rmtree(folder, ignore_errors=True)
+    all_failures = [*told.get("failures", []), *failures]
+    return Result(
+        name=name,
+        asserts=trial.ASSERTS,
+        seed=options.seed,
+        scale=options.scale,
+        took_s=took,
+        n_checks=told.get("n_checks", 0),
+        n_failures=told.get("n_failures", 0) + len(failures),
+        failures=all_failures,
+        figures=told.get("figures", {}),
+    )
+
+
+def _leftovers(token: str) -> list[str]:
+    """Processes that outlive the trial; they are killed."""
+    wait_until(lambda: not with_token(token), _GRACE_S)
+    return [f"a process was left behind: {line[:300]}" for line in end_all(token)]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {"n_failures": 1, "failures": ["the trial's process died without a result"]}
+    return read

@@ -1,0 +1,1 @@
+"""What several trials share: nodes, services, load, material, comparisons. Nothing here runs a trial."""

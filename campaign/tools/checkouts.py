@@ -1,0 +1,44 @@
+"""Gets an earlier version of this project's code from its Git history, as files beside this one."""
+
+from __future__ import annotations
+
+import subprocess
+import tarfile
+from pathlib import Path
+
+from campaign.tools.service import ROOT
+
+# Where no release was tagged: far enough for much to have changed.
+_MERGES_BACK = 40
+
+
+def older_revision(given: str | None) -> str:
+    """The short name of the revision given, of the last tag, or of one of some time ago.
+
+    Raises:
+        RuntimeError: there is no such revision, or no Git history.
+    """
+    if given is not None:
+        return _git("rev-parse", "--short", "--verify", f"{given}^{{commit}}")
+    try:
+        return _git("describe", "--tags", "--abbrev=0")
+    except RuntimeError:
+        history = _git("rev-list", "--first-parent", "--abbrev-commit", f"--max-count={_MERGES_BACK + 1}", "HEAD")
+        return history.splitlines()[-1]
+
+
+def checked_out(revision: str, folder: Path) -> Path:
+    """The files of a revision in a new folder; the repository itself is not touched."""
+    archive = folder.with_suffix(".tar")
+    _git("archive", "--format=tar", f"--output={archive}", revision)
+    with tarfile.open(archive) as files:
+        files.extractall(folder, filter="data")
+    archive.unlink()
+    return folder
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"git {arguments[0]} failed ({done.stderr.strip()}); name a commit with --older")
+    return done.stdout.strip()

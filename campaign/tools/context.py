@@ -1,0 +1,83 @@
+"""What a trial is given: its seed, scale and folder; and what it hands back: figures and failures."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+MOST_FAILURES = 50
+"""Kept of one trial; more are only counted."""
+
+
+@dataclass
+class Context:
+    """One run of a trial. Safe to use from several threads.
+
+    Attributes:
+        scale: 1 is the whole trial; 0.1 does a tenth of it.
+        folder: empty at the start, deleted after the trial. It is also the folder of temporary files.
+        engine: name of the engine to start (`tests.engines.recipes`).
+        older: the Git revision of the older version; None chooses one.
+        seconds: how long `soak` lasts at scale 1.
+        figures: rows of the trial's section of the report.
+        failures: what did not hold, each with what is needed to see it again.
+    """
+
+    trial: str
+    seed: int
+    scale: float
+    folder: Path
+    engine: str
+    older: str | None = None
+    seconds: float = 1200.0
+    figures: dict[str, object] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    n_failures: int = 0
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._started = time.monotonic()
+
+    def random(self, *names: object) -> Random:
+        """A generator that depends on the seed, the trial and these names alone."""
+        return Random("/".join(map(str, (self.seed, self.trial, *names))))
+
+    def times(self, n: int, least: int = 1) -> int:
+        """`n` at this scale."""
+        return max(least, round(n * self.scale))
+
+    def check(self, holds: bool, what: str) -> bool:
+        """Records a failure unless it holds."""
+        with self._lock:
+            self._counts["checks"] += 1
+            if not holds:
+                self.n_failures += 1
+                if len(self.failures) < MOST_FAILURES:
+                    self.failures.append(what)
+                    print(f"  FAILED {self.trial}: {what}", file=sys.stderr, flush=True)
+        return holds
+
+    def add(self, figure: str, n: int = 1) -> None:
+        """Counts under the name of a figure."""
+        with self._lock:
+            self._counts[figure] += n
+            self.figures[figure] = self._counts[figure]
+
+    def say(self, text: str) -> None:
+        """Shows progress."""
+        elapsed = time.monotonic() - self._started
+        print(f"  {self.trial} {elapsed:6.0f} s: {text}", file=sys.stderr, flush=True)
+
+    def counted(self, figure: str) -> int:
+        """What `add` has counted so far."""
+        return self._counts[figure]
+
+    @property
+    def n_checks(self) -> int:
+        return self._counts["checks"]
