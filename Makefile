@@ -5,23 +5,16 @@ SERVE ?= 1
 EVALUATE ?=
 # Options of the papers' suite: make papers PAPERS=--quick; --help lists them
 PAPERS ?=
-<<<<<<< HEAD
 # A vulnerability database, and lock files if not all: make audit AUDIT=path/to/osv/all.zip
 AUDIT ?=
-=======
 # Options of the campaign: make campaign CAMPAIGN='--only kills soak --scale 0.1'; --help lists them
 CAMPAIGN ?=
->>>>>>> campaign
 # Options of the benchmark: make bench BENCH='--vocabulary 20000 500000 --rounds 15'; --help lists them
 BENCH ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help demo evaluate papers bench lint check test conformance site sbom audit format lock clean
-=======
-.PHONY: help demo evaluate papers bench campaign lint check test conformance site format lock clean
->>>>>>> campaign
+.PHONY: help demo evaluate papers bench campaign lint check test conformance site sbom audit format lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
