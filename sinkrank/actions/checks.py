@@ -16,7 +16,8 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import SETTINGS_FILE, LoadedSettings, load_settings
-from reranker.stores.base.protocol import Store, check_versions
+from reranker.stores.base.description import check_versions
+from reranker.stores.base.protocol import Store
 from reranker.transport import warm_up
 from sinkrank.actions import in_process_proxy
 from sinkrank.console import resources

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings.hubness import HubnessSample
-from reranker.stores.base.description import IndexDescription, check_versions
+from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
-from reranker.stores.base.names import IndexVersion, check_index_name
+from reranker.stores.base.names import IndexVersion
 from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import IdfTable
 from reranker.translation.groups import WordGroup
-
-__all__ = ["Filters", "IndexDescription", "Store", "check_index_name", "check_versions"]
 
 
 class Store(Protocol):
