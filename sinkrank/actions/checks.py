@@ -89,6 +89,8 @@ def _store(settings: Settings, embeddings: Embeddings | None) -> Iterator[Check]
             names = store.indices()
             indices = "1 index" if len(names) == 1 else f"{len(names)} indices"
             yield Check("store", True, f"{store.address}: {indices} that Sinkrank made")
+            for problem in store.problems():
+                yield Check("node", False, problem)
             for name in names:
                 yield _index(store, name, embeddings)
             if settings.index is not None and settings.index not in names:

@@ -30,6 +30,10 @@ class Store(Protocol):
         """Where the store is, without credentials: for messages."""
         ...
 
+    def problems(self) -> list[str]:
+        """What is wrong although the store can be used, such as a node that does not respond; empty if nothing is."""
+        ...
+
     def indices(self) -> list[str]:
         """The names of the indices that Sinkrank made, sorted; of an index with versions its name, not theirs."""
         ...

@@ -105,6 +105,10 @@ class EmbeddedStore:
     def address(self) -> str:
         return str(self._file.folder)
 
+    def problems(self) -> list[str]:
+        self.indices()
+        return []
+
     def indices(self) -> list[str]:
         with self._file.reading() as connection:
             return index_names(connection)

@@ -23,10 +23,11 @@ from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writabl
 from reranker.stores.engine.access import EngineAccess
 from reranker.stores.engine.actions import delete_action, preparer, vector_action
 from reranker.stores.engine.claims import EngineClaims
-from reranker.stores.engine.client import connect, detect_distribution, engine_errors, time_out
+from reranker.stores.engine.client import connect, detect_distribution, engine_errors, nodes_of, time_out
 from reranker.stores.engine.health import red_index_error
 from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
 from reranker.stores.engine.known_indices import KnownIndex, KnownIndices, count_languages
+from reranker.stores.engine.probes import NodeProbes
 from reranker.stores.engine.queries import (
     MAX_DEPTH,
     bm25_body,
@@ -73,6 +74,7 @@ class EngineStore:
         self._timeout_s = timeout_s
         self._admin_timeout = time_out(max(_LEAST_ADMIN_TIMEOUT_S, timeout_s))
         self._client = connect(address, access, timeout_s)
+        self._probes = NodeProbes(address, nodes_of(self._client), time_out(timeout_s))
         self._idf = EngineIdf(self._client)
         self._templates = EngineTemplates(self._client)
         self._claims = EngineClaims(self._client, self._idf)
@@ -86,6 +88,9 @@ class EngineStore:
     @property
     def address(self) -> str:
         return self._address
+
+    def problems(self) -> list[str]:
+        return self._probes.problems()
 
     def indices(self) -> list[str]:
         with engine_errors(self._address):
@@ -281,6 +286,7 @@ class EngineStore:
         return [found["mappings"] for found in answer.values()]
 
     def close(self) -> None:
+        self._probes.close()
         self._client.close()
 
     def _create(self, name: str, description: IndexDescription, version_of: str) -> None:
