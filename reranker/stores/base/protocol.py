@@ -41,7 +41,7 @@ class Store(Protocol):
     def describe(self, index: str) -> IndexDescription: ...
 
     def drop(self, index: str) -> None:
-        """Deletes an index that Sinkrank made, with its idf, hubness sample and all versions; or one version."""
+        """Deletes an index that Sinkrank made, with its idf, hubness sample, claim and all versions; or one version."""
         ...
 
     def stage(self, index: str, description: IndexDescription) -> str:

@@ -44,7 +44,7 @@ from reranker.stores.base.writing import (
     Writable,
     WriteResult,
 )
-from reranker.stores.embedded.claims import release_claim, take_claim
+from reranker.stores.embedded.claims import forget_claim, release_claim, take_claim
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.indices import (
     delete_index,
@@ -122,6 +122,7 @@ class EmbeddedStore:
             found = self._index(connection, index)
             for version in version_ids(connection, index) or [found.index_id]:
                 delete_index(connection, version)
+            forget_claim(connection, index)
         with self._blocks_lock:
             self._blocks.pop(index, None)
 

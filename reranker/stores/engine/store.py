@@ -50,6 +50,10 @@ from reranker.translation.groups import WordGroup
 
 _log = logging.getLogger(__name__)
 
+# Otherwise each shard scores with its own document frequencies, and the order depends on the number of shards. The
+# engines leave the further step out if there is one shard.
+_WHOLE_INDEX = {"search_type": "dfs_query_then_fetch"}
+
 # Making or dropping an index waits for the whole cluster.
 _LEAST_ADMIN_TIMEOUT_S = 60.0
 
@@ -108,6 +112,7 @@ class EngineStore:
             self._client.indices.delete(index=",".join(names), request_timeout=self._admin_timeout)
             for name in names:
                 self._idf.forget(name)
+            self._claims.forget(index)
 
     def stage(self, index: str, description: IndexDescription) -> str:
         check_index_name(index)
@@ -239,8 +244,7 @@ class EngineStore:
             languages = filters.languages or self._known.languages(index, known)
             if not languages:
                 return []
-            body = bm25_body(self._distribution(), text, languages, depth, filters)
-            return read_candidates(self._client.search(index=known.name, body=body), scores_are_cosines=False)
+            return self._ranked(known, bm25_body(self._distribution(), text, languages, depth, filters))
 
     def translated(
         self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
@@ -252,7 +256,7 @@ class EngineStore:
             body = translated_body(self._distribution(), groups, n_documents, depth, filters)
             if body is None:
                 return []
-            return read_candidates(self._client.search(index=known.name, body=body), scores_are_cosines=False)
+            return self._ranked(known, body)
 
     def idf(self, index: str) -> IdfTable:
         known = self._known.ask(index)
@@ -288,6 +292,11 @@ class EngineStore:
     def close(self) -> None:
         self._probes.close()
         self._client.close()
+
+    def _ranked(self, known: KnownIndex, body: Mapping[str, Any]) -> list[Candidate]:
+        """The candidates of a search by words, scored with the statistics of the whole index."""
+        answer = self._client.search(index=known.name, body=body, params=_WHOLE_INDEX)
+        return read_candidates(answer, scores_are_cosines=False)
 
     def _create(self, name: str, description: IndexDescription, version_of: str) -> None:
         check_index_name(name)
