@@ -8,11 +8,13 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 
 import pytest
+import urllib3
 
+from mappings import index_definition
 from reranker.base.errors import NotFound
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
-from reranker.stores.engine.queries import id_hash
+from reranker.stores.engine.queries import id_hash, make_source
 from reranker.stores.engine.store import EngineStore
 from reranker.text.documents import Candidate, EncodedDocument
 from reranker.translation.groups import Translation, WordGroup
@@ -111,3 +113,24 @@ def test_equal_scores_come_in_the_order_of_a_hash_of_the_ids_at_any_depth(sharde
     expected = sorted((f"same-{number}" for number in range(30)), key=id_hash)
     for depth in (30, 7):
         assert ids(sharded.store.bm25(sharded.five, "zabu", depth, ALL)) == expected[:depth]
+
+
+def test_an_index_that_was_made_without_the_hash_is_searched_and_written(
+    engine: Engine, new_index: Callable[[], str]
+) -> None:
+    name = new_index()
+    definition = index_definition(engine.distribution, DESCRIPTION.dim, DESCRIPTION.as_meta(), language_analyzers=False)
+    del definition["mappings"]["properties"]["id_hash"]
+    old = make_source("elasticsearch", make_document("old", "zabu"))
+    del old["id_hash"]
+    old["nbow"] = old["nbow"].tolist()
+    for path, body in ((name, definition), (f"{name}/_doc/old?refresh=true", old)):
+        assert urllib3.request("PUT", f"{engine.url}/{path}", json=body, timeout=60).status < 300
+    with closing(open_store(engine.url)) as store:
+        try:
+            assert ids(store.bm25(name, "zabu", 5, ALL)) == ["old"]
+            fill(store, name, make_document("new", "zabu"))
+            assert ids(store.bm25(name, "zabu", 5, ALL)) == sorted(["old", "new"], key=id_hash)
+            assert not any("id_hash" in difference for difference in store.differences(name))
+        finally:
+            store.drop(name)
