@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from reranker.base import retries
-from reranker.base.errors import StoreUnavailable
+from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.base.retries import Backoff
 from reranker.stores import open_store
 from reranker.stores.base.nodes import REST_S, NodeOrder
+from reranker.stores.engine import known_indices
 from reranker.stores.engine.nodes import may_be_sent_twice
 from reranker.stores.engine.store import EngineStore
 from tests.stores.fake_engine import FakeEngine, serve
@@ -189,6 +190,24 @@ def test_a_node_that_took_no_connection_rests_and_is_then_tried_by_one_request()
     for place in range(3):
         order.took_none(place)
     assert order.places() == [0, 1, 2]
+
+
+def test_a_search_goes_on_while_the_cluster_cannot_say_what_the_index_is(
+    two: tuple[EngineStore, Node, Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_indices, "_TRUST_SECONDS", -1.0)
+    store, first, second = two
+    search(store)
+    first.asked.clear()
+    first.statuses, second.statuses = [503], [503]
+    search(store)
+    assert first.asked == ["GET /docs/_mapping", "POST /docs/_search"]
+    first.statuses = [404]
+    with pytest.raises(NotFound):
+        search(store)
+    first.statuses, second.statuses = [503], [503]
+    with pytest.raises(StoreUnavailable):
+        search(store)
 
 
 def test_all_nodes_are_asked_whether_they_respond(two: tuple[EngineStore, Node, Node]) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from functools import partial
+from concurrent.futures import Future, wait
 
 import urllib3
 from opensearchpy import exceptions
@@ -31,8 +30,6 @@ class NodeProbes:
         self._connections = connections
         self._timeout = timeout
         self._lock = threading.Lock()
-        # Made at the first use: the processes of a service are forked before.
-        self._pool: ThreadPoolExecutor | None = None
         self._asked: dict[int, Future[None]] = {}
 
     def problems(self) -> list[str]:
@@ -50,19 +47,27 @@ class NodeProbes:
             raise StoreUnavailable("; ".join(problems))
         return problems
 
-    def close(self) -> None:
-        with self._lock:
-            if self._pool is not None:
-                self._pool.shutdown(wait=False, cancel_futures=True)
-
     def _ask(self) -> list[Future[None]]:
         with self._lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(len(self._address.nodes), thread_name_prefix="probe")
             for place in range(len(self._address.nodes)):
                 if place not in self._asked or self._asked[place].done():
-                    self._asked[place] = self._pool.submit(partial(self._ask_one, place))
+                    self._asked[place] = self._start(place)
             return [self._asked[place] for place in sorted(self._asked)]
+
+    def _start(self, place: int) -> Future[None]:
+        """Asks one node in a thread that no command waits for at its end."""
+        future: Future[None] = Future()
+
+        def run() -> None:
+            try:
+                self._ask_one(place)
+            except Exception as error:
+                future.set_exception(error)
+            else:
+                future.set_result(None)
+
+        threading.Thread(target=run, name="probe", daemon=True).start()
+        return future
 
     def _ask_one(self, place: int) -> None:
         with engine_errors(self._address.nodes[place].shown):

@@ -290,7 +290,6 @@ class EngineStore:
         return [found["mappings"] for found in answer.values()]
 
     def close(self) -> None:
-        self._probes.close()
         self._client.close()
 
     def _ranked(self, known: KnownIndex, body: Mapping[str, Any]) -> list[Candidate]:
