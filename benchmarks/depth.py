@@ -32,7 +32,7 @@ from evaluation.judged.judgments import JudgedQuery
 from reranker.embeddings import Embeddings
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Filters
+from reranker.stores.base.filters import Filters
 from reranker.transport import warm_up
 from reranker.transport.cost_cache import CostCache
 

@@ -36,7 +36,8 @@ from ingest.pipeline import Options, ingest
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.addresses import EngineAddress, read_address
-from reranker.stores.base.protocol import IndexDescription, Store
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.protocol import Store
 
 # Processes that ingest starts import this module anew, and the command line has none of this for them either: what it
 # takes is imported where it is used.

@@ -33,7 +33,7 @@ from ingest.encode import encode
 from reranker.embeddings import Embeddings
 from reranker.proxy.answer_filters import read_source_filter
 from reranker.stores import open_store
-from reranker.stores.base.protocol import IndexDescription
+from reranker.stores.base.description import IndexDescription
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 

@@ -34,7 +34,9 @@ from reranker.proxy import PROXY_EXTENSION
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Filters, IndexDescription, Store
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 

@@ -16,7 +16,8 @@ from reranker.ranking.evidence import scaled, translated_share
 from reranker.ranking.query import Query
 from reranker.search.fusion import RRF_K
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Filters, IndexDescription
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.filters import Filters
 from reranker.text.bags import BagOfWords, WeightedBag
 from reranker.text.documents import Document, EncodedDocument
 from reranker.text.idf import DocumentFrequencies, IdfTable

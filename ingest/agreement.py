@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from reranker.base.errors import NotFound
-from reranker.stores.base.protocol import Filters, Store
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.protocol import Store
 from reranker.text.documents import EncodedDocument
 
 SAMPLE_SIZE = 50

@@ -28,8 +28,9 @@ from ingest.writing import Writing
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample
+from reranker.stores.base.description import IndexDescription, check_versions
 from reranker.stores.base.names import check_index_name, unversioned_name
-from reranker.stores.base.protocol import IndexDescription, Store, check_versions
+from reranker.stores.base.protocol import Store
 from reranker.text.idf import IdfTable
 
 Engine = Literal["processes", "ray"]

@@ -14,7 +14,8 @@ from ingest.progress import Progress, no_progress
 from ingest.sampling import SampleIds, draw_sample
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
-from reranker.stores.base.protocol import Store, check_versions
+from reranker.stores.base.description import check_versions
+from reranker.stores.base.protocol import Store
 from reranker.stores.base.writing import NewVector, StoredBag
 from reranker.text.idf import FrequencyCounter, IdfTable
 

@@ -25,7 +25,7 @@ _DIMENSION = {"opensearch": "dimension", "elasticsearch": "dims"}
 
 
 # Fields that came after the first mapping; an index made before is given them when it is next written to.
-ADDED_FIELDS: Mapping[str, Any] = {"weights": {"type": "keyword"}}
+ADDED_FIELDS: Mapping[str, Any] = {"weights": {"type": "keyword"}, "id_hash": {"type": "long", "index": False}}
 
 
 def index_definition(

@@ -20,7 +20,7 @@ from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Filters
+from reranker.stores.base.filters import Filters
 from sinkrank.commands.demo_run import run_demo
 from sinkrank.console.steps import Steps
 from tests.stores.samples import make_index

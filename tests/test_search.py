@@ -9,7 +9,8 @@ from reranker.base.errors import BadInput, EmptyQuery, NotFound, UnknownWords, V
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
-from reranker.stores.base.protocol import Filters, IndexDescription
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.filters import Filters
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.samples import make_index, write_documents

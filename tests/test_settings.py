@@ -56,7 +56,7 @@ def test_a_value_that_does_not_fit_is_told():
         load_settings({"depth": 100_000}, {})
 
 
-@pytest.mark.parametrize("name", ["store", "store_password", "store_api_key", "proxy_nodes"])
+@pytest.mark.parametrize("name", ["store", "store_password", "store_api_key"])
 def test_what_may_hold_a_password_is_not_told(name):
     with pytest.raises(WrongParameter, match=f"setting {name}") as caught:
         load_settings({name: {"https://me:hunter2@host": 1}}, {})
@@ -81,10 +81,10 @@ def test_a_broken_file_and_a_missing_named_file_are_errors(tmp_path):
 
 
 def test_a_list_in_the_environment_is_parted_by_commas():
-    environ = {"SINKRANK_PROXY_TEXT_FIELDS": "title,body", "SINKRANK_PROXY_NODES": "opensearch://a,opensearch://b"}
+    environ = {"SINKRANK_PROXY_TEXT_FIELDS": "title,body", "SINKRANK_STORE": "opensearch://a,b"}
     settings = load_settings({}, environ).settings
     assert settings.proxy_text_fields == ("title", "body")
-    assert settings.proxy_nodes == ("opensearch://a", "opensearch://b")
+    assert settings.store == "opensearch://a,b"
 
 
 def test_the_store_and_the_embeddings_lie_under_home_unless_said():

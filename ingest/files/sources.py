@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from ingest.files.temporary import temporary_folder
 from ingest.files.walking import FORMATS, PAGE_FORMATS, format_of_name, kind_of_special, pages_of, walk
 from reranker.base.errors import BadInput, NotFound, WrongParameter
+from reranker.base.temporary import temporary_folder
 
 STDIN = "-"
 _READ_BYTES = 2**20
@@ -86,7 +86,7 @@ def open_sources(
     named = None if columns is None else tuple(columns)
     pages = [Path(name) for name in names if name != STDIN and _is_page(Path(name), file_format)]
     base = _common_folder([path for path in pages if path.exists() and not path.is_dir()])
-    with temporary_folder() if STDIN in names else nullcontext(Path()) as folder:
+    with temporary_folder("sinkrank-input-") if STDIN in names else nullcontext(Path()) as folder:
         yield [source for name in names for source in _sources(name, file_format, named, folder, base)]
 
 

@@ -1,5 +1,5 @@
-"""Finds out whether the service can do its work: the engine answers, the embeddings are whole, the kernels compiled,
-the files undamaged.
+"""Finds out whether the service can do its work: a node of the engine responds, the embeddings are whole, the kernels
+compiled, the files undamaged.
 
 Without embeddings a proxy is `degraded`: it passes every search on, so balancers leave it on.
 """
@@ -42,10 +42,10 @@ def _store(service: Service) -> Check:
     if service.store is None:
         return Check(ready=True, message="the service has no store: it re-ranks texts, and searches nothing")
     try:
-        service.store.indices()
+        problems = service.store.problems()
     except SinkrankError as error:
         return Check(ready=False, message=str(error))
-    return Check(ready=True)
+    return Check(ready=True, message="; ".join(problems) or None)
 
 
 def _files(service: Service) -> Check:

@@ -13,7 +13,7 @@ from reranker.search.request import SearchRequest
 from reranker.service.errors import json_response
 from reranker.service.requests import ExplainBody, SearchBody, parse, read_object
 from reranker.service.service import Service, current_service
-from reranker.stores.base.protocol import Filters
+from reranker.stores.base.filters import Filters
 
 blueprint = Blueprint("search", __name__)
 

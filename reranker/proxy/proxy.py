@@ -67,14 +67,10 @@ class ProxyRanking:
 class Proxy:
     """The proxy in front of an engine; safe to share between threads."""
 
-    def __init__(self, service: Service, addresses: Sequence[EngineAddress]) -> None:
-        """
-        Args:
-            addresses: of the engine's nodes.
-        """
+    def __init__(self, service: Service, address: EngineAddress) -> None:
         settings = service.settings
         self._service = service
-        self.upstream = Upstream(addresses, settings)
+        self.upstream = Upstream(address, settings)
         self.breaker = CircuitBreaker(
             settings.proxy_breaker_failures,
             settings.proxy_breaker_rest_s,

@@ -14,7 +14,7 @@ from werkzeug.exceptions import MethodNotAllowed
 from werkzeug.routing import PathConverter
 from werkzeug.wrappers import Response as AnyResponse
 
-from reranker.base.errors import NotFound, WrongParameter
+from reranker.base.errors import NotFound
 from reranker.proxy.proxy import Proxy
 from reranker.proxy.upstream.incoming import raw_target
 from reranker.service.errors import use_shape
@@ -38,8 +38,9 @@ class _AnyPath(PathConverter):
 
 def register(app: Flask, settings: Settings) -> None:
     """Adds the proxy's routes: in front of an engine, or as sentences that say how to have one."""
-    if isinstance(read_address(settings.store_address), EngineAddress):
-        app.extensions[PROXY_EXTENSION] = Proxy(app.extensions[EXTENSION], node_addresses(settings))
+    address = read_address(settings.store_address)
+    if isinstance(address, EngineAddress):
+        app.extensions[PROXY_EXTENSION] = Proxy(app.extensions[EXTENSION], address)
         app.add_url_rule("/", _ENDPOINT, to_engine, methods=METHODS, provide_automatic_options=False)
         endpoint, view = _ENDPOINT, to_engine
     else:
@@ -81,19 +82,6 @@ def no_engine(path: str = "") -> Response:
 
 def _to_page() -> AnyResponse:
     return redirect("/-/ui")
-
-
-def node_addresses(settings: Settings) -> list[EngineAddress]:
-    """The nodes to pass requests on to: those of the setting, or the store.
-
-    Raises:
-        WrongParameter: a setting names no engine's address.
-    """
-    addresses = [read_address(address) for address in settings.proxy_nodes or (settings.store_address,)]
-    found = [address for address in addresses if isinstance(address, EngineAddress)]
-    if len(found) < len(addresses):
-        raise WrongParameter("proxy_nodes names a folder; give addresses such as opensearch://HOST:9200")
-    return found
 
 
 def _check_not_ours(parts: list[str]) -> None:

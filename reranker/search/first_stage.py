@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from reranker.embeddings import Embeddings
 from reranker.ranking.query import Query
 from reranker.search.fusion import reciprocal_rank_fusion
-from reranker.stores.base.protocol import Filters, Store
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.protocol import Store
 from reranker.text.documents import Candidate, EncodedDocument
 from reranker.text.exact_text import exact_key
 from reranker.translation import Translator, WordGroup

@@ -10,7 +10,9 @@ from reranker.base.request_context import service_rights
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import preferred_languages
 from reranker.ranking.reranker import Observer, Reranker
-from reranker.stores.base.protocol import Store, check_index_name, check_versions
+from reranker.stores.base.description import check_versions
+from reranker.stores.base.names import check_index_name
+from reranker.stores.base.protocol import Store
 from reranker.text.idf import IdfTable
 from reranker.translation import Translator
 from reranker.transport.cost_cache import CostCache

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from reranker.base.errors import WrongParameter
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.search.first_stage import FIRST_STAGES, MAX_DEPTH
-from reranker.stores.base.protocol import Filters, check_index_name
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.names import check_index_name
 from reranker.transport import Parameters, check_method
 
 # OpenSearch's result window ends here.

@@ -22,7 +22,8 @@ from reranker.search.answers import explain_answer, hit_by_rank, reranked_hit, s
 from reranker.search.first_stage import DEFAULT_FIRST_STAGE, MAX_DEPTH, CandidateSearch, Window
 from reranker.search.opened_indices import OpenedIndices
 from reranker.search.request import SearchRequest
-from reranker.stores.base.protocol import Store, check_index_name
+from reranker.stores.base.names import check_index_name
+from reranker.stores.base.protocol import Store
 from reranker.text.documents import Candidate
 from reranker.transport.cost_cache import CostCache
 

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from reranker.base.errors import UnknownLanguage
 
 # These settings hold addresses, and an address may hold a password. Their values are never shown in full.
-ADDRESS_SETTINGS = frozenset({"store", "proxy_nodes"})
+ADDRESS_SETTINGS = frozenset({"store"})
 
 # `*`, a name or IPv4 address, or an IPv6 address.
 _HOST_NAME = regex.compile(r"\*|[A-Za-z0-9_.-]*[A-Za-z0-9]|[0-9A-Fa-f.]*(:[0-9A-Fa-f.]*){2,}")
@@ -36,7 +36,10 @@ class Settings(BaseModel):
     home: Path = Field(Path(".sinkrank"), description="folder of the default store, embeddings and fetched files")
     embeddings: Path | None = Field(None, description="embedding store; default: HOME/embeddings")
     store: str | None = Field(
-        None, description="a folder, or opensearch://, elasticsearch:// or https:// HOST:PORT; default: HOME/store"
+        None,
+        description="a folder, or opensearch://, elasticsearch:// or https:// HOST:PORT; several nodes as "
+        "opensearch://A:9200,B:9200; default: HOME/store",
+        json_schema_extra=_see("operations.md#several-nodes"),
     )
     index: str | None = Field(None, description="index to search; default: the store's only index")
     store_username: str | None = Field(None, description="user name for the engine")
@@ -177,9 +180,6 @@ class Settings(BaseModel):
         "no_hits",
         description="when to search again with the query translated into the documents' languages",
         json_schema_extra=_see("http.md#across-languages"),
-    )
-    proxy_nodes: tuple[str, ...] = Field(
-        (), description="addresses of the engine's nodes; the next one is asked if one is down; default: the store"
     )
     proxy_budget_ms: int = Field(
         2_000, ge=1, le=600_000, description="time limit of a search; after it the hits keep the engine's order"

@@ -24,7 +24,8 @@ def open_store(
 
     Args:
         address: `opensearch://HOST:PORT`, `elasticsearch://HOST:PORT` (plain HTTP; `opensearch+https://…` for TLS),
-            `http://…` or `https://…` of either engine, or else a folder. An engine's may hold `USER:PASSWORD@`.
+            `http://…` or `https://…` of either engine, or else a folder. An engine's may hold `USER:PASSWORD@`, and
+            name several nodes of one cluster: `opensearch://A:9200,B:9200`.
         username: of the engine; goes before one in the address.
         access: certificates and other credentials of an engine.
         timeout_s: how long an answer, or a lock, is waited for.

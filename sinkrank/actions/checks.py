@@ -16,7 +16,8 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import MIN_QUERIES, HubnessSample
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import SETTINGS_FILE, LoadedSettings, load_settings
-from reranker.stores.base.protocol import Store, check_versions
+from reranker.stores.base.description import check_versions
+from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.transport import warm_up
 from sinkrank.actions import in_process_proxy
@@ -92,6 +93,8 @@ def _store(settings: Settings, embeddings: Embeddings | None, quick: bool) -> It
                 for _ in store.checked_blocks():
                     pass
             yield Check("store", True, f"{store.address}: {indices} that Sinkrank made")
+            for problem in store.problems():
+                yield Check("node", False, problem)
             for name in names:
                 yield _index(store, name, embeddings)
             if settings.index is not None and settings.index not in names:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -115,8 +114,10 @@ def _opened_store(wanted: Wanted, settings: Settings) -> Iterator[Settings]:
     if wanted.store is not None or wanted.index is not None:
         yield settings
         return
-    with TemporaryDirectory(prefix="sinkrank-") as folder:
-        yield settings.model_copy(update={"store": folder, "store_pipeline": None})
+    from reranker.base.temporary import temporary_folder
+
+    with temporary_folder("sinkrank-measured-") as folder:
+        yield settings.model_copy(update={"store": str(folder), "store_pipeline": None})
 
 
 def _measure(

@@ -10,7 +10,7 @@ from rich.text import Text
 from evaluation.everyday import EVERYDAY_QUERIES, compare, first_answer
 from reranker.base.errors import UnknownWords
 from reranker.search.searcher import SearchAnswer, Searcher, SearchRequest
-from reranker.stores.base.protocol import Filters
+from reranker.stores.base.filters import Filters
 from sinkrank.console import tables
 
 # Its first hit by BM25 is about numbered lists.

@@ -26,7 +26,9 @@ from reranker.ranking.explanation import telling_pairs
 from reranker.search.searcher import SearchAnswer, Searcher, SearchRequest
 from reranker.service.examples import Example, write_examples
 from reranker.service.settings import Settings
-from reranker.stores.base.protocol import Filters, IndexDescription, Store
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.filters import Filters
+from reranker.stores.base.protocol import Store
 from reranker.transport import warm_up
 from sinkrank.actions import demo_english
 from sinkrank.commands.serve import run_service

@@ -43,7 +43,7 @@ def explain(
         raise typer.BadParameter(f"{plot} does not end in .svg; the plot is an SVG file", param_hint="--plot")
 
     from reranker.search.searcher import SearchRequest
-    from reranker.stores.base.protocol import Filters
+    from reranker.stores.base.filters import Filters
     from reranker.transport import compilation
     from sinkrank.console import output, resources, tables
 

@@ -111,7 +111,7 @@ def template(
     Example: [bold]sinkrank ingest template --index pages --setting number_of_shards=12 --store https://search:9200[/bold]
     """
     from reranker.base.errors import WrongParameter
-    from reranker.stores.base.protocol import IndexDescription
+    from reranker.stores.base.description import IndexDescription
     from reranker.stores.engine.store import EngineStore
     from sinkrank.console import output, resources
 

@@ -45,7 +45,7 @@ def search(
     from dataclasses import replace
 
     from reranker.search.searcher import SearchRequest
-    from reranker.stores.base.protocol import Filters
+    from reranker.stores.base.filters import Filters
     from reranker.transport import compilation
     from sinkrank.console import output, resources, tables
 

@@ -134,7 +134,8 @@ def _say_if_down(settings: Settings) -> None:
 
     try:
         with resources.opened_store(settings) as store:
-            store.indices()
+            for problem in store.problems():
+                output.talk().print(problem, markup=False)
     except WrongParameter:
         raise
     except SinkrankError as error:
@@ -171,5 +172,5 @@ def _shown(name: str, value: Any) -> Any:
     if name == "store" and value is not None:
         return without_credentials(value)
     if isinstance(value, tuple):
-        return [without_credentials(one) for one in value]
+        return list(value)
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -35,15 +33,16 @@ def shared_numbers() -> Iterator[None]:
     if os.environ.get(MULTIPROCESS_VARIABLE):
         yield
         return
+    from reranker.base.temporary import temporary_folder  # not for Windows, where there is one process
+
     owner = os.getpid()
-    folder = tempfile.mkdtemp(prefix="sinkrank-metrics-")
-    os.environ[MULTIPROCESS_VARIABLE] = folder
-    try:
-        yield
-    finally:
-        if os.getpid() == owner:  # forked processes run this too
-            del os.environ[MULTIPROCESS_VARIABLE]
-            shutil.rmtree(folder, ignore_errors=True)
+    with temporary_folder("sinkrank-metrics-") as folder:
+        os.environ[MULTIPROCESS_VARIABLE] = str(folder)
+        try:
+            yield
+        finally:
+            if os.getpid() == owner:
+                del os.environ[MULTIPROCESS_VARIABLE]
 
 
 def serve_with_processes(

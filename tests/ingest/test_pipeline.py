@@ -24,7 +24,7 @@ from reranker.base.errors import (
     VersionMismatch,
 )
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-from reranker.stores.base.protocol import IndexDescription
+from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.writing import Writable, WriteResult
 from reranker.stores.embedded.store import EmbeddedStore
 from tests.stores.samples import make_index

@@ -16,7 +16,7 @@ from reranker.base.errors import NotFound
 from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
-from reranker.stores.base.protocol import IndexDescription
+from reranker.stores.base.description import IndexDescription
 from reranker.stores.engine import bulk
 from reranker.stores.engine.store import EngineStore
 from sinkrank.commands.app import app

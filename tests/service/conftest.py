@@ -18,7 +18,8 @@ from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
-from reranker.stores.base.protocol import IndexDescription, Store
+from reranker.stores.base.description import IndexDescription
+from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from sinkrank.serving.http_versions import refuse_other_versions

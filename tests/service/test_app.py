@@ -16,6 +16,7 @@ from reranker.base.errors import BadInput, SinkrankError, StoreUnavailable
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from reranker.stores.base.protocol import Store
+from reranker.stores.embedded.store import EmbeddedStore
 from tests.service.conftest import serving
 from tests.tiny import tiny_embeddings
 
@@ -87,6 +88,15 @@ def test_a_store_that_does_not_answer_is_not_ready(app: Flask, monkeypatch: pyte
     page = app.test_client().get("/-/ui")
     assert page.status_code == 200
     assert "no node at localhost:9" in page.text
+
+
+def test_a_store_without_one_of_its_nodes_is_ready_and_names_it(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    app.extensions[EXTENSION].warm.set()
+    away = ["nothing answers at opensearch://b:9200"]
+    monkeypatch.setattr(EmbeddedStore, "problems", lambda store: away)
+    response = app.test_client().get("/-/ready")
+    assert response.status_code == 200
+    assert response.get_json()["checks"]["store"] == {"ready": True, "message": away[0]}
 
 
 def test_embeddings_that_were_damaged_under_the_service_are_not_ready(tmp_path: Path) -> None:

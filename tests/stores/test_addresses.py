@@ -21,7 +21,7 @@ def test_whatever_has_no_scheme_is_a_folder(path: str) -> None:
     assert isinstance(open_store(path), EmbeddedStore)
 
 
-@pytest.mark.parametrize("address", ["localhost:9200", "127.0.0.1:9200", "search.example:443"])
+@pytest.mark.parametrize("address", ["localhost:9200", "127.0.0.1:9200", "search.example:443", "a:9200,b:9200"])
 def test_a_host_and_port_without_a_scheme_is_no_folder_that_would_be_made(address: str) -> None:
     with pytest.raises(
         WrongParameter, match=rf"give opensearch://{address}, elasticsearch://{address}, or ./{address}"
@@ -42,6 +42,8 @@ def test_a_host_and_port_without_a_scheme_is_no_folder_that_would_be_made(addres
         ("HTTPS://Node:9200/", "HTTPS://node:9200", True, None),
         ("https://node:9200/search/", "https://node:9200/search", True, None),
         ("http://[::1]:9200", "http://[::1]:9200", False, None),
+        ("opensearch://a:9200,b:9201,c", "opensearch://a:9200,b:9201,c:9200", False, "opensearch"),
+        ("https://me:x@a,[::1]:9200/search/", "https://a:443,[::1]:9200/search", True, None),
     ],
 )
 def test_a_url_is_an_engine(address: str, shown: str, use_tls: bool, distribution: str | None) -> None:
@@ -52,6 +54,24 @@ def test_a_url_is_an_engine(address: str, shown: str, use_tls: bool, distributio
     assert isinstance(store, EngineStore)
     assert store.address == shown
     store.close()
+
+
+def test_the_nodes_of_an_address_keep_their_order_and_share_scheme_and_prefix() -> None:
+    read = read_address("opensearch+https://me:a,b@a:1,B,a:1,[::1]:3/x")
+    assert isinstance(read, EngineAddress)
+    assert [(node.host, node.port) for node in read.nodes] == [("a", 1), ("b", 9200), ("::1", 3)]
+    assert [node.shown for node in read.nodes] == [
+        "opensearch+https://a:1/x",
+        "opensearch+https://b:9200/x",
+        "opensearch+https://[::1]:3/x",
+    ]
+    assert (read.username, read.password) == ("me", "a,b")
+
+
+def test_credentials_stand_once_before_the_first_node() -> None:
+    with pytest.raises(WrongParameter, match="once, before the first node") as caught:
+        read_address("https://me:secret@a:9200,me:secret@b:9200")
+    assert "secret" not in str(caught.value)
 
 
 def test_credentials_of_the_address_are_used_and_not_shown() -> None:
@@ -81,6 +101,10 @@ def test_credentials_given_apart_go_before_those_of_the_address() -> None:
         "https://someone:secret@node/?a=b",
         "https://someone:secret@node/#a",
         "https://someone:secret@[node",
+        "https://someone:secret@a,,b",
+        "https://someone:secret@a:9200,https://b:9200",
+        "https://someone:secret@a:9200, b:9200",
+        "opensearch://" + ",".join(f"n{number}" for number in range(33)),
         "",
         " ",
         "a\0b",

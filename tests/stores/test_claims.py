@@ -88,6 +88,19 @@ def test_a_release_deletes_a_claim_of_this_owner_or_one_that_has_run_out(store: 
     assert n_claims(store, index) == 0
 
 
+def test_an_index_that_is_dropped_leaves_no_claim(store: Store, index: str, new_index: Callable[[], str]) -> None:
+    other = new_index()
+    store.claim(index, "one", 60)
+    store.claim(other, "one", 60)
+    versions = [store.stage(index, DESCRIPTION) for _ in range(2)]
+    store.promote(index, versions[1])
+    store.drop(versions[0])
+    assert n_claims(store, index) == 1
+    store.drop(index)
+    assert (n_claims(store, index), n_claims(store, other)) == (0, 1)
+    store.release(other, "one")
+
+
 def test_claims_on_other_indices_are_apart_and_promotion_ends_none(
     store: Store, index: str, new_index: Callable[[], str]
 ) -> None:

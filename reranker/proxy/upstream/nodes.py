@@ -7,10 +7,8 @@ service's, and every caller shares it.
 
 from __future__ import annotations
 
-import logging
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import unquote
@@ -25,21 +23,16 @@ from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.base.request_context import engine_call
 from reranker.proxy.upstream.tls import tls_context
 from reranker.service.settings import Settings
-from reranker.stores.base.addresses import EngineAddress
+from reranker.stores.base.addresses import EngineAddress, NodeAddress
+from reranker.stores.base.nodes import CONNECT_TIMEOUT_S, NodeOrder
 
 Headers = list[tuple[str, str]]
 
-# A host that answers at all takes a connection within this.
-CONNECT_TIMEOUT_S = 2.0
-# How long a node that took no connection is passed over while others do.
-DOWN_S = 10.0
 _BLOCK_BYTES = 65_536
 # What urllib3 would add of its own.
 _NOT_TO_ADD = ("accept-encoding", "user-agent")
 # They change nothing at the engine, and may be sent again when a kept connection turns out to be closed.
 _SAFE_METHODS = frozenset(["GET", "HEAD", "OPTIONS"])
-
-_log = logging.getLogger(__name__)
 
 
 class EngineUnreachable(StoreUnavailable):
@@ -61,27 +54,17 @@ class _NoConnection(EngineUnreachable):
 
 
 class Upstream:
-    """The nodes behind the proxy; connections are pooled and kept alive, and threads may share it.
+    """The nodes behind the proxy, in the order of `reranker.stores.base.nodes`; connections are pooled and kept alive,
+    and threads may share it."""
 
-    The first node is asked as long as it takes connections, then the next; one that took none is tried again
-    `DOWN_S` later.
-    """
-
-    def __init__(
-        self,
-        addresses: Sequence[EngineAddress],
-        settings: Settings,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, address: EngineAddress, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         """
         Raises:
             BadInput: a PEM file of the settings cannot be used.
         """
         self._timeout_s = settings.proxy_timeout_s
-        self._nodes = [_Node(address, settings) for address in addresses]
-        self._clock = clock
-        self._down_until = [0.0] * len(self._nodes)
-        self._lock = threading.Lock()
+        self._nodes = [_Node(node, address, settings) for node in address.nodes]
+        self._order = NodeOrder([node.shown for node in address.nodes], clock)
 
     def send(
         self,
@@ -109,49 +92,35 @@ class Upstream:
         may_repeat = (is_safe or method in _SAFE_METHODS) and (body is None or isinstance(body, bytes))
         read_s = min(self._timeout_s, timeout_s or self._timeout_s)
         failed: _NoConnection | None = None
-        for place in self._in_order():
+        for place in self._order.places():
             try:
                 response = self._nodes[place].send(method, target, headers, body, n_body_bytes, read_s, may_repeat)
             except _NoConnection as error:
-                self._note(place, is_up=False)
+                self._order.took_none(place)
                 failed = error
             else:
-                self._note(place, is_up=True)
+                self._order.took_a_connection(place)
                 return response
-        raise failed if failed is not None else EngineUnreachable("the settings name no engine")
+        assert failed is not None  # noqa: S101 - an address has a node
+        raise failed
 
     def close(self) -> None:
         for node in self._nodes:
             node.close()
 
-    def _in_order(self) -> list[int]:
-        """The nodes in the settings' order, those that were down a moment ago last."""
-        now = self._clock()
-        with self._lock:
-            return sorted(range(len(self._nodes)), key=lambda place: now < self._down_until[place])
-
-    def _note(self, place: int, is_up: bool) -> None:
-        if is_up and not self._down_until[place]:
-            return
-        with self._lock:
-            was_up = not self._down_until[place]
-            self._down_until[place] = 0.0 if is_up else self._clock() + DOWN_S
-        if was_up != is_up:
-            _log.warning("the engine at %s %s", self._nodes[place].shown, "is back" if is_up else "takes no connection")
-
 
 class _Node:
-    """One address, and the connections to it."""
+    """One node, and the connections to it."""
 
-    def __init__(self, address: EngineAddress, settings: Settings) -> None:
-        self.shown = address.shown
+    def __init__(self, node: NodeAddress, address: EngineAddress, settings: Settings) -> None:
+        self.shown = node.shown
         self._prefix = address.prefix
         common: dict[str, Any] = {"maxsize": settings.workers, "retries": False}
         self._pool: HTTPConnectionPool
         if address.use_tls:
-            self._pool = _TlsPool(address.host, address.port, ssl_context=tls_context(settings), **common)
+            self._pool = _TlsPool(node.host, node.port, ssl_context=tls_context(settings), **common)
         else:
-            self._pool = _Pool(address.host, address.port, **common)
+            self._pool = _Pool(node.host, node.port, **common)
 
     def send(
         self,

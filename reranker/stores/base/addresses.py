@@ -1,11 +1,12 @@
-"""Reads a store's address: a folder, or an engine's URL, whose credentials are kept apart from what is shown."""
+"""Reads a store's address: a folder, or an engine's URL with one or several nodes. Credentials are kept apart from what
+is shown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import regex
 
@@ -16,12 +17,15 @@ Distribution = Literal["opensearch", "elasticsearch"]
 # A scheme has two letters at least: `C:\...` is a folder.
 _SCHEME = regex.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://")
 
-_HOST_AND_PORT = regex.compile(r"[\w.\-]+:[0-9]{1,5}")
+_HOSTS_AND_PORTS = regex.compile(r"[\w.\-]+:[0-9]{1,5}(,[\w.\-]+:[0-9]{1,5})*")
 
 _FORMS = (
     "opensearch://HOST:PORT, elasticsearch://HOST:PORT, opensearch+https://HOST:PORT, elasticsearch+https://HOST:PORT, "
-    "http://HOST:PORT, https://HOST:PORT or a folder"
+    "http://HOST:PORT, https://HOST:PORT or a folder; name several nodes of one cluster as opensearch://A:9200,B:9200"
 )
+
+# A request that finds no node up tries them all, one after another.
+_MAX_NODES = 32
 
 _SCHEMES: dict[str, tuple[bool, Distribution | None]] = {
     "opensearch": (False, "opensearch"),
@@ -34,18 +38,27 @@ _SCHEMES: dict[str, tuple[bool, Distribution | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class NodeAddress:
+    """Where one node listens; `shown` is its address without credentials."""
+
+    host: str
+    port: int
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
 class EngineAddress:
     """Where an engine listens.
 
     Attributes:
+        nodes: of one cluster, in the order in which they are asked; at least one.
         use_tls: HTTPS or HTTP.
         prefix: path before the engine's own, where it stands behind another server.
         distribution: where the scheme names it; None to ask the engine.
         shown: the address without credentials.
     """
 
-    host: str
-    port: int
+    nodes: tuple[NodeAddress, ...]
     use_tls: bool
     prefix: str
     distribution: Distribution | None
@@ -75,7 +88,7 @@ def read_address(address: str) -> EngineAddress | Path:
     if scheme is None:
         if not address.strip() or "\0" in address:
             raise WrongParameter(f"the store's address is {address!r}; give {_FORMS}")
-        if _HOST_AND_PORT.fullmatch(address):
+        if _HOSTS_AND_PORTS.fullmatch(address):
             raise WrongParameter(
                 f"the store's address {address!r} does not say what it is; give opensearch://{address}, "
                 f"elasticsearch://{address}, or ./{address} for a folder"
@@ -84,27 +97,45 @@ def read_address(address: str) -> EngineAddress | Path:
     known = _SCHEMES.get(scheme.group(1).lower())
     if known is None:
         raise WrongParameter(f"a store's address cannot begin with {scheme.group()!r}; give {_FORMS}")
-    use_tls, distribution = known
-    try:
-        parts = urlsplit(address)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port, parts = None, None, SplitResult("", "", "", "", "")
-    if not host or parts.query or parts.fragment:
-        # The address itself is left out: it may hold a password.
+    return _engine_address(address, scheme.group(), *known)
+
+
+def _engine_address(address: str, scheme: str, use_tls: bool, distribution: Distribution | None) -> EngineAddress:
+    """Reads `scheme` + `[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…][/PREFIX]`."""
+    authority, slash, path = address.removeprefix(scheme).partition("/")
+    credentials, at, hosts = authority.rpartition("@")
+    if "@" in credentials and "," in credentials:
         raise WrongParameter(
-            f"the store's address begins with {scheme.group()!r} but is no URL of an engine; give {_FORMS}"
+            f"the store's address begins with {scheme!r} and has credentials at two nodes; give them once, before the "
+            f"first node, and write an '@' of a password as %40"
         )
-    port = port or (443 if scheme.group(1).lower() == "https" else 9200)
-    prefix = parts.path.rstrip("/")
-    bracketed = f"[{host}]" if ":" in host else host
+    prefix = (slash + path).rstrip("/")
+    default_port = 443 if scheme.lower() == "https://" else 9200
+    try:
+        found = dict.fromkeys(_host_and_port(host, default_port) for host in hosts.split(","))
+    except ValueError:
+        found = {}
+    if not 1 <= len(found) <= _MAX_NODES or "?" in address or "#" in address:
+        # The address itself is left out: it may hold a password.
+        raise WrongParameter(f"the store's address begins with {scheme!r} but is no URL of an engine; give {_FORMS}")
+    shown = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in found]
+    username, colon, password = credentials.partition(":")
     return EngineAddress(
-        host=host,
-        port=port,
+        nodes=tuple(
+            NodeAddress(host, port, f"{scheme}{name}{prefix}") for (host, port), name in zip(found, shown, strict=True)
+        ),
         use_tls=use_tls,
         prefix=prefix,
         distribution=distribution,
-        shown=f"{scheme.group()}{bracketed}:{port}{prefix}",
-        username=None if parts.username is None else unquote(parts.username),
-        password=None if parts.password is None else unquote(parts.password),
+        shown=f"{scheme}{','.join(shown)}{prefix}",
+        username=unquote(username) if at else None,
+        password=unquote(password) if colon else None,
     )
+
+
+def _host_and_port(text: str, default_port: int) -> tuple[str, int]:
+    """Raises ValueError where the text is no host with or without a port."""
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname or parts.netloc != text or text.endswith(":") or regex.search(r"\s", text):
+        raise ValueError(text)
+    return parts.hostname, parts.port or default_port

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings.hubness import HubnessSample
-from reranker.stores.base.description import IndexDescription, check_versions
+from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
-from reranker.stores.base.names import IndexVersion, check_index_name
+from reranker.stores.base.names import IndexVersion
 from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writable, WriteResult
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import IdfTable
 from reranker.translation.groups import WordGroup
-
-__all__ = ["Filters", "IndexDescription", "Store", "check_index_name", "check_versions"]
 
 
 class Store(Protocol):
@@ -32,6 +30,10 @@ class Store(Protocol):
         """Where the store is, without credentials: for messages."""
         ...
 
+    def problems(self) -> list[str]:
+        """What is wrong although the store can be used, such as a node that does not respond; empty if nothing is."""
+        ...
+
     def indices(self) -> list[str]:
         """The names of the indices that Sinkrank made, sorted; of an index with versions its name, not theirs."""
         ...
@@ -39,7 +41,7 @@ class Store(Protocol):
     def describe(self, index: str) -> IndexDescription: ...
 
     def drop(self, index: str) -> None:
-        """Deletes an index that Sinkrank made, with its idf, hubness sample and all versions; or one version."""
+        """Deletes an index that Sinkrank made, with its idf, hubness sample, claim and all versions; or one version."""
         ...
 
     def stage(self, index: str, description: IndexDescription) -> str:

@@ -17,6 +17,11 @@ def take_claim(connection: sqlite3.Connection, index: str, owner: str, seconds: 
     connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", row)
 
 
+def forget_claim(connection: sqlite3.Connection, index: str) -> None:
+    """Deletes the claim on an index, whoever has it."""
+    connection.execute("DELETE FROM claims WHERE name = ?", (index,))
+
+
 def release_claim(connection: sqlite3.Connection, index: str, owner: str) -> None:
     """See `reranker.stores.base.protocol.Store.release`."""
     found = connection.execute("SELECT owner, claimed_until FROM claims WHERE name = ?", (index,)).fetchone()

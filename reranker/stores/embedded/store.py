@@ -45,7 +45,7 @@ from reranker.stores.base.writing import (
     WriteResult,
 )
 from reranker.stores.embedded.checking import checked_blocks
-from reranker.stores.embedded.claims import release_claim, take_claim
+from reranker.stores.embedded.claims import forget_claim, release_claim, take_claim
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.indices import (
     delete_index,
@@ -116,6 +116,10 @@ class EmbeddedStore:
     def address(self) -> str:
         return str(self._file.folder)
 
+    def problems(self) -> list[str]:
+        self.indices()
+        return []
+
     def indices(self) -> list[str]:
         with self._file.reading() as connection:
             return index_names(connection)
@@ -129,6 +133,7 @@ class EmbeddedStore:
             found = self._index(connection, index)
             for version in version_ids(connection, index) or [found.index_id]:
                 delete_index(connection, version)
+            forget_claim(connection, index)
         with self._blocks_lock:
             self._blocks.pop(index, None)
 

@@ -7,6 +7,7 @@ It lies in the index of the idf tables. A claim is taken and renewed only in the
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 import opensearchpy
@@ -51,6 +52,11 @@ class EngineClaims:
             self._client.delete(index=IDF_INDEX, id=_claim_id(index), params=_unchanged(found))
         except exceptions.ConflictError:
             return  # it was renewed or taken over in this moment, and is not ours to release
+
+    def forget(self, index: str) -> None:
+        """Deletes the claim on an index, whoever has it."""
+        with suppress(exceptions.NotFoundError):
+            self._client.delete(index=IDF_INDEX, id=_claim_id(index))
 
     def _read(self, index: str) -> dict[str, Any]:
         try:

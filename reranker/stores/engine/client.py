@@ -6,6 +6,7 @@ import base64
 import logging
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import opensearchpy
@@ -15,14 +16,13 @@ from opensearchpy import exceptions
 from reranker.base.errors import BadInput, NotAllowed, NotFound, StoreUnavailable, Unauthenticated
 from reranker.base.request_context import caller_credentials, current_request, engine_call
 from reranker.stores.base.addresses import Distribution, EngineAddress
+from reranker.stores.base.nodes import CONNECT_TIMEOUT_S
 from reranker.stores.engine.access import EngineAccess, Signer
+from reranker.stores.engine.nodes import NodeConnections
 
 _log = logging.getLogger(__name__)
 
-# A host that is there accepts within milliseconds; the rest of the time-out is for the answer.
-_CONNECT_TIMEOUT_S = 3.0
-
-# Connections kept open; more threads than these still work, each on a new connection.
+# Connections kept open to each node; more threads than these still work, each on a new connection.
 _POOL_SIZE = 32
 
 # Of an engine's reason: it may repeat the whole query.
@@ -84,16 +84,22 @@ def connect(
             tls["client_cert"] = str(access.client_cert)
             tls["client_key"] = None if access.client_key is None else str(access.client_key)
     return opensearchpy.OpenSearch(
-        hosts=[{"host": address.host, "port": address.port}],
+        hosts=[{"host": address.nodes[0].host, "port": address.nodes[0].port}],
         url_prefix=address.prefix,
         headers=credential_headers(address, access),
         http_auth=_only_own_calls(access.signer()),
         timeout=time_out(timeout_s),
-        max_retries=1,
+        max_retries=0,  # `NodeConnections` repeats what may be repeated
         pool_maxsize=_POOL_SIZE,
-        connection_class=_Connection,
+        connection_class=partial(NodeConnections, address.nodes, _Connection),
         **tls,
     )
+
+
+def nodes_of(client: opensearchpy.OpenSearch) -> NodeConnections:
+    """The connections to the nodes behind a client that `connect` has made."""
+    connections: NodeConnections = client.transport.get_connection()
+    return connections
 
 
 def credential_headers(address: EngineAddress, access: EngineAccess) -> dict[str, str]:
@@ -114,7 +120,7 @@ def _only_own_calls(signer: Signer | None) -> Signer | None:
 
 def time_out(seconds: float) -> urllib3.Timeout:
     """A time-out of that many seconds for an answer, and of fewer for the connection."""
-    return urllib3.Timeout(connect=min(_CONNECT_TIMEOUT_S, seconds), read=seconds)
+    return urllib3.Timeout(connect=min(CONNECT_TIMEOUT_S, seconds), read=seconds)
 
 
 def detect_distribution(client: opensearchpy.OpenSearch) -> Distribution:

@@ -10,7 +10,7 @@ from typing import Any
 
 import opensearchpy
 
-from reranker.base.errors import NotOurIndex
+from reranker.base.errors import NotOurIndex, SinkrankError, StoreUnavailable
 from reranker.base.request_context import service_rights
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import check_index_name
@@ -51,11 +51,25 @@ class KnownIndices:
         self._lock = threading.Lock()
 
     def trusted(self, index: str) -> KnownIndex:
-        """What the index was found to be not long ago."""
-        known = self._known.get(index)
-        if known is None or time.monotonic() - known.asked_at > _TRUST_SECONDS:
-            known = self.ask(index)
-        return known
+        """What the index was found to be not long ago. If the engine cannot say what it is now, it is what it was:
+        while a cluster has no manager, searches are answered and indices do not change."""
+        with self._lock:
+            known = self._known.get(index)
+            is_old = known is None or time.monotonic() - known.asked_at > _TRUST_SECONDS
+            if known is not None and is_old:
+                # One request asks; the others need not wait for it.
+                self._known[index] = replace(known, asked_at=time.monotonic())
+        if not is_old and known is not None:
+            return known
+        try:
+            return self.ask(index)
+        except StoreUnavailable:
+            if known is None:
+                raise
+            return known
+        except SinkrankError:
+            self.forget(index)
+            raise
 
     def ask(self, index: str) -> KnownIndex:
         """What the index is now.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,9 @@ _TERM = regex.compile(
 
 # What re-ranking needs of a document, and what a page of hits shows of it.
 _CANDIDATE_FIELDS = ["bag", "lang", "title"]
+# Equal scores come in the order of a hash of the ids; the engine's own order depends on the shards. A document without
+# the hash was written by another program or an older version.
+_ORDER = ["_score", {"id_hash": {"order": "asc", "missing": "_last", "unmapped_type": "long"}}]
 _SHOWN_FIELDS = ["lang", "title", "text", "url", "metadata"]
 
 
@@ -75,12 +79,7 @@ def bm25_body(
             "tie_breaker": _TIE_BREAKER,
         }
     }
-    return {
-        "size": depth,
-        "_source": _CANDIDATE_FIELDS,
-        "track_total_hits": False,
-        "query": {"bool": {"must": [query], "filter": filter_clauses(filters)}},
-    }
+    return _ordered_search({"bool": {"must": [query], "filter": filter_clauses(filters)}}, depth)
 
 
 def translated_body(
@@ -108,7 +107,18 @@ def translated_body(
             {"bool": {"filter": [{"term": {"lang": language}}], "must": [{"bool": {"should": clauses}}]}}
         )
     query = {"bool": {"should": by_language, "minimum_should_match": 1, "filter": filter_clauses(filters)}}
-    return {"size": depth, "_source": _CANDIDATE_FIELDS, "track_total_hits": False, "query": query}
+    return _ordered_search(query, depth)
+
+
+def _ordered_search(query: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    return {
+        "size": depth,
+        "_source": _CANDIDATE_FIELDS,
+        "track_total_hits": False,
+        "track_scores": True,
+        "sort": _ORDER,
+        "query": query,
+    }
 
 
 def _word(fields: Sequence[str], word: str, boost: float) -> dict[str, Any]:
@@ -153,6 +163,7 @@ def make_source(distribution: Distribution, encoded: EncodedDocument) -> dict[st
     field = language_field(distribution, document.language)
     source: dict[str, Any] = {
         "lang": document.language,
+        "id_hash": id_hash(document.doc_id),
         "text": {field: document.text},
         "bag": pack(encoded.bag),
         "metadata": dict(document.metadata),
@@ -168,8 +179,18 @@ def make_source(distribution: Distribution, encoded: EncodedDocument) -> dict[st
     return source
 
 
+def id_hash(doc_id: str) -> int:
+    """64 bits that put documents of equal scores in an order; the same in every version of Sinkrank.
+
+    >>> id_hash("a")
+    4681665781835383343
+    """
+    return int.from_bytes(blake2b(doc_id.encode(), digest_size=8).digest(), "big", signed=True)
+
+
 def read_candidates(answer: Mapping[str, Any], scores_are_cosines: bool) -> list[Candidate]:
-    """The hits of a search, in the engine's order. Both engines score a cosine c as (1 + c) / 2."""
+    """The hits of a search by score, equal ones by `id_hash`. Both engines score a cosine c as (1 + c) / 2."""
+    hits = sorted(answer["hits"]["hits"], key=lambda hit: (-hit["_score"], id_hash(hit["_id"])))
     return [
         Candidate(
             doc_id=hit["_id"],
@@ -179,7 +200,7 @@ def read_candidates(answer: Mapping[str, Any], scores_are_cosines: bool) -> list
             first_stage_rank=rank,
             title=_only(hit["_source"].get("title")),
         )
-        for rank, hit in enumerate(answer["hits"]["hits"], start=1)
+        for rank, hit in enumerate(hits, start=1)
     ]
 
 

@@ -24,10 +24,11 @@ from reranker.stores.base.writing import NewVector, Preparer, StoredBag, Writabl
 from reranker.stores.engine.access import EngineAccess
 from reranker.stores.engine.actions import delete_action, preparer, vector_action
 from reranker.stores.engine.claims import EngineClaims
-from reranker.stores.engine.client import connect, detect_distribution, engine_errors, time_out
+from reranker.stores.engine.client import connect, detect_distribution, engine_errors, nodes_of, time_out
 from reranker.stores.engine.health import red_index_error
 from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
 from reranker.stores.engine.known_indices import KnownIndex, KnownIndices, count_languages
+from reranker.stores.engine.probes import NodeProbes
 from reranker.stores.engine.queries import (
     MAX_DEPTH,
     bm25_body,
@@ -49,6 +50,10 @@ from reranker.text.idf import IdfTable
 from reranker.translation.groups import WordGroup
 
 _log = logging.getLogger(__name__)
+
+# Otherwise each shard scores with its own document frequencies, and the order depends on the number of shards. The
+# engines leave the further step out if there is one shard.
+_WHOLE_INDEX = {"search_type": "dfs_query_then_fetch"}
 
 # Making or dropping an index waits for the whole cluster.
 _LEAST_ADMIN_TIMEOUT_S = 60.0
@@ -74,6 +79,7 @@ class EngineStore:
         self._timeout_s = timeout_s
         self._admin_timeout = time_out(max(_LEAST_ADMIN_TIMEOUT_S, timeout_s))
         self._client = connect(address, access, timeout_s)
+        self._probes = NodeProbes(address, nodes_of(self._client), time_out(timeout_s))
         self._idf = EngineIdf(self._client)
         self._templates = EngineTemplates(self._client)
         self._claims = EngineClaims(self._client, self._idf)
@@ -87,6 +93,9 @@ class EngineStore:
     @property
     def address(self) -> str:
         return self._address
+
+    def problems(self) -> list[str]:
+        return self._probes.problems()
 
     def indices(self) -> list[str]:
         with engine_errors(self._address):
@@ -104,6 +113,7 @@ class EngineStore:
             self._client.indices.delete(index=",".join(names), request_timeout=self._admin_timeout)
             for name in names:
                 self._idf.forget(name)
+            self._claims.forget(index)
 
     def stage(self, index: str, description: IndexDescription) -> str:
         check_index_name(index)
@@ -235,8 +245,7 @@ class EngineStore:
             languages = filters.languages or self._known.languages(index, known)
             if not languages:
                 return []
-            body = bm25_body(self._distribution(), text, languages, depth, filters)
-            return read_candidates(self._client.search(index=known.name, body=body), scores_are_cosines=False)
+            return self._ranked(known, bm25_body(self._distribution(), text, languages, depth, filters))
 
     def translated(
         self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
@@ -248,7 +257,7 @@ class EngineStore:
             body = translated_body(self._distribution(), groups, n_documents, depth, filters)
             if body is None:
                 return []
-            return read_candidates(self._client.search(index=known.name, body=body), scores_are_cosines=False)
+            return self._ranked(known, body)
 
     def idf(self, index: str) -> IdfTable:
         known = self._known.ask(index)
@@ -283,6 +292,11 @@ class EngineStore:
 
     def close(self) -> None:
         self._client.close()
+
+    def _ranked(self, known: KnownIndex, body: Mapping[str, Any]) -> list[Candidate]:
+        """The candidates of a search by words, scored with the statistics of the whole index."""
+        answer = self._client.search(index=known.name, body=body, params=_WHOLE_INDEX)
+        return read_candidates(answer, scores_are_cosines=False)
 
     def _create(self, name: str, description: IndexDescription, version_of: str) -> None:
         check_index_name(name)

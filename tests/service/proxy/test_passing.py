@@ -273,7 +273,7 @@ def test_the_root_is_the_engines(fake: FakeEngine, url: str) -> None:
 def test_a_path_cannot_leave_the_one_in_the_settings(fake: FakeEngine) -> None:
     address = read_address(f"{fake.url}/below")
     assert isinstance(address, EngineAddress)
-    upstream = Upstream([address], Settings(store=fake.url))
+    upstream = Upstream(address, Settings(store=fake.url))
     upstream.send("GET", "/pages", []).close()
     assert fake.received[0].line == "GET /below/pages HTTP/1.1"
     for target in ("/../admin", "/a/%2e%2e/%2e%2e/admin"):

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from reranker.base.errors import WrongParameter
-from reranker.proxy.routes import node_addresses
-from reranker.proxy.upstream.nodes import DOWN_S, EngineUnreachable, Passing, Upstream
+from reranker.proxy.upstream.nodes import EngineUnreachable, Passing, Upstream
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, read_address
+from reranker.stores.base.nodes import REST_S
 
 
 @dataclass
@@ -79,8 +78,10 @@ def node() -> Iterator[KeptAlive]:
 
 
 def upstream(*urls: str, clock: Callable[[], float] = lambda: 1_000.0) -> Upstream:
-    addresses = [read_address(url) for url in urls]
-    return Upstream([one for one in addresses if isinstance(one, EngineAddress)], Settings(store=urls[0]), clock)
+    store = ",".join([urls[0], *(url.removeprefix("opensearch://") for url in urls[1:])])
+    address = read_address(store)
+    assert isinstance(address, EngineAddress)
+    return Upstream(address, Settings(store=store), clock)
 
 
 def ask(to: Upstream, method: str = "GET", body: bytes | Iterator[bytes] | None = None) -> bytes:
@@ -154,7 +155,7 @@ def test_a_node_that_was_down_is_tried_again_later() -> None:
         listener.settimeout(5)
         ask(to)
         assert len(second.lines) == 2  # the first one rests
-        now[0] += DOWN_S + 1
+        now[0] += REST_S + 1
         answered = threading.Thread(target=_answer_once, args=(listener,), daemon=True)
         answered.start()
         assert ask(to) == b"hi"
@@ -172,11 +173,6 @@ def test_where_all_nodes_are_down_the_last_is_named() -> None:
     first, second = closed_port(), closed_port()
     with pytest.raises(EngineUnreachable, match=second.removeprefix("opensearch://")):
         ask(upstream(first, second))
-
-
-def test_nodes_are_engines() -> None:
-    with pytest.raises(WrongParameter, match="proxy_nodes"):
-        node_addresses(Settings(store="opensearch://127.0.0.1:9", proxy_nodes=("folder",)))
 
 
 def test_a_connection_on_which_the_engine_answered_400_is_not_used_again() -> None:

@@ -1,0 +1,86 @@
+"""Asks all nodes of an engine at the same time whether they respond."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, wait
+
+import urllib3
+from opensearchpy import exceptions
+
+from reranker.base.errors import SinkrankError, StoreUnavailable
+from reranker.stores.base.addresses import EngineAddress
+from reranker.stores.engine.client import engine_errors
+from reranker.stores.engine.idf import IDF_INDEX
+from reranker.stores.engine.nodes import NodeConnections
+
+# A node answers it by itself, also while the cluster elects a manager, and whether the index is there or not. The
+# credentials are checked all the same.
+_PATH = f"/{IDF_INDEX}/_mapping"
+_PARAMETERS = {"local": "true", "ignore_unavailable": "true", "filter_path": "*.mappings._meta"}
+# Once one node has responded, the others are waited for so long. Orchestrators wait a second for the whole answer.
+_PATIENCE_S = 0.5
+
+
+class NodeProbes:
+    """Asks the nodes of one engine; threads may share it. A node that is still being asked is not asked again."""
+
+    def __init__(self, address: EngineAddress, connections: NodeConnections, timeout: urllib3.Timeout) -> None:
+        self._address = address
+        self._connections = connections
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._asked: dict[int, Future[None]] = {}
+
+    def problems(self) -> list[str]:
+        """Why each node that does not respond does not; empty if all do.
+
+        Raises:
+            StoreUnavailable: none responds.
+        """
+        asked = self._ask()
+        wait(asked, _PATIENCE_S)
+        if not any(_has_responded(one) for one in asked):
+            wait(asked)  # each ends by its time-out
+        problems = [self._problem(place, one) for place, one in enumerate(asked) if not _has_responded(one)]
+        if len(problems) == len(asked):
+            raise StoreUnavailable("; ".join(problems))
+        return problems
+
+    def _ask(self) -> list[Future[None]]:
+        with self._lock:
+            for place in range(len(self._address.nodes)):
+                if place not in self._asked or self._asked[place].done():
+                    self._asked[place] = self._start(place)
+            return [self._asked[place] for place in sorted(self._asked)]
+
+    def _start(self, place: int) -> Future[None]:
+        """Asks one node in a thread that no command waits for at its end."""
+        future: Future[None] = Future()
+
+        def run() -> None:
+            try:
+                self._ask_one(place)
+            except Exception as error:
+                future.set_exception(error)
+            else:
+                future.set_result(None)
+
+        threading.Thread(target=run, name="probe", daemon=True).start()
+        return future
+
+    def _ask_one(self, place: int) -> None:
+        with engine_errors(self._address.nodes[place].shown):
+            _, _, text = self._connections.ask(place, "GET", _PATH, _PARAMETERS, None, self._timeout)
+            if not text.lstrip().startswith("{"):
+                raise exceptions.SerializationError("no JSON object")
+
+    def _problem(self, place: int, asked: Future[None]) -> str:
+        if not asked.done():
+            return f"{self._address.nodes[place].shown} has not answered yet"
+        error = asked.exception()
+        return str(error) if isinstance(error, SinkrankError) else f"{self._address.nodes[place].shown}: {error!r}"
+
+
+def _has_responded(asked: Future[None]) -> bool:
+    return asked.done() and asked.exception() is None

@@ -1,0 +1,235 @@
+"""Several nodes in one address: which is asked, what is sent twice, and what is said of those that do not respond."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pytest
+
+from reranker.base import retries
+from reranker.base.errors import NotFound, StoreUnavailable
+from reranker.base.retries import Backoff
+from reranker.stores import open_store
+from reranker.stores.base.nodes import REST_S, NodeOrder
+from reranker.stores.engine import known_indices
+from reranker.stores.engine.nodes import may_be_sent_twice
+from reranker.stores.engine.store import EngineStore
+from tests.stores.fake_engine import FakeEngine, serve
+from tests.stores.samples import ALL, DESCRIPTION, make_document, query, write_documents
+
+MAPPING = {"docs": {"mappings": {"_meta": DESCRIPTION.as_meta()}}}
+NO_HITS = {"hits": {"hits": []}}
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0))
+
+
+class Node:
+    """A node that notes what it is asked; `statuses` are those of its next answers, 0 for a connection that breaks."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.statuses: list[int] = []
+
+    def answer(self, method: str, path: str, body: str) -> tuple[int, Any]:
+        self.asked.append(f"{method} {path.partition('?')[0]}")
+        status = self.statuses.pop(0) if self.statuses else 200
+        if status != 200:
+            return status, {"error": "away"}
+        if path == "/":
+            return 200, {"version": {"distribution": "opensearch", "number": "2.19.1"}}
+        if path.startswith("/docs/_mapping"):
+            return 200, MAPPING
+        if "_bulk" in path:
+            return 200, {"errors": False, "items": [{"index": {"status": 201}}] * (len(body.splitlines()) // 2)}
+        if path.endswith("_mget"):
+            return 200, {"docs": [{"found": False}]}
+        return 200, NO_HITS if path.endswith("_search") else {}
+
+
+@pytest.fixture
+def two() -> Iterator[tuple[EngineStore, Node, Node]]:
+    """A store of two nodes, and the nodes."""
+    first, second = Node(), Node()
+    with ExitStack() as stack:
+        fakes = [stack.enter_context(serve(node.answer)) for node in (first, second)]
+        yield stack.enter_context(opened(*fakes)), first, second
+
+
+@contextmanager
+def opened(*places: FakeEngine | int) -> Iterator[EngineStore]:
+    """A store of some fake nodes, or of ports of this machine."""
+    ports = [place if isinstance(place, int) else place.port for place in places]
+    store = open_store("opensearch://" + ",".join(f"127.0.0.1:{port}" for port in ports), timeout_s=5)
+    assert isinstance(store, EngineStore)
+    yield store
+    store.close()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def search(store: EngineStore) -> None:
+    assert store.knn("docs", query(1, 0, 0, 0), 5, ALL) == []
+
+
+def test_the_first_node_is_asked_as_long_as_it_takes_connections(two: tuple[EngineStore, Node, Node]) -> None:
+    store, first, second = two
+    for _ in range(3):
+        search(store)
+    assert len(first.asked) == 5  # its version and the mapping too
+    assert second.asked == []
+
+
+def test_with_the_first_node_away_the_next_does_all(caplog: pytest.LogCaptureFixture) -> None:
+    second, port = Node(), free_port()
+    with serve(second.answer) as fake, opened(port, fake) as store:
+        for _ in range(3):
+            search(store)
+        written = write_documents(store, "docs", [make_document("a")])
+        assert [one.error for one in written] == [None]
+    assert [record.getMessage() for record in caplog.records if "takes no connection" in record.getMessage()] == [
+        f"the engine at opensearch://127.0.0.1:{port} takes no connection"
+    ]
+
+
+def test_where_no_node_takes_a_connection_the_error_names_them_all() -> None:
+    with (
+        opened(free_port(), free_port()) as store,
+        pytest.raises(StoreUnavailable, match=r"127.0.0.1:\d+,127.0.0.1:\d+"),
+    ):
+        search(store)
+
+
+def test_a_search_on_a_connection_that_breaks_is_sent_once_more_to_the_same_node(
+    two: tuple[EngineStore, Node, Node],
+) -> None:
+    store, first, second = two
+    search(store)
+    first.asked.clear()
+    first.statuses = [0]
+    search(store)
+    assert first.asked == ["POST /docs/_search"] * 2
+    assert second.asked == []
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_search_that_a_node_cannot_answer_now_goes_to_the_next_one_once(
+    two: tuple[EngineStore, Node, Node], status: int
+) -> None:
+    store, first, second = two
+    search(store)
+    first.statuses = [status]
+    search(store)
+    assert second.asked == ["POST /docs/_search"]
+    first.statuses, second.statuses = [status], [status]
+    with pytest.raises(StoreUnavailable, match=str(status)):
+        search(store)
+    assert len(second.asked) == 2
+
+
+def test_a_claim_on_a_connection_that_breaks_is_not_sent_again(two: tuple[EngineStore, Node, Node]) -> None:
+    store, first, second = two
+    search(store)
+    first.asked.clear()
+    first.statuses = [200, 200, 200, 0]
+    with pytest.raises(StoreUnavailable):
+        store.claim("docs", "one", 60)
+    assert first.asked == [
+        "PUT /sinkrank-idf",
+        "POST /sinkrank-idf/_mget",
+        "PUT /sinkrank-idf/_mapping",
+        "PUT /sinkrank-idf/_doc/docs%3Aclaim",
+    ]
+    assert second.asked == []
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "params", "expected"),
+    [
+        ("GET", "/docs/_mapping", None, True),
+        ("HEAD", "/docs", None, True),
+        ("POST", "/docs/_search", None, True),
+        ("POST", "/docs/_search/point_in_time", None, True),
+        ("POST", "/docs/_bulk", None, False),
+        ("POST", "/_aliases", None, False),
+        ("PUT", "/docs", None, False),
+        ("PUT", "/docs/_clone/other", None, False),
+        ("PUT", "/docs/_alias/docs-writing", None, True),
+        ("PUT", "/sinkrank-idf/_doc/docs", {}, True),
+        ("PUT", "/sinkrank-idf/_doc/docs:claim", {"op_type": "create"}, False),
+        ("PUT", "/sinkrank-idf/_doc/docs:claim", {"if_seq_no": 3}, False),
+        ("DELETE", "/docs", None, False),
+    ],
+)
+def test_only_what_changes_nothing_the_second_time_is_sent_twice(
+    method: str, url: str, params: dict[str, Any] | None, expected: bool
+) -> None:
+    assert may_be_sent_twice(method, url, params) is expected
+
+
+def test_a_node_that_took_no_connection_rests_and_is_then_tried_by_one_request() -> None:
+    now = [1_000.0]
+    order = NodeOrder(["a", "b", "c"], lambda: now[0])
+    assert order.places() == [0, 1, 2]
+    order.took_none(0)
+    assert order.places() == [1, 2, 0]
+    now[0] += REST_S
+    assert order.places() == [0, 1, 2]
+    assert order.places() == [1, 2, 0]
+    order.took_a_connection(0)
+    assert order.places() == [0, 1, 2]
+    for place in range(3):
+        order.took_none(place)
+    assert order.places() == [0, 1, 2]
+
+
+def test_a_search_goes_on_while_the_cluster_cannot_say_what_the_index_is(
+    two: tuple[EngineStore, Node, Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_indices, "_TRUST_SECONDS", -1.0)
+    store, first, second = two
+    search(store)
+    first.asked.clear()
+    first.statuses, second.statuses = [503], [503]
+    search(store)
+    assert first.asked == ["GET /docs/_mapping", "POST /docs/_search"]
+    first.statuses = [404]
+    with pytest.raises(NotFound):
+        search(store)
+    first.statuses, second.statuses = [503], [503]
+    with pytest.raises(StoreUnavailable):
+        search(store)
+
+
+def test_all_nodes_are_asked_whether_they_respond(two: tuple[EngineStore, Node, Node]) -> None:
+    store, first, second = two
+    assert store.problems() == []
+    assert first.asked == second.asked == ["GET /sinkrank-idf/_mapping"]
+    second.statuses = [401]
+    (problem,) = store.problems()
+    assert "refuses the credentials" in problem
+    first.statuses, second.statuses = [503], [503]
+    with pytest.raises(StoreUnavailable, match=r"failed.*failed"):
+        store.problems()
+
+
+def test_a_node_that_never_answers_is_not_waited_for_while_another_responds() -> None:
+    """The listener takes connections, and nobody reads them."""
+    with socket.create_server(("127.0.0.1", 0)) as stuck, serve(Node().answer) as fake:
+        port = stuck.getsockname()[1]
+        with opened(port, fake, free_port()) as store:
+            n_threads = threading.active_count()
+            for _ in range(5):
+                first, last = store.problems()
+                assert first == f"opensearch://127.0.0.1:{port} has not answered yet"
+                assert "nothing answers" in last
+            assert threading.active_count() <= n_threads + 3 + 5  # probes, and the fake node's own

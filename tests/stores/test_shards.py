@@ -1,0 +1,136 @@
+"""An index of several shards gives the same lists as an index of one, on real engines."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+
+import pytest
+import urllib3
+
+from mappings import index_definition
+from reranker.base.errors import NotFound
+from reranker.stores import open_store
+from reranker.stores.base.filters import Filters
+from reranker.stores.engine.queries import id_hash, make_source
+from reranker.stores.engine.store import EngineStore
+from reranker.text.documents import Candidate, EncodedDocument
+from reranker.translation.groups import Translation, WordGroup
+from tests.engines.sources import Engine
+from tests.stores.conftest import new_index
+from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index
+
+__all__ = ["new_index"]
+pytestmark = pytest.mark.engine
+
+N_DOCUMENTS = 400
+N_QUERIES = 25
+DEPTH = 40
+# Made up: no analyzer stems them, and none is a stop word.
+WORDS = [
+    first + last for first in ("bar", "dek", "fim", "gop", "luz", "nav") for last in ("ka", "lo", "mu", "ti", "zu")
+]
+
+
+@dataclass(frozen=True)
+class Sharded:
+    """The same documents in an index of one shard and one of five."""
+
+    store: EngineStore
+    one: str
+    five: str
+
+
+def documents() -> Iterator[EncodedDocument]:
+    """Texts of frequent and rare words; every fourth is a copy of the one before, so that scores are equal."""
+    chance = random.Random(7)
+    text = ""
+    for number in range(N_DOCUMENTS):
+        if number % 4 != 3:
+            text = " ".join(
+                WORDS[min(chance.randrange(30), chance.randrange(30))] for _ in range(chance.randrange(4, 12))
+            )
+        yield make_document(f"d{number}", text, language=("en", "fr")[number % 8 > 5])
+
+
+@pytest.fixture
+def sharded(engine: Engine, new_index: Callable[[], str]) -> Iterator[Sharded]:
+    one, five = new_index(), new_index()
+    with closing(open_store(engine.url)) as store:
+        assert isinstance(store, EngineStore)
+        store.install_template(five, DESCRIPTION, {"number_of_shards": "5"})
+        try:
+            for name in (one, five):
+                make_index(store, name, DESCRIPTION)
+                fill(store, name, *documents())
+            yield Sharded(store, one, five)
+        finally:
+            store.remove_template(five)
+            for name in (one, five):
+                with suppress(NotFound):
+                    store.drop(name)
+
+
+def listed(found: list[Candidate]) -> list[tuple[str, float]]:
+    return [(candidate.doc_id, candidate.first_stage_score) for candidate in found]
+
+
+def queries() -> Iterator[str]:
+    chance = random.Random(11)
+    for _ in range(N_QUERIES):
+        yield " ".join(chance.sample(WORDS, chance.randrange(1, 6)))
+
+
+@pytest.mark.parametrize("filters", [ALL, Filters(languages=("fr",))])
+def test_bm25_is_the_same_with_one_shard_and_with_five(sharded: Sharded, filters: Filters) -> None:
+    n_full, n_ties = 0, 0
+    for text in queries():
+        expected = listed(sharded.store.bm25(sharded.one, text, DEPTH, filters))
+        assert listed(sharded.store.bm25(sharded.five, text, DEPTH, filters)) == expected
+        n_full += len(expected) == DEPTH
+        n_ties += len({score for _, score in expected}) < len(expected)
+    assert n_full > N_QUERIES // 2
+    assert n_ties > N_QUERIES // 2
+
+
+def test_a_search_by_translations_is_the_same_with_one_shard_and_with_five(sharded: Sharded) -> None:
+    for text in queries():
+        groups = {
+            "en": [
+                WordGroup(word, 1, (Translation(word, 1.0, 30), Translation(WORDS[-1 - WORDS.index(word)], 0.5, 60)))
+                for word in text.split()
+            ]
+        }
+        expected = listed(sharded.store.translated(sharded.one, groups, DEPTH, ALL))
+        assert expected
+        assert listed(sharded.store.translated(sharded.five, groups, DEPTH, ALL)) == expected
+
+
+def test_equal_scores_come_in_the_order_of_a_hash_of_the_ids_at_any_depth(sharded: Sharded) -> None:
+    fill(sharded.store, sharded.five, *(make_document(f"same-{number}", "zabu") for number in range(30)))
+    expected = sorted((f"same-{number}" for number in range(30)), key=id_hash)
+    for depth in (30, 7):
+        assert ids(sharded.store.bm25(sharded.five, "zabu", depth, ALL)) == expected[:depth]
+
+
+def test_an_index_that_was_made_without_the_hash_is_searched_and_written(
+    engine: Engine, new_index: Callable[[], str]
+) -> None:
+    name = new_index()
+    definition = index_definition(engine.distribution, DESCRIPTION.dim, DESCRIPTION.as_meta(), language_analyzers=False)
+    del definition["mappings"]["properties"]["id_hash"]
+    old = make_source("elasticsearch", make_document("old", "zabu"))
+    del old["id_hash"]
+    old["nbow"] = old["nbow"].tolist()
+    for path, body in ((name, definition), (f"{name}/_doc/old?refresh=true", old)):
+        assert urllib3.request("PUT", f"{engine.url}/{path}", json=body, timeout=60).status < 300
+    with closing(open_store(engine.url)) as store:
+        try:
+            assert ids(store.bm25(name, "zabu", 5, ALL)) == ["old"]
+            fill(store, name, make_document("new", "zabu"))
+            assert ids(store.bm25(name, "zabu", 5, ALL)) == sorted(["old", "new"], key=id_hash)
+            assert not any("id_hash" in difference for difference in store.differences(name))
+        finally:
+            store.drop(name)
