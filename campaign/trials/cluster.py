@@ -16,7 +16,6 @@ from campaign.tools.material import documents, write_embeddings, write_jsonl
 from campaign.tools.nodes import Engine, n_nodes, three_nodes
 from campaign.tools.processes import wait_until
 from campaign.tools.service import command, environment, serving
-from reranker.service.settings import Settings
 
 ASSERTS = (
     "Three nodes with replicas. One is killed while clients search and write through the proxy (`proxy_nodes` names "
@@ -47,6 +46,12 @@ def run(context: Context) -> None:
             _lose_during_ingest(context, engines, embeddings, number)
 
 
+def _address(engines: list[Engine]) -> str:
+    """All nodes as one `store`."""
+    first, *others = (engine.store for engine in engines)
+    return ",".join([first, *(other.partition("://")[2] for other in others)])
+
+
 def _wait_until_green(engine: Engine) -> None:
     path = "/_cluster/health?wait_for_status=green&timeout=5s"
     if not wait_until(lambda: engine.request("GET", path)[0] == 200, 120):
@@ -54,17 +59,12 @@ def _wait_until_green(engine: Engine) -> None:
 
 
 def _lose_during_search(context: Context, engines: list[Engine], embeddings: Path, number: int) -> None:
-    """Kills a node under load; `store` is a node that stays. Then the node comes back."""
+    """Kills a node under load. Then the node comes back."""
     lost, *others = _shuffled(context, engines, "search", number)
-    addresses = ",".join(engine.store for engine in engines)
     draw = mixed_calls(FOREIGN, OURS)
     randoms = [context.random("client", number, client) for client in range(N_CLIENTS)]
-    # Before `store` took several nodes, the proxy had a setting of its own for them.
-    has_own = "proxy_nodes" in Settings.model_fields
-    store = others[0].store if has_own else addresses
-    settings = {"SINKRANK_PROXY_NODES": addresses} if has_own else {}
     with (
-        serving(context, store, embeddings, name=f"serve-{number}", settings=settings) as service,
+        serving(context, _address(engines), embeddings, name=f"serve-{number}") as service,
         loading(lambda: service.url, draw, randoms) as load,
     ):
         load.phase = "calm"
@@ -101,12 +101,12 @@ def _check(context: Context, load: Load, engine: Engine, number: int) -> None:
 
 
 def _lose_during_ingest(context: Context, engines: list[Engine], embeddings: Path, number: int) -> None:
-    """Kills another node than the one that ingest speaks to; with one address it has no other."""
+    """Kills any node; `store` names all of them."""
     random = context.random("ingest", number)
     lost, kept, _ = _shuffled(context, engines, "ingest", number)
     index, rows = f"lost-{number}", documents(N_INGESTED, random)
     path = write_jsonl(context.folder / f"{index}.jsonl", rows)
-    given = ["ingest", str(path), "--store", kept.store, "--index", index, "--embeddings", str(embeddings)]
+    given = ["ingest", str(path), "--store", _address(engines), "--index", index, "--embeddings", str(embeddings)]
     given += ["--home", str(context.folder / "home"), "--workers", "1"]
     process = subprocess.Popen(
         [sys.executable, "-m", "sinkrank", *given],
