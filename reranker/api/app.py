@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask, Response, g
 
 from reranker import proxy
-from reranker.api import allowed_hosts, match_routes, operations_routes, page, rerank_routes, search_routes, watching
+from reranker.api import allowed_hosts, limits, match_routes, operations_routes, page, rerank_routes, search_routes, watching
 from reranker.embeddings import Embeddings
 from reranker.service import errors
 from reranker.service.service import EXTENSION, Service
@@ -33,6 +33,7 @@ def create_app(settings: Settings, store: Store | None, embeddings: Embeddings |
     proxy.register(app, settings)
     watching.register(app)
     allowed_hosts.register(app, settings)  # what is refused is counted and logged too
+    limits.register(app)
     app.after_request(_guard)
     return app
 

@@ -15,6 +15,7 @@
     ├── VersionMismatch           an index made with other versions (HTTP 409)
     ├── NotOurIndex               an index that Sinkrank did not make (HTTP 409)
     └── StoreUnavailable          a node that is down or answers with an error (HTTP 503)
+        └── Busy                  more requests than the service takes at once (HTTP 429)
 
 Errors of lower levels (opensearch-py, sqlite3, urllib3) are mapped to these where they arise.
 """
@@ -95,6 +96,11 @@ class NotOurIndex(SinkrankError):
 class StoreUnavailable(SinkrankError):
     http_status = 503
     code = "store_unavailable"
+
+
+class Busy(StoreUnavailable):
+    http_status = 429
+    code = "rejected_execution_exception"  # the engines' own name for it
 
 
 # What helps against errors of the system.

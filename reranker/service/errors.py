@@ -62,7 +62,10 @@ def register(app: Flask) -> None:
 def _known(error: SinkrankError) -> Response:
     if error.http_status >= 500:
         _log.warning("%s %r: %s", request.method, request.path, error)
-    return _render(error.http_status, error.code, str(error), isinstance(error, EmptyQuery))
+    answer = _render(error.http_status, error.code, str(error), isinstance(error, EmptyQuery))
+    if error.http_status == 429:
+        answer.headers["Retry-After"] = "1"
+    return answer
 
 
 def _http(error: HTTPException) -> Response:

@@ -64,7 +64,6 @@ def memory_of(pid: int, path: str | None = None) -> tuple[int, int]:
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux says how memory is shared")
 def test_the_numbers_of_all_processes_add_up_and_a_signal_ends_them(home: Path) -> None:
-    pytest.importorskip("gunicorn", reason="the extra gunicorn is not installed")
     n_requests = 40
     with serving(home, "--processes", "2") as (process, address):
         wait_until(lambda: urllib3.request("GET", f"{address}/-/ready", timeout=60).status == 200, "it is ready")
@@ -110,7 +109,6 @@ def test_while_it_drains_it_says_that_it_is_not_ready_and_answers_all_the_same(
 def test_several_processes_drain_after_the_first_signal_and_end_at_the_second(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("gunicorn", reason="the extra gunicorn is not installed")
     monkeypatch.setenv("SINKRANK_DRAIN_S", "600")  # longer than the test waits
     with serving(home, "--processes", "2") as (process, address):
         wait_until(lambda: urllib3.request("GET", f"{address}/-/ready", timeout=10).status == 200, "it is ready")
@@ -126,7 +124,6 @@ def test_several_processes_drain_after_the_first_signal_and_end_at_the_second(
 
 
 def test_several_processes_end_when_they_have_drained(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("gunicorn", reason="the extra gunicorn is not installed")
     monkeypatch.setenv("SINKRANK_DRAIN_S", "0.5")
     with serving(home, "--processes", "2") as (process, address):
         wait_until(lambda: urllib3.request("GET", f"{address}/-/ready", timeout=10).status == 200, "it is ready")
