@@ -5,7 +5,16 @@ from __future__ import annotations
 from flask import Flask, Response, g
 
 from reranker import proxy
-from reranker.api import allowed_hosts, limits, match_routes, operations_routes, page, rerank_routes, search_routes, watching
+from reranker.api import (
+    allowed_hosts,
+    limits,
+    match_routes,
+    operations_routes,
+    page,
+    rerank_routes,
+    search_routes,
+    watching,
+)
 from reranker.embeddings import Embeddings
 from reranker.service import errors
 from reranker.service.service import EXTENSION, Service

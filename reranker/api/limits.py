@@ -1,4 +1,4 @@
-"""Lets a limited number of requests of our own routes compute at once, and refuses what the server has no thread for."""
+"""Limits how many requests of our own routes compute at once; refuses what the server found no thread for."""
 
 from __future__ import annotations
 

@@ -6,10 +6,8 @@ from __future__ import annotations
 import logging
 import os
 import select
-import shutil
 import signal
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from reranker.base.errors import WrongParameter
 from sinkrank.serving.server import serve_until_stopped
+from sinkrank.serving.shared_numbers import forget_numbers
 
 if TYPE_CHECKING:
     from reranker.service.settings import Settings
 
-# The folder in which prometheus_client adds up the metrics of all processes; read when it is imported.
-MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 _BACKLOG = 1024
 # A process that dies at its start is not replaced more often than this.
 _RESTART_S = 1.0
@@ -33,26 +30,6 @@ _ENDING_S = 10.0
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 _log = logging.getLogger(__name__)
-
-
-@contextmanager
-def shared_numbers() -> Iterator[None]:
-    """A folder in which the processes keep their metrics, removed at the end; or the folder that the environment names.
-
-    Enter it before the metrics are imported.
-    """
-    if os.environ.get(MULTIPROCESS_VARIABLE):
-        yield
-        return
-    owner = os.getpid()
-    folder = tempfile.mkdtemp(prefix="sinkrank-metrics-")
-    os.environ[MULTIPROCESS_VARIABLE] = folder
-    try:
-        yield
-    finally:
-        if os.getpid() == owner:  # forked processes run this too
-            del os.environ[MULTIPROCESS_VARIABLE]
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def serve_with_processes(
@@ -130,7 +107,7 @@ class _Processes:
             if not ended:
                 continue
             self.pids.remove(pid)
-            _forget_numbers(pid)
+            forget_numbers(pid)
             if status:
                 _log.warning("server process %d ended (%s)", pid, _reason(status))
 
@@ -198,11 +175,6 @@ def _when_closed(end_to_read: int) -> Any:
 
 
 def _reason(status: int) -> str:
-    return f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit code {os.waitstatus_to_exitcode(status)}"
-
-
-def _forget_numbers(pid: int) -> None:
-    """Removes the metrics of a process that has ended from those about running processes."""
-    from prometheus_client.multiprocess import mark_process_dead
-
-    mark_process_dead(pid)  # type: ignore[no-untyped-call]
+    if os.WIFSIGNALED(status):
+        return f"signal {os.WTERMSIG(status)}"
+    return f"exit code {os.waitstatus_to_exitcode(status)}"

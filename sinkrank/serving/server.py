@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 1.0
 # Idle keep-alive connections count too, and a load balancer holds many; waitress's default is 100.
 _MAX_CONNECTIONS = 1000
+# More of them would keep the others waiting, fewer the new ones: each turn looks at all connections.
+_ACCEPTED_AT_ONCE = 32
 # What an answer that is passed on may be ahead of its reader. Two blocks of it fit into memory.
 _AHEAD_BYTES = 1 << 20
 # Of all answers that clients have not read yet, in memory and temporary files.
@@ -101,11 +103,15 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
             self.pull_trigger()
 
     def handle_accept(self) -> None:
-        if len(self.active_channels) >= self.max_connections:
-            victim = least_needed(self._channels())
-            if victim is not None:
-                victim.handle_close()
-        super().handle_accept()
+        for _ in range(_ACCEPTED_AT_ONCE):
+            if len(self.active_channels) >= self.max_connections:
+                victim = least_needed(self._channels())
+                if victim is not None:
+                    victim.handle_close()
+            n_before = len(self.active_channels)
+            super().handle_accept()
+            if len(self.active_channels) == n_before:
+                return
 
     def _check(self, now_s: float) -> None:
         self.task_dispatcher.refuse_overdue()

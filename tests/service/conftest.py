@@ -52,7 +52,13 @@ def fill(store: Store, embeddings: Embeddings, index: str, documents: list[Docum
 @contextmanager
 def serving(app: Any, settings: Settings | None = None) -> Iterator[str]:
     """The app behind our server at a free port; gives its URL."""
-    server = Server(app, settings or Settings(), bind("127.0.0.1", 0))
+    with running(Server(app, settings or Settings(), bind("127.0.0.1", 0))) as url:
+        yield url
+
+
+@contextmanager
+def running(server: Server) -> Iterator[str]:
+    """Runs a server in a thread; gives its URL."""
     stopped = threading.Event()
 
     def run() -> None:
