@@ -7,7 +7,6 @@ answer, so a client behind the proxy would reconnect for each of them. The last 
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from waitress.channel import HTTPChannel
@@ -85,8 +84,3 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         if self.total_outbufs_len:
             return "to_read"
         return "to_send" if self.request is not None and not self.requests else ""
-
-    @property
-    def is_idle_s(self) -> float:
-        """Seconds since bytes came or went, or a request was answered."""
-        return float(time.time() - self.last_activity)

@@ -94,6 +94,8 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
     def close_all(self) -> None:
         """Clients that still wait see a closed connection."""
         self.task_dispatcher.shutdown(timeout=1)
+        for channel in self._channels():
+            channel.handle_close()  # removes its temporary files too
         close_all(self._map, ignore_all=True)
 
     def note_unread(self, n_bytes: int) -> None:
@@ -104,14 +106,13 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
 
     def handle_accept(self) -> None:
         for _ in range(_ACCEPTED_AT_ONCE):
-            if len(self.active_channels) >= self.max_connections:
-                victim = least_needed(self._channels())
-                if victim is not None:
-                    victim.handle_close()
             n_before = len(self.active_channels)
+            victim = least_needed(self._channels()) if n_before >= self.max_connections else None
             super().handle_accept()
             if len(self.active_channels) == n_before:
-                return
+                return  # no more of them
+            if victim is not None:
+                victim.handle_close()
 
     def _check(self, now_s: float) -> None:
         self.task_dispatcher.refuse_overdue()

@@ -112,7 +112,7 @@ class Connection:
     def __init__(self, address: str = "a", waits: str = "", idle_s: float = 0.0, n_unread: int = 0) -> None:
         self.addr = (address, 1)
         self.waits_for_client = waits
-        self.is_idle_s = idle_s
+        self.last_activity = -idle_s
         self.total_outbufs_len = n_unread
         self.n_moved = 0
         self.n_served = 0
