@@ -18,7 +18,7 @@ import yaml
 from reranker.api.openapi import ROUTES
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import load_settings
-from sinkrank.serving.processes import MULTIPROCESS_VARIABLE
+from sinkrank.serving.shared_numbers import MULTIPROCESS_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[1]
 DEPLOY = ROOT / "deploy"

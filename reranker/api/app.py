@@ -9,6 +9,7 @@ from reranker.api import (
     allowed_hosts,
     api_keys,
     callers,
+    limits,
     match_routes,
     operations_routes,
     page,
@@ -43,6 +44,7 @@ def create_app(settings: Settings, store: Store | None, embeddings: Embeddings |
     proxy.register(app, settings)
     watching.register(app)
     allowed_hosts.register(app, settings)  # what is refused is counted and logged too
+    limits.register(app)
     api_keys.register(app, settings)
     callers.register(app, settings)
     app.after_request(_guard)

@@ -27,7 +27,7 @@ def readiness(service: Service) -> Readiness:
     A service that was told to stop is not ready: balancers take it off while it answers what still comes.
     """
     checks = {
-        "store": _store(service),
+        "store": service.store_probe.result(lambda: _store(service)),
         "embeddings": _embeddings(service),
         "kernel": Check(ready=service.warm.is_set()),
         "running": Check(ready=not service.draining.is_set()),

@@ -100,7 +100,7 @@ def _context() -> RequestContext:
     headers[REQUEST_ID_HEADER] = request_id
     if traceparent:
         headers["traceparent"] = traceparent.group()
-    return RequestContext(request_id, headers)
+    return RequestContext(request_id, headers, turns=current_service().turns)
 
 
 def _log(service: Service, context: RequestContext, route: str, status: int, took_ms: float) -> None:

@@ -17,7 +17,8 @@
     ├── NotAllowed                what the caller has no right to (HTTP 403)
     │   └── Unauthenticated       credentials that are missing or wrong (HTTP 401)
     └── StoreUnavailable          a node that is down or answers with an error (HTTP 503)
-        └── StoreDamaged          a store's file that is not what was written
+        ├── StoreDamaged          a store's file that is not what was written
+        └── Busy                  more requests than the service takes at once (HTTP 429)
 
 Errors of lower levels (opensearch-py, sqlite3, urllib3) are mapped to these where they arise.
 """
@@ -112,6 +113,11 @@ class StoreUnavailable(SinkrankError):
 
 class StoreDamaged(StoreUnavailable):
     pass
+
+
+class Busy(StoreUnavailable):
+    http_status = 429
+    code = "rejected_execution_exception"  # the engines' own name for it
 
 
 # What helps against errors of the system.

@@ -7,7 +7,7 @@ Threads that work for a request run in a copy of its context (`contextvars.copy_
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -38,12 +38,20 @@ class RequestContext:
         headers: that calls to an engine carry for it.
         facts: what became known of it on the way, for the log.
         caller: with whose rights it reads; the service's own unless set.
+        turns: limits how many requests wait for a node of the engine.
     """
 
     request_id: str
     headers: Mapping[str, str] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     caller: Caller = field(default_factory=Caller)
+    turns: WaitingLimit | None = None
+
+
+class WaitingLimit(Protocol):
+    """What is told of each call to an engine; `reranker.service.turns` has the one of the service."""
+
+    def waiting(self, node: str) -> AbstractContextManager[None]: ...
 
 
 class EngineSpan(Protocol):
@@ -124,9 +132,15 @@ def note(**facts: Any) -> None:
 
 @contextmanager
 def engine_call(method: str, address: str) -> Iterator[EngineSpan]:
-    """A call to an engine, within which its headers and its end are told to the trace, where there is one."""
-    if _tracer is None:
-        yield _Untraced()
-        return
-    with _tracer.engine_call(method, address) as span:
-        yield span
+    """A call to an engine, within which its headers and its end are told to the trace, where there is one.
+
+    Raises:
+        Busy: too many requests wait for this node.
+    """
+    request = _context.get()
+    with nullcontext() if request is None or request.turns is None else request.turns.waiting(address):
+        if _tracer is None:
+            yield _Untraced()
+            return
+        with _tracer.engine_call(method, address) as span:
+            yield span

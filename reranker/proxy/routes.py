@@ -100,5 +100,10 @@ def _check_not_ours(parts: list[str]) -> None:
     raise NotFound(f"there is no {request.path} here; what begins with /{parts[0]} is the service's own")
 
 
+def is_for_engine() -> bool:
+    """Whether the current request goes to the engine."""
+    return request.endpoint == _ENDPOINT
+
+
 def _is_ours(endpoint: str) -> bool:
     return endpoint not in (_ENDPOINT, _NO_ENGINE)

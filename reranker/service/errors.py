@@ -72,6 +72,8 @@ def _known(error: SinkrankError) -> Response:
     answer = _render(error.http_status, error.code, str(error), isinstance(error, EmptyQuery))
     if error.http_status == 401:
         answer.headers["WWW-Authenticate"] = g.get("challenge") or _CHALLENGE
+    if error.http_status == 429:
+        answer.headers["Retry-After"] = "1"
     return answer
 
 

@@ -20,12 +20,14 @@ from reranker.service.integrity import Blocks, Integrity
 from reranker.service.metrics import Metrics
 from reranker.service.missing_embeddings import no_embeddings_message
 from reranker.service.opened import Late, Looking, Opened
+from reranker.service.probe import Probe
 from reranker.service.request_fields import MAX_REQUEST_ITERATIONS, MIN_REQUEST_EPSILON
 from reranker.service.rights import refuses_strangers
 from reranker.service.settings import Settings
 from reranker.service.shared_flag import SharedFlag
 from reranker.service.text_bags import BagCache, TextBags
 from reranker.service.tracing import trace_reranking
+from reranker.service.turns import Turns
 from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.idf import IdfTable
@@ -47,6 +49,8 @@ class Service:
         bag_cache: the words of texts that were read before.
         examples: queries that the page offers; None where the service has no store.
         metrics: what all of it counts into.
+        turns: limits how many requests compute, and how many wait for an engine.
+        store_probe: asks the store for `/-/ready`.
         warm: set once the kernels are compiled.
         integrity: the checks of the files in the background.
         draining: set once the process was told to stop: balancers are to send no more.
@@ -57,9 +61,11 @@ class Service:
     bag_cache: BagCache
     examples: Examples | None
     metrics: Metrics
+    turns: Turns
     _opened: Late[Opened]
     _looking: Looking
     integrity: Integrity
+    store_probe: Probe = field(default_factory=Probe)
     warm: threading.Event = field(default_factory=threading.Event)
     draining: SharedFlag = field(default_factory=SharedFlag)
 
@@ -94,7 +100,8 @@ class Service:
                 no_embeddings_message(settings),
             )
         examples = None if store is None else Examples(store, settings.home, has_titles=not refuses_strangers(settings))
-        return cls(settings, store, cache, examples, metrics, late, looking, Integrity(metrics))
+        turns = Turns(settings.workers, settings.max_engine_calls)
+        return cls(settings, store, cache, examples, metrics, turns, late, looking, Integrity(metrics))
 
     @property
     def opened(self) -> Opened | None:

@@ -101,13 +101,42 @@ class Settings(BaseModel):
     threads: int = Field(
         0, ge=0, le=256, description="threads per re-ranking; 0 divides the cores among the processes, at most 4 each"
     )
-    workers: int = Field(8, ge=1, le=256, description="concurrent requests per server process")
+    workers: int = Field(
+        8,
+        ge=1,
+        le=256,
+        description="number of requests of Sinkrank's own routes that compute at once, per server process",
+        json_schema_extra=_see("operations.md#limits"),
+    )
     processes: int = Field(
         1,
         ge=1,
         le=64,
-        description="number of server processes; more than 1 needs the extra `gunicorn`",
+        description="number of server processes",
         json_schema_extra=_see("operations.md#processes"),
+    )
+    max_engine_calls: int = Field(
+        128,
+        ge=1,
+        le=1024,
+        description="number of requests that wait for one engine node, per server process; further ones get 429",
+        json_schema_extra=_see("operations.md#limits"),
+    )
+    max_client_requests: int = Field(
+        64,
+        ge=1,
+        le=2048,
+        description="number of requests of one client address in progress, per server process; further ones wait up to "
+        "5 seconds, then get 429",
+        json_schema_extra=_see("operations.md#limits"),
+    )
+    client_timeout_s: float = Field(
+        60.0,
+        gt=0,
+        le=3600,
+        description="timeout of a client that sends its request or reads its answer too slowly, in seconds; it must "
+        "move 64 KB in this time",
+        json_schema_extra=_see("operations.md#limits"),
     )
     drain_s: float = Field(
         0.0,

@@ -53,7 +53,7 @@ def run_service(settings: Settings, store: Store | None) -> None:
         BadInput: the address cannot be listened at.
         WrongParameter: a setting needs what is not installed.
     """
-    from sinkrank.serving.processes import shared_numbers
+    from sinkrank.serving.shared_numbers import shared_numbers
 
     with shared_numbers() if settings.processes > 1 else nullcontext():
         _run(settings, store)

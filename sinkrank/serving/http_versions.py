@@ -5,20 +5,15 @@ waitress takes a request line without a version (HTTP/0.9), or with another one,
 
 from __future__ import annotations
 
-from typing import Any
-
 from waitress.parser import HTTPRequestParser, ParsingError
 
 _VERSIONS = ("1.0", "1.1")
 
 
 class Parser(HTTPRequestParser):  # type: ignore[misc]
+    """waitress's, with one more check."""
+
     def parse_header(self, header_plus: bytes) -> None:
         super().parse_header(header_plus)
         if self.version not in _VERSIONS:
             raise ParsingError("The request line names no version of HTTP that is served here: use HTTP/1.1")
-
-
-def refuse_other_versions(server: Any) -> None:
-    """Makes a waitress server read requests with this parser."""
-    server.channel_class = type("VersionedChannel", (server.channel_class,), {"parser_class": Parser})

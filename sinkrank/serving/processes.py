@@ -1,142 +1,180 @@
-"""Serves the application in several processes with gunicorn; they share the memory of everything opened before."""
+"""Serves the application in several processes, which share one listening socket and the memory of everything opened
+before; one that dies is replaced."""
 
 from __future__ import annotations
 
+import logging
 import os
+import select
 import signal
+import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from reranker.base.errors import WrongParameter
+from sinkrank.serving.server import serve_until_stopped
+from sinkrank.serving.shared_numbers import forget_numbers
 
 if TYPE_CHECKING:
-    import socket
-
-    from flask import Flask
-
     from reranker.service.settings import Settings
 
-# The folder in which prometheus_client adds up the metrics of all processes; read when it is imported.
-MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-# gunicorn's maximum; 0 (no limit) would let a client fill the memory.
-_MAX_REQUEST_LINE = 8_190
+_BACKLOG = 1024
+# A process that dies at its start is not replaced more often than this.
+_RESTART_S = 1.0
+# What a process may take to end beyond `drain_s` and `grace_s`.
+_ENDING_S = 10.0
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-
-@contextmanager
-def shared_numbers() -> Iterator[None]:
-    """A folder in which the processes keep their metrics, removed at the end; or the folder that the environment names.
-
-    Enter it before the metrics are imported.
-    """
-    if os.environ.get(MULTIPROCESS_VARIABLE):
-        yield
-        return
-    from reranker.base.temporary import temporary_folder  # not for Windows, where there is one process
-
-    owner = os.getpid()
-    with temporary_folder("sinkrank-metrics-") as folder:
-        os.environ[MULTIPROCESS_VARIABLE] = str(folder)
-        try:
-            yield
-        finally:
-            if os.getpid() == owner:
-                del os.environ[MULTIPROCESS_VARIABLE]
+_log = logging.getLogger(__name__)
 
 
 def serve_with_processes(
-    app: Flask, settings: Settings, listener: socket.socket, on_ready: Callable[[], None], on_stop: Callable[[], None]
+    app: Any,
+    settings: Settings,
+    listener: socket.socket,
+    on_ready: Callable[[], None],
+    on_stop: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serves until SIGTERM or SIGINT, then stops as `server.serve_until_stopped`, in each process.
+    """Serves until SIGTERM or SIGINT, then stops as `serve_until_stopped` in each process. A second signal kills them.
 
     Args:
-        on_stop: called in this process after the signal, before draining.
+        on_stop: called in this process after the first signal, before draining.
 
     Raises:
-        WrongParameter: gunicorn is not installed.
+        WrongParameter: the system cannot fork.
+        SystemExit: in a process that has served.
     """
-    try:
-        from gunicorn.app.base import BaseApplication
-    except ImportError as error:
-        raise WrongParameter(
-            "more than one process needs gunicorn; install it with: pip install 'sinkrank[gunicorn]'"
-        ) from error
+    if not hasattr(os, "fork"):
+        raise WrongParameter("more than one process needs Linux or macOS; set processes to 1")
+    listener.listen(_BACKLOG)
+    # Nothing is written to it. Its end closes when this process stops the others, or dies.
+    end_to_read, end_to_close = os.pipe()
+    processes = _Processes(settings.processes)
 
-    def start(_: Any) -> None:
-        _drain_first(settings.drain_s, on_stop)
+    def serve() -> None:
+        os.close(end_to_close)
+        serve_until_stopped(app, settings, listener, lambda: None, stop_source=_when_closed(end_to_read))
+
+    with _noted_signals() as (received, wait):
+        processes.start_missing(serve)
         on_ready()
-
-    class Application(BaseApplication):  # type: ignore[misc]
-        def load_config(self) -> None:
-            for name, value in _options(settings, listener).items():
-                if name in self.cfg.settings:
-                    self.cfg.set(name, value)
-            # gunicorn has installed its signal handlers by then.
-            self.cfg.set("when_ready", start)
-            self.cfg.set("child_exit", lambda _, worker: _forget(worker.pid))
-
-        def load(self) -> Flask:
-            return app
-
-    first = os.getpid()
-    try:
-        Application().run()
-    except SystemExit as ended:  # gunicorn ends the process; the first process still prints its last message
-        if ended.code or os.getpid() != first:
-            raise
+        while not received:
+            wait(_RESTART_S)
+            processes.reap()
+            if not received:
+                processes.start_missing(serve)
+        on_stop()
+        os.close(end_to_close)
+        os.close(end_to_read)
+        listener.close()
+        kill_at = time.monotonic() + settings.drain_s + settings.grace_s + _ENDING_S
+        while processes.pids:
+            if len(received) > 1 or time.monotonic() > kill_at:
+                processes.kill()
+            wait(_RESTART_S)
+            processes.reap()
 
 
-def _drain_first(drain_s: float, on_stop: Callable[[], None]) -> None:
-    """Delays the handlers of SIGTERM and SIGINT that are installed now.
+class _Processes:
+    """The processes that serve, as their parent sees them."""
 
-    SIGTERM is handled `drain_s` later, and the processes go on serving until then. SIGINT, and any second signal, is
-    handled at once.
-    """
+    def __init__(self, n_processes: int) -> None:
+        self._n_processes = n_processes
+        self._next_start_s = 0.0
+        self.pids: set[int] = set()
+
+    def start_missing(self, serve: Callable[[], None]) -> None:
+        """Starts those that are not there, which serve and raise SystemExit."""
+        if len(self.pids) == self._n_processes or time.monotonic() < self._next_start_s:
+            return
+        self._next_start_s = time.monotonic() + _RESTART_S
+        while len(self.pids) < self._n_processes:
+            pid = os.fork()
+            if not pid:
+                _leave_signals_to_parent()
+                serve()
+                raise SystemExit(0)
+            self.pids.add(pid)
+
+    def reap(self) -> None:
+        """Forgets those that have ended."""
+        for pid in list(self.pids):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if not ended:
+                continue
+            self.pids.remove(pid)
+            forget_numbers(pid)
+            if status:
+                _log.warning("server process %d ended (%s)", pid, _reason(status))
+
+    def kill(self) -> None:
+        for pid in self.pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def _noted_signals() -> Iterator[tuple[list[int], Callable[[float], None]]]:
+    """The stop signals received so far, and a function that waits so many seconds, or until a signal or the end of a
+    child."""
     owner = os.getpid()
-    stop_signals = (signal.SIGTERM, signal.SIGINT)
-    handlers: dict[int, Any] = {int(number): signal.getsignal(number) for number in stop_signals}
-    is_stopping = False
-
-    def obey(number: int, frame: FrameType | None) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        handlers[number](number, frame)
+    received: list[int] = []
+    to_read, to_write = os.pipe()
+    for end in (to_read, to_write):
+        os.set_blocking(end, False)
 
     def note(number: int, frame: FrameType | None) -> None:
-        nonlocal is_stopping
-        if is_stopping or os.getpid() != owner:  # a worker process has these handlers until it installs its own
-            obey(number, frame)
-            return
-        is_stopping = True
-        on_stop()
-        if number == signal.SIGTERM and drain_s > 0:
-            signal.setitimer(signal.ITIMER_REAL, drain_s)
-        else:
-            obey(number, frame)
+        if number in _STOP_SIGNALS:
+            received.append(number)
 
-    signal.signal(signal.SIGALRM, lambda _, frame: obey(signal.SIGTERM, frame))
-    for number in stop_signals:
-        signal.signal(number, note)
+    def wait(seconds: float) -> None:
+        if select.select([to_read], [], [], seconds)[0]:
+            os.read(to_read, 4096)
 
-
-def _options(settings: Settings, listener: socket.socket) -> dict[str, Any]:
-    """gunicorn's settings. It owns the listener from here on."""
-    return {
-        "bind": f"fd://{listener.detach()}",
-        "workers": settings.processes,
-        "worker_class": "gthread",
-        "threads": settings.workers,
-        "preload_app": True,
-        "graceful_timeout": max(1, round(settings.grace_s)),
-        "limit_request_line": _MAX_REQUEST_LINE,
-        "loglevel": "warning",
-        "proc_name": "sinkrank",
-        "control_socket_disable": True,
-    }
+    before = {int(number): signal.signal(number, note) for number in (*_STOP_SIGNALS, signal.SIGCHLD)}
+    wakeup_before = signal.set_wakeup_fd(to_write, warn_on_full_buffer=False)
+    try:
+        yield received, wait
+    finally:
+        if os.getpid() == owner:
+            signal.set_wakeup_fd(wakeup_before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            os.close(to_read)
+            os.close(to_write)
 
 
-def _forget(pid: int) -> None:
-    """Removes the metrics of a process that has ended from those about running processes."""
-    from prometheus_client.multiprocess import mark_process_dead
+def _leave_signals_to_parent() -> None:
+    """Signals that go to the whole group reach the parent too, which tells its children by the closed pipe."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number in _STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
-    mark_process_dead(pid)  # type: ignore[no-untyped-call]
+
+def _when_closed(end_to_read: int) -> Any:
+    """Stops a server when the other end of a pipe is closed; see `StopSource`."""
+
+    @contextmanager
+    def source(wake: Callable[[], None]) -> Iterator[Callable[[], bool]]:
+        is_closed = threading.Event()
+
+        def watch() -> None:
+            os.read(end_to_read, 1)
+            is_closed.set()
+            wake()
+
+        threading.Thread(target=watch, name="parent", daemon=True).start()
+        yield is_closed.is_set
+
+    return source
+
+
+def _reason(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return f"signal {os.WTERMSIG(status)}"
+    return f"exit code {os.waitstatus_to_exitcode(status)}"

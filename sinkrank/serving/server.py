@@ -1,25 +1,138 @@
-"""Serves the application with waitress until a signal, then lets running requests finish."""
+"""Serves the application with waitress until it is told to stop, then lets running requests finish."""
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from waitress.adjustments import Adjustments
+from waitress.server import TcpWSGIServer
+from waitress.wasyncore import close_all, loop
+
 from reranker.base.errors import BadInput
+from sinkrank.serving.channels import Channel
+from sinkrank.serving.dispatcher import Dispatcher
+from sinkrank.serving.slow_clients import SlowClients, least_needed
 
 if TYPE_CHECKING:
-    from flask import Flask
-
     from reranker.service.settings import Settings
 
 _POLL_SECONDS = 1.0
 # Idle keep-alive connections count too, and a load balancer holds many; waitress's default is 100.
 _MAX_CONNECTIONS = 1000
+# More of them would keep the others waiting, fewer the new ones: each turn looks at all connections.
+_ACCEPTED_AT_ONCE = 32
+# What an answer that is passed on may be ahead of its reader. Two blocks of it fit into memory.
+_AHEAD_BYTES = 1 << 20
+# Of all answers that clients have not read yet, in memory and temporary files.
+_MAX_UNREAD_BYTES = 256 << 20
+# macOS takes no higher limit.
+_MAX_FILES = 10_240
+
+# Within it the given function is called when the server is to stop, and what it gives tells whether it is.
+StopSource = Callable[[Callable[[], None]], AbstractContextManager[Callable[[], bool]]]
+
+_log = logging.getLogger(__name__)
+
+
+class Server(TcpWSGIServer):  # type: ignore[misc]
+    """waitress's server with our lanes of threads, limits on slow clients, and room for one more connection.
+
+    Args:
+        app: a WSGI application.
+        listener: a bound socket, which listens from here on.
+    """
+
+    channel_class = Channel
+
+    def __init__(self, app: Any, settings: Settings, listener: socket.socket) -> None:
+        self._slow = SlowClients(settings.client_timeout_s)
+        self._is_over = False
+        self._next_check_s = 0.0
+        self.max_connections = min(_MAX_CONNECTIONS, _file_limit() // 2)
+        self.max_unread_bytes = _MAX_UNREAD_BYTES
+        # As many threads again as may wait for an engine: what needs none still finds one.
+        dispatcher = Dispatcher(2 * settings.max_engine_calls, settings.max_client_requests)
+        adjustments = Adjustments(
+            sockets=[listener],
+            max_request_body_size=max(settings.max_body_bytes, settings.proxy_max_body_bytes),
+            ident="sinkrank",
+            # Beyond `max_connections` none could be closed for a new one.
+            connection_limit=self.max_connections + 100,
+            outbuf_high_watermark=_AHEAD_BYTES,
+            outbuf_overflow=2 * _AHEAD_BYTES,
+            # The application trusts no such header, and the engine gets what the client sent.
+            clear_untrusted_proxy_headers=False,
+        )
+        sockinfo = (listener.family, listener.type, listener.proto, listener.getsockname())
+        super().__init__(
+            app, {}, _sock=listener, dispatcher=dispatcher, adj=adjustments, sockinfo=sockinfo, bind_socket=False
+        )
+
+    def turn(self, timeout_s: float) -> None:
+        """Waits for connections to become readable or writable, and serves them; call it again and again."""
+        loop(timeout=timeout_s, use_poll=True, map=self._map, count=1)
+        now_s = time.monotonic()
+        if now_s >= self._next_check_s or self._is_over:
+            self._next_check_s = now_s + _POLL_SECONDS
+            self._check(now_s)
+
+    def is_busy(self) -> bool:
+        """Whether a request is being answered, or an answer is on its way out."""
+        return any(channel.requests or channel.total_outbufs_len for channel in self._channels())
+
+    def stop_listening(self) -> None:
+        self.del_channel(self._map)
+        self.socket.close()
+
+    def close_all(self) -> None:
+        """Clients that still wait see a closed connection."""
+        self.task_dispatcher.shutdown(timeout=1)
+        for channel in self._channels():
+            channel.handle_close()  # removes its temporary files too
+        close_all(self._map, ignore_all=True)
+
+    def note_unread(self, n_bytes: int) -> None:
+        """A thread adds to what clients are to read."""
+        if self._n_unread_bytes() + n_bytes > self.max_unread_bytes:
+            self._is_over = True
+            self.pull_trigger()
+
+    def handle_accept(self) -> None:
+        for _ in range(_ACCEPTED_AT_ONCE):
+            n_before = len(self.active_channels)
+            victim = least_needed(self._channels()) if n_before >= self.max_connections else None
+            super().handle_accept()
+            if len(self.active_channels) == n_before:
+                return  # no more of them
+            if victim is not None:
+                victim.handle_close()
+
+    def _check(self, now_s: float) -> None:
+        self.task_dispatcher.refuse_overdue()
+        for channel in self._slow.overdue(self._channels(), now_s):
+            self._disconnect(channel, "it neither sent its request nor read its answer")
+        n_over = self._n_unread_bytes() - self.max_unread_bytes
+        self._is_over = False
+        for channel in self._slow.slowest(self._channels(), n_over, now_s):
+            self._disconnect(channel, "too much of all answers is unread, and it reads slowest")
+
+    def _disconnect(self, channel: Channel, reason: str) -> None:
+        # Not by `will_close`, which waits until the client reads.
+        _log.info("the client at %s is disconnected: %s", channel.addr[0], reason)
+        channel.handle_close()
+
+    def _channels(self) -> list[Channel]:
+        return list(self.active_channels.values())
+
+    def _n_unread_bytes(self) -> int:
+        return sum(channel.total_outbufs_len for channel in self._channels())
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -51,63 +164,8 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve_until_stopped(
-    app: Flask,
-    settings: Settings,
-    listener: socket.socket,
-    on_ready: Callable[[], None],
-    on_stop: Callable[[], None] = lambda: None,
-) -> None:
-    """Serves until SIGTERM or SIGINT and for `drain_s` after it. Then it accepts no connections, and returns when all
-    running requests have finished, or `grace_s` later. Call it in the main thread, which receives the signals.
-
-    Args:
-        on_stop: called after the signal, before draining.
-    """
-    from waitress.server import create_server
-    from waitress.wasyncore import close_all, loop
-
-    from sinkrank.serving.http_versions import refuse_other_versions
-    from sinkrank.serving.kept_alive import keep_connections
-
-    channels: dict[int, Any] = {}
-    server = create_server(
-        app,
-        map=channels,
-        sockets=[listener],
-        threads=settings.workers,
-        max_request_body_size=max(settings.max_body_bytes, settings.proxy_max_body_bytes),
-        ident="sinkrank",
-        connection_limit=_MAX_CONNECTIONS,
-        # The application trusts no such header, and the engine gets what the client sent.
-        clear_untrusted_proxy_headers=False,
-    )
-    keep_connections(server)
-    refuse_other_versions(server)
-    with _stop_signals(server.pull_trigger) as stopped:
-        on_ready()
-        while not stopped():
-            loop(timeout=_POLL_SECONDS, use_poll=True, map=channels, count=1)
-        on_stop()
-        drained = time.monotonic() + settings.drain_s
-        while time.monotonic() < drained:
-            loop(timeout=0.1, use_poll=True, map=channels, count=1)
-        server.del_channel(channels)
-        server.socket.close()
-        deadline = time.monotonic() + settings.grace_s
-        while time.monotonic() < deadline and _is_busy(server):
-            loop(timeout=0.1, use_poll=True, map=channels, count=1)
-    server.task_dispatcher.shutdown(timeout=1)
-    close_all(channels, ignore_all=True)  # clients that still wait see a closed connection
-
-
-def _is_busy(server: Any) -> bool:
-    """Whether a request is being answered, or an answer is on its way out."""
-    return any(channel.requests or channel.total_outbufs_len for channel in list(server.active_channels.values()))
-
-
 @contextmanager
-def _stop_signals(wake: Callable[[], None]) -> Iterator[Callable[[], bool]]:
+def stop_signals(wake: Callable[[], None]) -> Iterator[Callable[[], bool]]:
     """Within it the first SIGTERM or SIGINT is only noted; a second one ends the process at once, as usual."""
     received: list[int] = []
 
@@ -122,3 +180,50 @@ def _stop_signals(wake: Callable[[], None]) -> Iterator[Callable[[], bool]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def serve_until_stopped(
+    app: Any,
+    settings: Settings,
+    listener: socket.socket,
+    on_ready: Callable[[], None],
+    on_stop: Callable[[], None] = lambda: None,
+    stop_source: StopSource = stop_signals,
+) -> None:
+    """Serves until it is told to stop, and for `drain_s` after it. Then it accepts no connections, and returns when all
+    running requests have finished, or `grace_s` later.
+
+    Args:
+        on_stop: called when it is told to stop, before draining.
+        stop_source: what tells it; signals need the main thread.
+    """
+    server = Server(app, settings, listener)
+    with stop_source(server.pull_trigger) as stopped:
+        on_ready()
+        while not stopped():
+            server.turn(_POLL_SECONDS)
+        on_stop()
+        drained = time.monotonic() + settings.drain_s
+        while time.monotonic() < drained:
+            server.turn(0.1)
+        server.stop_listening()
+        deadline = time.monotonic() + settings.grace_s
+        while time.monotonic() < deadline and server.is_busy():
+            server.turn(0.1)
+    server.close_all()
+
+
+def _file_limit() -> int:
+    """How many files and sockets the process may have open, after asking for `_MAX_FILES`."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return _MAX_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= _MAX_FILES:
+        return _MAX_FILES
+    most = _MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_FILES)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        return most
+    return soft

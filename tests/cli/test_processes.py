@@ -6,12 +6,13 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ import urllib3
 
 from tests.cli.test_serve import serving
 from tests.deploy import fronts
+from tests.service.serving.engines import Clients, engine, get
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +66,6 @@ def memory_of(pid: int, path: str | None = None) -> tuple[int, int]:
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux says how memory is shared")
 def test_the_numbers_of_all_processes_add_up_and_a_signal_ends_them(home: Path) -> None:
-    pytest.importorskip("gunicorn", reason="the extra gunicorn is not installed")
     n_requests = 40
     with serving(home, "--processes", "2") as (process, address):
         wait_until(lambda: urllib3.request("GET", f"{address}/-/ready", timeout=60).status == 200, "it is ready")
@@ -110,7 +111,6 @@ def test_while_it_drains_it_says_that_it_is_not_ready_and_answers_all_the_same(
 def test_several_processes_drain_after_the_first_signal_and_end_at_the_second(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("gunicorn", reason="the extra gunicorn is not installed")
     monkeypatch.setenv("SINKRANK_DRAIN_S", "600")  # longer than the test waits
     with serving(home, "--processes", "2") as (process, address):
         wait_until(lambda: urllib3.request("GET", f"{address}/-/ready", timeout=10).status == 200, "it is ready")
@@ -126,13 +126,118 @@ def test_several_processes_drain_after_the_first_signal_and_end_at_the_second(
 
 
 def test_several_processes_end_when_they_have_drained(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("gunicorn", reason="the extra gunicorn is not installed")
     monkeypatch.setenv("SINKRANK_DRAIN_S", "0.5")
     with serving(home, "--processes", "2") as (process, address):
         wait_until(lambda: urllib3.request("GET", f"{address}/-/ready", timeout=10).status == 200, "it is ready")
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
+
+
+@contextmanager
+def group_serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """As `serving`, in a process group of its own."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--processes", "2", *arguments],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+    )
+    assert process.stderr is not None
+    try:
+        for line in process.stderr:
+            if found := re.search(r"sinkrank serves (http://\S+)", line):
+                yield process, found.group(1)
+                return
+        pytest.fail("the service ended before it was ready")
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there, and has not ended."""
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux has /proc")
+
+
+@needs_proc
+def test_a_process_that_is_killed_is_replaced(home: Path) -> None:
+    with group_serving(home) as (process, address):
+        first = children(process.pid)
+        os.kill(first[0], signal.SIGKILL)
+        wait_until(lambda: len(set(children(process.pid)) - set(first)) == 1, "there is another")
+        answers = [urllib3.request("GET", f"{address}/-/live", timeout=60, retries=False).status for _ in range(20)]
+        process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=PATIENCE_S)
+    assert answers == [200] * 20
+    assert f"server process {first[0]} ended (signal 9)" in stderr
+    assert process.returncode == 0
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_the_whole_group_lets_running_requests_finish(
+    home: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SINKRANK_STORE_TIMEOUT_S", "1")
+    monkeypatch.setenv("SINKRANK_GRACE_S", str(PATIENCE_S))
+    with engine(is_stuck=True) as stuck, group_serving(home, "--store", stuck.url) as (process, address):
+        workers = children(process.pid)
+        n_before, clients = stuck.n_waiting, Clients()  # the engine was asked at the start too
+        clients.ask(1, "GET", f"{address}/a/_doc/1")
+        wait_until(lambda: stuck.n_waiting > n_before, "a request is under way")
+        os.killpg(process.pid, number)
+        wait_until(lambda: is_refused(address), "no process listens any more")
+        assert clients.answers == []
+        assert process.poll() is None
+        stuck.release()
+        clients.join()
+        process.communicate(timeout=PATIENCE_S)
+    assert clients.answers == [502]  # the service's own answer, and no broken connection
+    assert process.returncode == 0
+    assert not any(is_running(pid) for pid in workers)
+
+
+def is_refused(address: str) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=60).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+@needs_proc
+def test_where_the_parent_is_killed_the_processes_end_too(home: Path) -> None:
+    with group_serving(home) as (process, _):
+        workers = children(process.pid)
+        assert len(workers) == 2
+        process.kill()
+        wait_until(lambda: not any(is_running(pid) for pid in workers), "they have ended")
+
+
+def test_health_is_answered_by_each_process_while_requests_wait_for_a_stuck_engine(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SINKRANK_STORE_TIMEOUT_S", "1")
+    with engine(is_stuck=True) as stuck, serving(home, "--processes", "2", "--store", stuck.url) as (_, address):
+        n_before, clients = stuck.n_waiting, Clients()
+        clients.ask(40, "GET", f"{address}/_cluster/health?wait_for_nodes=5&timeout=15s")
+        wait_until(lambda: stuck.n_waiting == n_before + 40, "all wait for the engine")
+        answers = [get(f"{address}/-/live").status for _ in range(20)]
+        answered = list(clients.answers)
+        stuck.release()
+        clients.join()
+    assert answers == [200] * 20
+    assert answered == []
 
 
 @contextmanager

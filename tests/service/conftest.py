@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from waitress import create_server, wasyncore
 
 from ingest.encode import encode
 from reranker.api.app import create_app
@@ -22,8 +21,7 @@ from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from sinkrank.serving.http_versions import refuse_other_versions
-from sinkrank.serving.kept_alive import keep_connections
+from sinkrank.serving.server import Server, bind
 from tests.stores.samples import make_index, write_documents
 from tests.tiny import tiny_embeddings
 
@@ -53,19 +51,21 @@ def fill(store: Store, embeddings: Embeddings, index: str, documents: list[Docum
 
 
 @contextmanager
-def serving(app: Flask) -> Iterator[str]:
-    """The app behind waitress at a free port; gives its URL."""
-    sockets: dict[int, Any] = {}
-    server = create_server(app, map=sockets, host="127.0.0.1", port=0, threads=4)
-    keep_connections(server)
-    refuse_other_versions(server)
+def serving(app: Any, settings: Settings | None = None) -> Iterator[str]:
+    """The app behind our server at a free port; gives its URL."""
+    with running(Server(app, settings or Settings(), bind("127.0.0.1", 0))) as url:
+        yield url
+
+
+@contextmanager
+def running(server: Server) -> Iterator[str]:
+    """Runs a server in a thread; gives its URL."""
     stopped = threading.Event()
 
     def run() -> None:
         while not stopped.is_set():
-            wasyncore.loop(timeout=0.05, map=sockets, count=1)
-        server.task_dispatcher.shutdown()
-        wasyncore.close_all(sockets)
+            server.turn(0.05)
+        server.close_all()
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

@@ -95,9 +95,9 @@ def read_incoming(target: str, limit: int) -> tuple[Incoming, Iterable[bytes] | 
 def raw_target(environ: dict[str, Any]) -> str:
     """Path and query string as the client wrote them; `PATH_INFO` has lost the difference between `/` and `%2F`.
 
-    waitress and werkzeug give `REQUEST_URI`, gunicorn `RAW_URI`.
+
     """
-    raw = str(environ.get("REQUEST_URI") or environ.get("RAW_URI") or "/")
+    raw = str(environ.get("REQUEST_URI") or "/")
     # A client that takes us for a forward proxy names a host, which is not its to choose.
     target = _AUTHORITY.sub("", raw, count=1) if not raw.startswith("/") else raw
     target = target.split("#", 1)[0]

@@ -19,7 +19,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProtocolError, ReadTimeoutError
 from urllib3.util import SKIP_HEADER
 
-from reranker.base.errors import BadInput, StoreUnavailable
+from reranker.base.errors import BadInput, Busy, StoreUnavailable
 from reranker.base.request_context import engine_call
 from reranker.proxy.upstream.tls import tls_context
 from reranker.service.settings import Settings
@@ -87,16 +87,19 @@ class Upstream:
 
         Raises:
             EngineUnreachable, EngineTimeout: with the engine's address.
+            Busy: too many requests wait for each node.
             BadInput: the path leads out of the one in the settings.
         """
         may_repeat = (is_safe or method in _SAFE_METHODS) and (body is None or isinstance(body, bytes))
         read_s = min(self._timeout_s, timeout_s or self._timeout_s)
-        failed: _NoConnection | None = None
+        failed: StoreUnavailable | None = None
         for place in self._order.places():
             try:
                 response = self._nodes[place].send(method, target, headers, body, n_body_bytes, read_s, may_repeat)
             except _NoConnection as error:
                 self._order.took_none(place)
+                failed = error
+            except Busy as error:
                 failed = error
             else:
                 self._order.took_a_connection(place)
@@ -115,7 +118,7 @@ class _Node:
     def __init__(self, node: NodeAddress, address: EngineAddress, settings: Settings) -> None:
         self.shown = node.shown
         self._prefix = address.prefix
-        common: dict[str, Any] = {"maxsize": settings.workers, "retries": False}
+        common: dict[str, Any] = {"maxsize": settings.max_engine_calls, "retries": False}
         self._pool: HTTPConnectionPool
         if address.use_tls:
             self._pool = _TlsPool(node.host, node.port, ssl_context=tls_context(settings), **common)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import socket
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
 
-from sinkrank.serving.kept_alive import keep_connections
 from tests.service.conftest import serving
 
 Start = Callable[[str, list[tuple[str, str]]], object]
@@ -31,7 +29,7 @@ def parts(path: str) -> Iterator[bytes]:
 
 @pytest.fixture
 def connection() -> Iterator[socket.socket]:
-    with serving(application) as url, socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as one:  # type: ignore[arg-type]
+    with serving(application) as url, socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as one:
         one.settimeout(5)
         yield one
 
@@ -92,33 +90,3 @@ def test_an_answer_that_breaks_off_does_not_look_whole(connection: socket.socket
     ask(connection, "GET /broken HTTP/1.1")
     until(connection, b"\r\n\r\n")
     assert until(connection, b"no such end") == b"4\r\none \r\n"
-
-
-def test_without_waitress_task_class_the_connection_closes_after_a_whole_answer(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setitem(sys.modules, "waitress.task", None)
-    with serving(application) as url, socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as one:  # type: ignore[arg-type]
-        one.settimeout(5)
-        ask(one, "GET / HTTP/1.1")
-        assert b"\r\nConnection: close\r\n" in until(one, b"\r\n\r\n")
-        assert until(one, b"no such end") == CHUNKED
-    assert "closes connections" in caplog.text
-
-
-def test_a_waitress_task_with_other_attributes_is_left_alone(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    class OtherTask:
-        pass
-
-    class Channel:
-        task_class = OtherTask
-
-    class Server:
-        channel_class = Channel
-
-    server = Server()
-    keep_connections(server)
-    assert server.channel_class is Channel
-    assert "closes connections" in caplog.text

@@ -1,0 +1,39 @@
+"""Limits how many requests of our own routes compute at once; refuses what the server found no thread for."""
+
+from __future__ import annotations
+
+from flask import Flask, request
+
+from reranker.base.errors import Busy
+from reranker.proxy.routes import is_for_engine
+from reranker.service.errors import use_shape
+from reranker.service.service import current_service
+
+# Their requests compute. The proxy limits its re-rankings itself, and the others cost nothing.
+_COMPUTING = frozenset(["search", "rerank", "matches"])
+
+
+def register(app: Flask) -> None:
+    """Installs the limits, before every route."""
+    app.before_request(_begin)
+    app.teardown_request(_end)
+
+
+def _begin() -> None:
+    """
+    Raises:
+        Busy: the server found no thread for the request in time.
+    """
+    if "sinkrank.is_refused" in request.environ:
+        if is_for_engine():
+            use_shape("engine")
+        raise Busy(
+            "too many requests are in progress, or too many of this client; try again later, or raise the settings "
+            "max_client_requests and max_engine_calls"
+        )
+    if request.blueprint in _COMPUTING:
+        current_service().turns.begin()
+
+
+def _end(error: BaseException | None) -> None:
+    current_service().turns.end()

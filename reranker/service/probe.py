@@ -1,0 +1,56 @@
+"""Runs a check that may hang in a thread of its own, so that who asks for its result waits for a bounded time."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from reranker.answers import Check
+
+# How long the first to ask waits. While a check hangs, all others are answered at once.
+_LIMIT_S = 2.0
+# A result is kept so long: many balancers ask one instance.
+_KEPT_S = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class Probe:
+    """One check, of which at most one runs at a time; safe to share between threads."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._done: threading.Event | None = None
+        self._started_s = 0.0
+        self._ended_s = 0.0
+        self._found: Check | None = None
+
+    def result(self, check: Callable[[], Check]) -> Check:
+        """What the check found within the last second, or finds now; not ready while it does not end."""
+        with self._lock:
+            if self._found is not None and self._clock() - self._ended_s < _KEPT_S:
+                return self._found
+            if self._done is None:
+                self._done = threading.Event()
+                self._started_s = self._clock()
+                threading.Thread(target=self._run, args=[check, self._done], name="probe", daemon=True).start()
+            done = self._done
+            left_s = max(0.0, self._started_s + _LIMIT_S - self._clock())
+        if done.wait(left_s):
+            with self._lock:
+                if self._found is not None:
+                    return self._found
+        return Check(ready=False, message=f"the store did not respond within {_LIMIT_S:g} s")
+
+    def _run(self, check: Callable[[], Check], done: threading.Event) -> None:
+        try:
+            found = check()
+        except Exception as error:
+            _log.exception("the store could not be checked")
+            found = Check(ready=False, message=f"the check failed ({type(error).__name__}); the log has the details")
+        with self._lock:
+            self._found, self._ended_s, self._done = found, self._clock(), None
+            done.set()

@@ -1,0 +1,89 @@
+"""A client's connection: kept after answers of unknown length, and counted so that slow clients can be told.
+
+Engines answer many searches in chunks, and compressed ones nearly always. waitress closes the connection after such an
+answer, so a client behind the proxy would reconnect for each of them. The last chunk marks the end of such an answer
+(RFC 9112, 6.3 and 7.1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from waitress.channel import HTTPChannel
+from waitress.task import WSGITask
+
+from sinkrank.serving.http_versions import Parser
+
+# A write that leaves less than this unread is not worth adding up all connections for.
+_SMALL_BYTES = 65_536
+
+
+class Task(WSGITask):  # type: ignore[misc]
+    """One request and its answer."""
+
+    def get_environment(self) -> dict[str, Any]:
+        environ: dict[str, Any] = super().get_environment()
+        if getattr(self.request, "is_refused", False):
+            environ["sinkrank.is_refused"] = True
+        return environ
+
+    def set_close_on_finish(self) -> None:
+        is_asked_for = self.request.headers.get("CONNECTION", "").lower() == "close"
+        shows_its_end = self.version == "1.1" and (self.chunked_response or not self.has_body)
+        if is_asked_for or not shows_its_end:
+            super().set_close_on_finish()
+
+    def finish(self) -> None:
+        if not self.wrote_header:
+            self.write(b"")
+        if self.request.command == "HEAD":
+            # Its answer ends with the headers: a last chunk would be read as the start of the next answer.
+            self.chunked_response = False
+        super().finish()
+
+
+class Channel(HTTPChannel):  # type: ignore[misc]
+    """One connection.
+
+    Attributes:
+        n_moved: bytes received and sent.
+        n_served: requests whose answer was begun.
+        is_served: whether a thread answers a request of it at this moment.
+    """
+
+    task_class = Task
+    parser_class = Parser
+    n_moved = 0
+    n_served = 0
+    is_served = False
+
+    def recv(self, buffer_size: int) -> bytes:
+        data: bytes = super().recv(buffer_size)
+        self.n_moved += len(data)
+        return data
+
+    def send(self, data: bytes, do_close: bool = True) -> int:
+        n_sent: int = super().send(data, do_close)
+        self.n_moved += n_sent
+        return n_sent
+
+    def service(self) -> None:
+        self.is_served = True
+        self.n_served += 1
+        try:
+            super().service()
+        finally:
+            self.is_served = False
+
+    def write_soon(self, data: Any) -> int:
+        if self.total_outbufs_len + len(data) > _SMALL_BYTES:
+            self.server.note_unread(len(data))
+        n_bytes: int = super().write_soon(data)
+        return n_bytes
+
+    @property
+    def waits_for_client(self) -> str:
+        """`to_send` or `to_read` while the client is to send its request or read its answer; else empty."""
+        if self.total_outbufs_len:
+            return "to_read"
+        return "to_send" if self.request is not None and not self.requests else ""

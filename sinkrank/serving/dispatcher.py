@@ -1,0 +1,154 @@
+"""Gives each request to a thread: the health routes, our own routes and passed requests have threads of their own.
+
+Many threads wait for an engine or a slow client, and `reranker.service.turns` limits how many compute. A client address
+takes a limited number of threads. Its further requests wait in a queue, and are refused when that takes too long.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+from reranker.proxy.routes import RESERVED
+
+# How long a request waits for a thread: bursts are served, and nobody waits behind clients that are stuck.
+QUEUE_S = 5.0
+
+_OPERATIONS = frozenset(["/-/ready", "/-/metrics"])
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Work:
+    """A connection whose first request is to be answered. `client` is None where no limit applies."""
+
+    channel: Any
+    lane: _Lane
+    client: str | None
+    refused_at: float
+
+
+class _Lane:
+    """The threads of one kind of request, started as they are needed."""
+
+    def __init__(self, name: str, n_threads: int) -> None:
+        self.name = name
+        self.n_threads = n_threads
+        self.n_running = 0
+        self.n_started = 0
+        self.queue: SimpleQueue[_Work | None] = SimpleQueue()
+
+
+class Dispatcher:
+    """waitress's task dispatcher, with lanes. Its tasks are connections.
+
+    Args:
+        n_threads: for our own routes, and as many for passed requests.
+        n_per_client: requests of one address in progress, over both.
+    """
+
+    def __init__(self, n_threads: int, n_per_client: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._live = _Lane("live", 1)
+        self._operations = _Lane("operations", 2)
+        self._refusals = _Lane("refusals", 1)
+        self._own = _Lane("own", n_threads)
+        self._passed = _Lane("passed", n_threads)
+        self._n_per_client = n_per_client
+        self._clock = clock
+        self._n_by_client: Counter[str] = Counter()
+        self._waiting: deque[_Work] = deque()
+        self._lock = threading.Lock()
+        self._ended = threading.Condition(self._lock)
+
+    def add_task(self, channel: Any) -> None:
+        """Answers the connection's first request in a thread of its lane, now or once one is free."""
+        request = channel.requests[0]
+        lane = self._refusals if request.error else self._lane_of(request.path)
+        is_limited = lane is self._own or lane is self._passed
+        work = _Work(channel, lane, channel.addr[0] if is_limited else None, self._clock() + QUEUE_S)
+        with self._lock:
+            if self._may_start(work):
+                self._start(work)
+            else:
+                self._waiting.append(work)
+
+    def refuse_overdue(self) -> None:
+        """Answers 429 to the requests that have waited for a thread for too long."""
+        now = self._clock()
+        with self._lock:
+            while self._waiting and self._waiting[0].refused_at <= now:
+                work = self._waiting.popleft()
+                for request in work.channel.requests[:1]:
+                    request.is_refused = True
+                self._start(_Work(work.channel, self._refusals, None, now))
+
+    def shutdown(self, cancel_pending: bool = True, timeout: float = 5) -> bool:
+        """Ends the threads; those still busy after `timeout` seconds end with the process. True if none is left."""
+        lanes = (self._live, self._operations, self._refusals, self._own, self._passed)
+        with self._lock:
+            if cancel_pending:
+                for work in self._waiting:
+                    work.channel.cancel()
+                self._waiting.clear()
+            for lane in lanes:
+                for _ in range(lane.n_started):
+                    lane.queue.put(None)
+            return self._ended.wait_for(lambda: not any(lane.n_started for lane in lanes), timeout)
+
+    def _lane_of(self, path: str) -> _Lane:
+        if path == "/-/live":
+            return self._live
+        if path in _OPERATIONS:
+            return self._operations
+        return self._own if path.lstrip("/").partition("/")[0] in RESERVED else self._passed
+
+    def _may_start(self, work: _Work) -> bool:
+        if work.client is None:
+            return True
+        return work.lane.n_running < work.lane.n_threads and self._n_by_client[work.client] < self._n_per_client
+
+    def _start(self, work: _Work) -> None:
+        lane = work.lane
+        lane.n_running += 1
+        if work.client is not None:
+            self._n_by_client[work.client] += 1
+        lane.queue.put(work)
+        if lane.n_started < min(lane.n_running, lane.n_threads):
+            lane.n_started += 1
+            threading.Thread(target=self._run, args=[lane], name=f"{lane.name}-{lane.n_started}", daemon=True).start()
+
+    def _run(self, lane: _Lane) -> None:
+        while (work := lane.queue.get()) is not None:
+            try:
+                work.channel.service()
+            except BaseException:
+                _log.exception("a request could not be answered")
+            finally:
+                self._finish(work)
+            del work  # the connection, until the next one comes
+        with self._lock:
+            lane.n_started -= 1
+            self._ended.notify_all()
+
+    def _finish(self, work: _Work) -> None:
+        with self._lock:
+            work.lane.n_running -= 1
+            if work.client is not None:
+                self._n_by_client[work.client] -= 1
+                if not self._n_by_client[work.client]:
+                    del self._n_by_client[work.client]
+            if not self._waiting:
+                return
+            waiting, self._waiting = self._waiting, deque()
+            for other in waiting:
+                if self._may_start(other):
+                    self._start(other)
+                else:
+                    self._waiting.append(other)

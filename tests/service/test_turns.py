@@ -1,0 +1,77 @@
+"""Few requests compute at once, and those that wait for the engine are not among them."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from reranker.base.errors import Busy
+from reranker.service.turns import Turns
+
+PATIENCE_S = 120
+
+
+def test_a_second_request_computes_only_when_the_first_has_ended() -> None:
+    turns, order, has_begun = Turns(1, 9), [], threading.Event()
+
+    def second() -> None:
+        has_begun.set()
+        turns.begin()
+        order.append("second computes")
+        turns.end()
+
+    turns.begin()
+    thread = threading.Thread(target=second)
+    thread.start()
+    has_begun.wait(PATIENCE_S)
+    order.append("first ends")
+    turns.end()
+    thread.join(PATIENCE_S)
+    assert order == ["first ends", "second computes"]
+
+
+def test_while_one_waits_for_the_engine_another_computes() -> None:
+    turns, order = Turns(1, 9), []
+
+    def second() -> None:
+        turns.begin()
+        order.append("second computes")
+        turns.end()
+
+    turns.begin()
+    with turns.waiting("node"):
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join(PATIENCE_S)
+        order.append("the engine answers")
+    # The turn is the first one's again: nobody else gets it before its end.
+    thread = threading.Thread(target=second)
+    thread.start()
+    order.append("first ends")
+    turns.end()
+    thread.join(PATIENCE_S)
+    assert order == ["second computes", "the engine answers", "first ends", "second computes"]
+
+
+def test_too_many_that_wait_for_one_node_are_refused_and_other_nodes_are_not() -> None:
+    turns = Turns(1, 2)
+    with turns.waiting("a"), turns.waiting("a"):
+        with pytest.raises(Busy, match="2 requests wait for the engine at a; try again later"), turns.waiting("a"):
+            pass
+        with turns.waiting("b"):
+            pass
+    with turns.waiting("a"):
+        pass
+
+
+def test_an_engine_that_fails_gives_its_place_and_the_turn_back() -> None:
+    turns = Turns(1, 1)
+    turns.begin()
+    for _ in range(2):
+        with pytest.raises(OSError, match="gone"), turns.waiting("a"):
+            raise OSError("gone")
+    turns.end()
+    turns.end()  # nothing is given back twice: a bounded semaphore would raise
+    turns.begin()
+    turns.end()
