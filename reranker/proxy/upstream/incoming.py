@@ -93,10 +93,7 @@ def read_incoming(target: str, limit: int) -> tuple[Incoming, Iterable[bytes] | 
 
 
 def raw_target(environ: dict[str, Any]) -> str:
-    """Path and query string as the client wrote them; `PATH_INFO` has lost the difference between `/` and `%2F`.
-
-
-    """
+    """Path and query string as the client wrote them; `PATH_INFO` has lost the difference between `/` and `%2F`."""
     raw = str(environ.get("REQUEST_URI") or "/")
     # A client that takes us for a forward proxy names a host, which is not its to choose.
     target = _AUTHORITY.sub("", raw, count=1) if not raw.startswith("/") else raw
