@@ -48,11 +48,12 @@ def test_print_settings_shows_no_secret(
     empty_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, form: list[str]
 ) -> None:
     monkeypatch.setenv("SINKRANK_STORE_PASSWORD", "geheim1")
-    monkeypatch.setenv("SINKRANK_PROXY_NODES", "https://me:geheim3@one.example,https://two.example")
-    result = run("serve", "--print-settings", "--store", "https://me:geheim2@search.example:9200", *form)
+    result = run("serve", "--print-settings", "--store", "https://me:geheim2@a.example:9200,b:9200", *form)
     assert "geheim" not in result.output
     assert "***" in result.stdout
-    assert "https://***@search.example:9200" in result.stdout
+    assert "https://***@a.example:9200,b:9200" in result.stdout
+    wrong = run("serve", "--print-settings", "--store", "https://me:geheim2@a,me:geheim3@b", *form)
+    assert "geheim" not in wrong.output
 
 
 def test_an_unknown_setting_is_named_with_the_nearest(empty_home: Path, run: Run) -> None:
