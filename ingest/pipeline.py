@@ -213,6 +213,7 @@ class _Run:
                 target = _serving_version(self._store, self._index) or self._index
             self._checkpoint.choose_target(target)
         if not exists:
+            _drop_empty(self._store, self._index, target)
             self._promote(target)  # there is nothing that it could take the place of
         return target
 
@@ -296,6 +297,15 @@ def _can_be_written(store: Store, index: str, embeddings: Embeddings, rebuild: b
 
 def _serving_version(store: Store, index: str) -> str | None:
     return next((version.name for version in store.versions(index) if version.is_serving), None)
+
+
+def _drop_empty(store: Store, index: str, kept: str) -> None:
+    """Deletes empty versions of an index that is not there yet: a run was killed just after it had created one."""
+    for version in store.versions(index):
+        if version.name != kept and not version.is_serving:
+            store.refresh(version.name)
+            if store.count(version.name) == 0:
+                store.drop(version.name)
 
 
 def _drop_others(store: Store, index: str, kept: set[str]) -> None:

@@ -278,6 +278,24 @@ def test_a_rebuild_that_was_stopped_leaves_the_index_as_it_was_and_goes_on(
     assert [version.name for version in store.versions(index)] == [f"{index}-000001", f"{index}-000002"]
 
 
+def test_an_empty_version_that_a_killed_run_left_is_deleted_by_the_next(
+    store: Store, index: str, documents: Path, embeddings: Embeddings, tmp_path: Path
+) -> None:
+    """It was killed after it had created the version and before its checkpoint had the name."""
+
+    class Killed(Stopping):
+        def save_hubness_sample(self, index, sample):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(documents, Killed(store, after=None), index, embeddings, tmp_path)
+    (left,) = store.versions(index)
+    assert not left.is_serving
+    run(documents, store, index, embeddings, tmp_path)
+    assert [version.name for version in store.versions(index)] in ([f"{index}-000002"], [f"{index}-000001"])
+    assert_whole(store, index, tmp_path / "r.jsonl")
+
+
 def test_a_run_whose_index_is_gone_begins_anew(
     store: Store, index: str, documents: Path, embeddings: Embeddings, tmp_path: Path
 ) -> None:
