@@ -42,13 +42,14 @@ def under_load(
     ratios to the engine in the same turn. `front_cpu_ms` is the front's own CPU time a request, which says what it
     costs where a busy machine blurs the rest."""
     per_second: dict[str, list[float]] = {side: [] for side in sides}
-    before = {side: cpu_ms(pid) for side, pid in pids.items()}
+    cpu = dict.fromkeys(pids, 0.0)
     for _ in range(turns):
         for side, http in sides.items():
+            before = cpu_ms(pids[side]) if side in pids else 0.0
             per_second[side].append(load(requests, http, side != ENGINE, N_CLIENTS, seconds)["per_second"])
-    used = {
-        side: round((cpu_ms(pid) - before[side]) / (sum(per_second[side]) * seconds), 3) for side, pid in pids.items()
-    }
+            if side in pids:
+                cpu[side] += cpu_ms(pids[side]) - before
+    used = {side: round(ms / (sum(per_second[side]) * seconds), 3) for side, ms in cpu.items()}
     return [
         {
             "side": side,
