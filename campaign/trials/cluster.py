@@ -18,7 +18,7 @@ from campaign.tools.processes import wait_until
 from campaign.tools.service import command, environment, serving
 
 ASSERTS = (
-    "Three nodes with replicas. One is killed while clients search and write through the proxy (`proxy_nodes` names "
+    "Three nodes with replicas. One is killed while clients search and write through the proxy (`store` names "
     "all): searches go on, every confirmed write is kept. One is killed during `sinkrank ingest`: continued, the index "
     "holds exactly the input."
 )

@@ -42,8 +42,7 @@ def settings_of(home: Path, *nodes: Engine, **values: Any) -> Settings:
     return Settings(
         home=home,
         threads=1,
-        store=nodes[0].url,
-        proxy_nodes=tuple(node.url for node in nodes),
+        store=",".join([nodes[0].url, *(node.url.partition("://")[2] for node in nodes[1:])]),
         store_timeout_s=600,
         proxy_timeout_s=600,
         proxy_budget_ms=600_000,
