@@ -286,6 +286,11 @@ def test_two_instances_are_restarted_in_turn_without_an_error(home: Path, tmp_pa
             for port in ports:
                 address = f"http://127.0.0.1:{port}/-/ready"
                 wait_until(lambda a=address: urllib3.request("GET", a, timeout=5).status == 200, "both are ready")  # type: ignore[misc]
+            # HAProxy too has to see that they are ready.
+            wait_until(
+                lambda: urllib3.request("POST", f"{url}/v1/rerank", json=BODY, timeout=30, retries=False).status == 200,
+                "the balancer sends to one",
+            )
             clients = [threading.Thread(target=ask, args=[url]) for _ in range(3)]
             for client in clients:
                 client.start()
