@@ -182,7 +182,7 @@ def described(texts: Texts, plan: Plan) -> dict[str, Any]:
                 "seconds": round(one.seconds),
                 "download_mb": round(one.download_bytes / 1e6),
             }
-            for part, one in zip(plan.parts, plan.estimates, strict=True)
+            for part, one in plan.steps()
         ],
         "left_out": plan.left_out,
         "seconds": round(plan.seconds),
@@ -227,7 +227,7 @@ def show_report(report: Report) -> None:
         "part", "words", f"MRR, {report.n_questions} {asked}", "unknown words", box=box.SIMPLE_HEAD, pad_edge=False
     )
     rows = [(one.name, one.n_words, one.figures) for one in report.made]
-    if len(report.made) > 1:
+    if len(report.made) > 1 or report.joined != report.made[0].figures:
         rows.append(("joined", sum(report.summary.languages.values()), report.joined))
     for name, n_words, figures in rows:
         shown = "" if figures.mrr is None else f"{figures.mrr:.3f}"

@@ -53,14 +53,18 @@ def prepare(
     group_field: GroupField = None,
     without: Annotated[
         str | None,
-        typer.Option("--without", metavar="PART,…", help="Parts to skip: published, training, encoder, dictionaries."),
+        typer.Option(
+            "--without",
+            metavar="PART,…",
+            help="Parts to skip: published, training, encoder, dictionaries, passages.",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the documents, show the plan, and exit.")] = False,
     precision: Precision = "float32",
     replace: Replace = False,
     json_: options.Json = False,
 ) -> None:
-    """Make the best embeddings for your documents: published vectors, training and encoded words, joined.
+    """Make the best embeddings for your documents: published vectors, training and encoded text, joined.
 
     It detects the languages of the documents, and shows a plan with time and size first. It skips a part that is not
     available. Run the same command again to resume an interrupted run.

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from evaluation.corpora.shipped import load_parallel_texts
 from ingest.embeddings import joining
-from ingest.embeddings.preparing import parts, published_part
+from ingest.embeddings.preparing import parts, passages, published_part
 from ingest.embeddings.preparing import run as running
 from ingest.embeddings.selection import Source
 from ingest.embeddings.word_encoder import Encoder
-from reranker.base.errors import FetchFailed
+from reranker.base.errors import BadInput, FetchFailed
 from reranker.embeddings import Embeddings
 from tests.cli.conftest import Run, write_rows
 from tests.engines.sources import Engine
@@ -104,7 +104,9 @@ def test_all_parts_are_joined_and_their_figures_shown(empty_home: Path, run: Run
     assert result.exit_code == 0, result.stderr
     report = json.loads(result.stdout)
     assert [part["name"] for part in report["made"]] == ["training", "encoder", "published"]
-    assert report["left_out"] == {"dictionaries": "the documents are in one language"}
+    assert report["left_out"].pop("dictionaries") == "the documents are in one language"
+    assert report["left_out"].pop("passages").endswith("passages of 40 words; it takes 500")
+    assert report["left_out"] == {}
     assert report["n_questions"] > 50
     assert report["has_titles"]
     assert 0 < report["joined"]["mrr"] <= 1
@@ -131,6 +133,44 @@ def test_the_plan_is_shown_and_nothing_made(empty_home: Path, run: Run, english:
     plan = json.loads(run(*PREPARE, english, "--dry-run", "--json").stdout)
     assert [part["part"] for part in plan["parts"]][:2] == ["training", "encoder"]
     assert plan["seconds"] > 0
+
+
+@pytest.mark.usefixtures("offline")
+def test_english_embeddings_are_mapped_to_the_encodings_of_passages(
+    empty_home: Path, run: Run, english: str, encoder: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "MIN_PASSAGES", 50)
+    result = run(*PREPARE, english, "--without", "published,training", "--json")
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert "passages" not in report["left_out"]
+    (note,) = [note for note in report["notes"] if note.startswith("passages: ")]
+    encoded = [text for text in encoder if " " in text]
+    assert f"the encodings of {len(encoded)} passages" in note
+    assert max(len(passage.split()) for passage in encoded) == 40
+    mapped = store(empty_home)
+    assert mapped.meta["source"]["n_passages"] == len(encoded)
+    # The figure of the result is its own, though it has one part alone.
+    assert report["joined"] != report["made"][0]["figures"]
+    assert left_over(empty_home) == []
+
+
+@pytest.mark.usefixtures("offline")
+def test_passages_that_cannot_be_encoded_leave_the_joined_embeddings(
+    empty_home: Path, run: Run, english: str, encoder: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages, "MIN_PASSAGES", 50)
+    monkeypatch.setattr(passages.PassageMap, "make", failing)
+    result = run(*PREPARE, english, "--without", "published,training", "--json")
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["left_out"]["passages"] == "no room; free some"
+    assert report["joined"] == report["made"][0]["figures"]
+    assert "joined" in store(empty_home).meta["source"]
+
+
+def failing(*arguments: object, **options: object) -> None:
+    raise BadInput("no room; free some")
 
 
 @pytest.mark.slow

@@ -99,6 +99,19 @@ def test_dictionaries_go_from_and_to_the_main_language(tmp_path: Path) -> None:
     assert set(plan.left_out) | {part.name for part in plan.parts} | {"dictionaries"} == set(NAMES)
 
 
+def test_passages_are_for_english_alone_and_need_the_encoder(tmp_path: Path) -> None:
+    english = read(tmp_path, [{"id": str(n), "text": "cat dog", "language": "en"} for n in range(3)])
+    plan = make_plan(english, tmp_path)
+    assert [step.name for step, _ in plan.steps()][-1] == "passages"
+    assert plan.passage_map is not None
+    for left_out in ("encoder", "passages"):
+        without = make_plan(english, tmp_path, without={left_out})
+        assert without.passage_map is None
+        assert "passages" in without.left_out
+    assert make_plan(english, tmp_path, query_languages=["fi"]).passage_map is None
+    assert "English alone" in make_plan(read(tmp_path, ROWS), tmp_path).left_out["passages"]
+
+
 def test_languages_of_queries_bring_their_dictionaries_and_a_multilingual_encoder(tmp_path: Path) -> None:
     texts = read(tmp_path, [{"id": str(n), "text": "cat dog", "language": "en"} for n in range(3)])
     alone = {part.name: part.description for part in make_plan(texts, tmp_path).parts}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ingest.embeddings import onnx_words
 from ingest.embeddings.onnx_model import OnnxModel, OnnxSession
@@ -52,6 +54,27 @@ def test_words_of_any_length_get_the_vectors_that_they_have_alone(
     expected = [np.array([np.mean([LETTERS.index(letter) for letter in word]), 1.0]) for word in words]
     found = encoder.encode(words)
     assert found == pytest.approx(np.array([row / np.linalg.norm(row) for row in expected]), abs=1e-6)
+
+
+def test_a_batch_is_padded_to_at_most_so_many_tokens_and_a_longer_text_is_one_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(onnx_words, "_BATCH_WORDS", 4)
+    sizes: list[tuple[int, int]] = []
+    model = session()
+    encoded = model.encoded
+
+    def observed(token_ids: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        sizes.append((len(token_ids), max(map(len, token_ids))))
+        return encoded(token_ids)
+
+    monkeypatch.setattr(model, "encoded", observed)
+    encoder = onnx_words.onnx_words(MODEL, model)
+    sizes.clear()
+    monkeypatch.setattr(onnx_words, "_BATCH_TOKENS", 7)
+    encoder.encode(["a", "b", "c", "d", "e", "abc", "abc", "abc", "abcdefgh"])
+    # Four words; two texts of three tokens are 6 tokens, three would be 9; the last has more than 7 alone.
+    assert sizes == [(4, 1), (2, 3), (2, 3), (1, 8)]
 
 
 def test_encoded_words_are_kept_under_the_name_of_the_model(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from ingest.progress import Progress
 from reranker.base.errors import SinkrankError
 
 PUBLISHED, TRAINING, ENCODER, DICTIONARIES = "published", "training", "encoder", "dictionaries"
-NAMES = (PUBLISHED, TRAINING, ENCODER, DICTIONARIES)
+PASSAGES = "passages"
+NAMES = (PUBLISHED, TRAINING, ENCODER, DICTIONARIES, PASSAGES)
 
 MAX_OTHERS = 50_000
 """Words of each language that the documents do not hold, but queries may."""

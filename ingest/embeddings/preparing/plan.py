@@ -14,6 +14,7 @@ from ingest.embeddings.preparing.parts import (
     ENCODER,
     MAX_OTHERS,
     NAMES,
+    PASSAGES,
     PUBLISHED,
     TRAINING,
     Encoded,
@@ -21,12 +22,15 @@ from ingest.embeddings.preparing.parts import (
     Part,
     Training,
 )
+from ingest.embeddings.preparing.passages import PassageMap
 from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import Texts
 from reranker.base.errors import WrongParameter
 
 # Numbers of the joined store: 4 bytes each, in as many dimensions as the encoders have.
 _BYTES_A_WORD = 384 * 4
+
+NEEDS_ENCODER = "it needs the part encoder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class Plan:
     Attributes:
         parts: in the order in which they are made; where two have one name, the second is made if the first cannot.
         estimates: of each part.
+        passage_map: what is done with the joined parts, and what it is expected to take; None: nothing.
         left_out: by name, why a part is not made.
     """
 
@@ -43,11 +48,20 @@ class Plan:
     estimates: list[Estimate]
     left_out: dict[str, str]
     output_bytes: int
+    passage_map: tuple[PassageMap, Estimate] | None = None
+
+    def steps(self) -> list[tuple[Part | PassageMap, Estimate]]:
+        """All that is done, in order, with its estimate."""
+        found: list[tuple[Part | PassageMap, Estimate]] = list(zip(self.parts, self.estimates, strict=True))
+        if self.passage_map is not None:
+            found.append(self.passage_map)
+        return found
 
     @property
     def seconds(self) -> float:
-        """Of the first part of each name, and of joining and checking."""
-        return sum({part.name: one.seconds for part, one in self._first()}.values()) + 20
+        """Of the first part of each name, and of joining, mapping and checking."""
+        mapping = 0.0 if self.passage_map is None else self.passage_map[1].seconds
+        return sum(one.seconds for _, one in self._first()) + mapping + 20
 
     @property
     def download_bytes(self) -> int:
@@ -106,7 +120,24 @@ def make_plan(
     n_words = sum(map(len, texts.collection.document_frequencies.values()))
     if any(part.name == PUBLISHED for part in parts):
         n_words += MAX_OTHERS * len(languages)
-    return Plan(parts, [part.estimate(texts) for part in parts], left_out, n_words * _BYTES_A_WORD)
+    passage_map = _passage_map(languages, left_out, home, n_threads)
+    return Plan(
+        parts,
+        [part.estimate(texts) for part in parts],
+        left_out,
+        n_words * _BYTES_A_WORD,
+        None if passage_map is None else (passage_map, passage_map.estimate(texts)),
+    )
+
+
+def _passage_map(languages: list[str], left_out: dict[str, str], home: Path, n_threads: int) -> PassageMap | None:
+    if PASSAGES in left_out:
+        return None
+    if ENCODER in left_out:
+        left_out[PASSAGES] = NEEDS_ENCODER
+    elif languages != ["en"]:
+        left_out[PASSAGES] = "the documents or the queries are not in English alone"
+    return None if PASSAGES in left_out else PassageMap(home, n_threads)
 
 
 def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, ...]:

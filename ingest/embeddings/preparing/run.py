@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ingest.embeddings.joining import join
 from ingest.embeddings.preparing.check import Figures, check, draw_sample, nearest_words
-from ingest.embeddings.preparing.parts import MAX_OTHERS, Part
-from ingest.embeddings.preparing.plan import Plan
+from ingest.embeddings.preparing.parts import ENCODER, MAX_OTHERS, PASSAGES, Part
+from ingest.embeddings.preparing.plan import NEEDS_ENCODER, Plan
 from ingest.embeddings.preparing.texts import Texts
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
@@ -59,6 +59,13 @@ class Report:
     n_questions: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Output:
+    path: Path
+    replace: bool
+    precision: Precision
+
+
 @dataclass(slots=True)
 class _Store:
     part: Part
@@ -98,7 +105,7 @@ def prepare(
     if not stores:
         told = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise BadInput(f"no part could be made, so there are no embeddings ({told})")
-    summary = _joined(stores, texts, output, left_out, replace, precision, progress)
+    summary = _written(stores, plan, texts, _Output(output, replace, precision), left_out, notes, progress)
     joined = Embeddings.open(output)
     sample = draw_sample(texts)
     made = [
@@ -111,7 +118,8 @@ def prepare(
         )
         for store in stores
     ]
-    figures = made[0].figures if len(made) == 1 else check(joined, sample, n_threads, progress)
+    is_part = len(made) == 1 and PASSAGES in left_out
+    figures = made[0].figures if is_part else check(joined, sample, n_threads, progress)
     return Report(
         summary=Summary.of(joined, started, summary.skipped),
         made=made,
@@ -125,26 +133,50 @@ def prepare(
     )
 
 
-def _joined(
+def _written(
     stores: list[_Store],
+    plan: Plan,
     texts: Texts,
-    output: Path,
+    output: _Output,
     left_out: dict[str, str],
-    replace: bool,
-    precision: Precision,
+    notes: list[str],
     progress: Progress,
+) -> Summary:
+    """Joins the stores, and maps the result to encoded passages; if that fails, `left_out` says why."""
+    if plan.passage_map is not None and any(store.part.name == ENCODER for store in stores):
+        folder = texts.path.parent / JOINED
+        _joined(stores, texts, _Output(folder, True, "float32"), left_out, progress)
+        try:
+            return plan.passage_map[0].make(
+                Embeddings.open(folder),
+                texts,
+                output.path,
+                notes,
+                replace=output.replace,
+                precision=output.precision,
+                progress=progress,
+            )
+        except (SinkrankError, OSError) as error:
+            left_out[PASSAGES] = str(error)
+    else:
+        left_out.setdefault(PASSAGES, NEEDS_ENCODER)
+    return _joined(stores, texts, output, left_out, progress)
+
+
+def _joined(
+    stores: list[_Store], texts: Texts, output: _Output, left_out: dict[str, str], progress: Progress
 ) -> Summary:
     """Joins the stores; the last of them is left out as long as they have no words in common."""
     while True:
         try:
             return join(
                 [store.embeddings for store in stores],
-                output,
+                output.path,
                 weights=[store.part.weight for store in stores],
                 collection=texts.collection,
                 max_others=MAX_OTHERS,
-                replace=replace,
-                precision=precision,
+                replace=output.replace,
+                precision=output.precision,
                 progress=progress,
             )
         except BadInput as error:

@@ -1,0 +1,73 @@
+"""Maps word embeddings into the space of a sentence encoder, so that texts lie to each other as the encoder has them.
+
+One linear map for all words is learned from passages: the nBOW embedding of a passage should come out near the
+encoder's vector of it. So the map keeps the directions that tell what a text is about, and shrinks the others.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.embeddings.copying import append_store
+from ingest.embeddings.summary import Summary
+from ingest.progress import Progress, no_progress
+from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision
+
+# 0.1 to 1 are level (docs/evaluation.md).
+_RIDGE = 0.3
+
+
+def sentence_map(means: NDArray[np.float32], encoded: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The map M that minimises ‖means · M − E‖² + 0.3 ‖M‖², where E are the encoded passages without their mean, at
+    length 1.
+
+    All vectors of a sentence encoder lie in a narrow cone; the mean is what they have in common.
+
+    Args:
+        means: (n, dim) nBOW embeddings of the passages, of length 1.
+        encoded: (n, encoder_dim) the encoder's vectors of the same passages.
+
+    Returns:
+        (dim, encoder_dim).
+    """
+    centred = encoded.astype(np.float64) - encoded.mean(axis=0, dtype=np.float64)
+    norms = np.linalg.norm(centred, axis=1, keepdims=True)
+    targets = centred / np.where(norms > 0, norms, 1)
+    rows = means.astype(np.float64)
+    squares = rows.T @ rows + _RIDGE * np.eye(rows.shape[1])
+    found: NDArray[np.float64] = np.linalg.solve(squares, rows.T @ targets)
+    return found
+
+
+def map_store(
+    embeddings: Embeddings,
+    sentences: NDArray[np.float64],
+    output: Path,
+    *,
+    source: object,
+    replace: bool = False,
+    precision: Precision = "float32",
+    progress: Progress = no_progress,
+) -> Summary:
+    """Writes the mapped embeddings with the same terms.
+
+    Args:
+        sentences: (dim, new dim) of `sentence_map`.
+        source: where the embeddings come from, for `meta.json`.
+
+    Raises:
+        BadInput: the output exists.
+        BadEmbeddings: a word is mapped to zero.
+    """
+    started = time.monotonic()
+    progress(0, None, "writing the mapped embeddings")
+    with EmbeddingsWriter(
+        output, dim=sentences.shape[1], source=source, replace=replace, precision=precision
+    ) as writer:
+        append_store(writer, embeddings, lambda rows: (rows @ sentences).astype(np.float32), counted=True)
+        writer.commit(embeddings.meta["n_documents"])
+    return Summary.of(Embeddings.open(output), started)

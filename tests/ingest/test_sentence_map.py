@@ -1,0 +1,75 @@
+"""Embeddings mapped to encoded passages: the map, the mapped store, and the passages that are drawn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ingest.documents import Layout, read_records
+from ingest.embeddings.preparing.passages import draw_passages, split
+from ingest.embeddings.preparing.texts import Texts, read_texts
+from ingest.embeddings.sentence_map import map_store, sentence_map
+from ingest.files import open_sources
+from reranker.embeddings import Embeddings, EmbeddingsWriter
+
+
+def test_the_map_keeps_what_the_encoder_tells_and_drops_the_rest() -> None:
+    means = np.array([(0.6, 0.8), (0.6, -0.8), (-0.6, 0.8), (-0.6, -0.8)], dtype=np.float32)
+    # The encoder tells the first number's sign alone: centred and at length 1 it is 1, 1, -1, -1.
+    encoded = np.array([[5.0], [5.0], [3.0], [3.0]], dtype=np.float32)
+    # Z'Z is diag(4 · 0.36, 4 · 0.64), and Z'E is (4 · 0.6, 0).
+    assert sentence_map(means, encoded) == pytest.approx(np.array([[2.4 / (1.44 + 0.3)], [0.0]]), abs=1e-6)
+
+
+def test_a_passage_that_is_the_mean_of_all_has_no_direction_to_learn_from() -> None:
+    means = np.eye(3, dtype=np.float32)
+    encoded = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]], dtype=np.float32)
+    # Z'Z + 0.3 I is 1.3 I.
+    assert sentence_map(means, encoded) == pytest.approx(np.array([[1 / 1.3, 0], [-1 / 1.3, 0], [0, 0]]))
+
+
+def test_a_mapped_store_keeps_its_words_in_order_with_their_frequencies(tmp_path: Path) -> None:
+    with EmbeddingsWriter(tmp_path / "joined", dim=2, source="by hand") as writer:
+        writer.append("en", ["cat", "dog", "emu"], np.array([(1, 0), (0, 1), (0.6, 0.8)]), np.array([3, 2, 1]))
+        writer.commit({"en": 4})
+    joined = Embeddings.open(tmp_path / "joined")
+    summary = map_store(joined, np.array([(0.0, 2.0, 0.0), (1.0, 0.0, 0.0)]), tmp_path / "mapped", source="mapped")
+    mapped = Embeddings.open(tmp_path / "mapped")
+    assert summary.languages == {"en": 3}
+    assert [mapped.term_id("en", word) for word in ("cat", "dog", "emu")] == [0, 1, 2]
+    # (0.6, 0.8) is mapped to (0.8, 1.2, 0), of length √2.08.
+    expected = np.array([(0, 1, 0), (1, 0, 0), (0.8 / 2.08**0.5, 1.2 / 2.08**0.5, 0)])
+    assert np.asarray(mapped.vectors) == pytest.approx(expected, abs=1e-6)
+    assert mapped.document_frequencies is not None
+    assert mapped.document_frequencies.tolist() == [3, 2, 1]
+    assert mapped.meta["n_documents"] == {"en": 4}
+
+
+@pytest.mark.parametrize(
+    ("n_words", "lengths"), [(3, [3]), (40, [40]), (59, [40]), (60, [40, 20]), (100, [40, 40, 20])]
+)
+def test_a_text_is_split_into_passages_of_40_words_and_a_short_rest_is_left_out(
+    n_words: int, lengths: list[int]
+) -> None:
+    passages = list(split(" ".join(f"w{n}" for n in range(n_words))))
+    assert [len(passage.split()) for passage in passages] == lengths
+
+
+def read(folder: Path, rows: list[dict[str, str]]) -> Texts:
+    folder.mkdir()
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    layout = Layout(default_language="en")
+    with open_sources([str(path)]) as sources:
+        return read_texts(read_records(sources, layout), layout, folder / "work")
+
+
+def test_the_same_passages_are_drawn_in_whatever_order_the_documents_come(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "text": f"the page number {chr(97 + n % 26)}{chr(97 + n // 26)}"} for n in range(50)]
+    drawn = draw_passages(read(tmp_path / "one", rows), 20)
+    assert len(set(drawn)) == 20
+    assert draw_passages(read(tmp_path / "two", rows[::-1]), 20) == drawn
+    assert len(draw_passages(read(tmp_path / "three", rows), 60)) == 50
