@@ -64,13 +64,21 @@ def drain(app: Flask) -> None:
     service.draining.set()
 
 
-def check_files(app: Flask) -> None:
-    """Starts the checks of the files in the background; the first request starts them otherwise."""
-    service: Service = app.extensions[EXTENSION]
-    service.check_files()
-
-
 def warm_up(app: Flask) -> None:
     """Compiles the kernels (a minute at the first time); call it before the service takes requests or forks."""
     service: Service = app.extensions[EXTENSION]
-    service.warm_up()
+    service.kernels.load()
+
+
+def warm_up_if_quick(app: Flask) -> bool:
+    """Loads the kernels if they are on disk, else leaves them to `start`; whether they are loaded."""
+    service: Service = app.extensions[EXTENSION]
+    return service.kernels.load_if_quick()
+
+
+def start(app: Flask) -> None:
+    """Starts what a process that serves does in the background: it compiles the kernels if they are not loaded, and
+    checks the files. Call it after the last fork."""
+    service: Service = app.extensions[EXTENSION]
+    service.kernels.start()
+    service.check_files()

@@ -29,7 +29,7 @@ def readiness(service: Service) -> Readiness:
     checks = {
         "store": service.store_probe.result(lambda: _store(service)),
         "embeddings": _embeddings(service),
-        "kernel": Check(ready=service.warm.is_set()),
+        "kernel": service.kernels.check(),
         "running": Check(ready=not service.draining.is_set()),
         "files": _files(service),
     }
@@ -50,7 +50,7 @@ def _store(service: Service) -> Check:
 
 def _files(service: Service) -> Check:
     """Whether no damage was found yet by the check in the background, which is started here if it has not begun."""
-    if service.warm.is_set():
+    if service.kernels.check().ready:
         service.check_files()
     problems = service.integrity.problems
     return Check(ready=not problems, message="; ".join(problems.values()) or None)

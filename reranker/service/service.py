@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from dataclasses import dataclass, field
 
 from flask import current_app
@@ -17,6 +16,7 @@ from reranker.ranking.reranker import Observer, Reranker
 from reranker.search.searcher import Searcher
 from reranker.service.examples import Examples
 from reranker.service.integrity import Blocks, Integrity
+from reranker.service.kernels import Kernels
 from reranker.service.metrics import Metrics
 from reranker.service.missing_embeddings import no_embeddings_message
 from reranker.service.opened import Late, Looking, Opened
@@ -31,7 +31,7 @@ from reranker.service.turns import Turns
 from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.idf import IdfTable
-from reranker.transport import METHODS, Parameters, check_method, warm_up
+from reranker.transport import METHODS, Parameters, check_method
 
 EXTENSION = "sinkrank"
 _log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class Service:
         metrics: what all of it counts into.
         turns: limits how many requests compute, and how many wait for an engine.
         store_probe: asks the store for `/-/ready`.
-        warm: set once the kernels are compiled.
+        kernels: the compiled loops, which may still be compiled in the background.
         integrity: the checks of the files in the background.
         draining: set once the process was told to stop: balancers are to send no more.
     """
@@ -66,7 +66,7 @@ class Service:
     _looking: Looking
     integrity: Integrity
     store_probe: Probe = field(default_factory=Probe)
-    warm: threading.Event = field(default_factory=threading.Event)
+    kernels: Kernels = field(default_factory=Kernels)
     draining: SharedFlag = field(default_factory=SharedFlag)
 
     @classmethod
@@ -179,11 +179,6 @@ class Service:
         own = self.reranker
         observer = _observer(self.metrics)
         return Reranker(self.embeddings, idf, own.n_threads, cost_cache=own.cost_cache, observer=observer)
-
-    def warm_up(self) -> None:
-        """Compiles the kernels; call it before the service takes requests, and before it forks."""
-        warm_up()
-        self.warm.set()
 
 
 def _observer(metrics: Metrics) -> Observer:

@@ -60,7 +60,7 @@ def run_service(settings: Settings, store: Store | None) -> None:
 
 
 def _run(settings: Settings, store: Store | None) -> None:
-    from reranker.api.app import check_files, create_app, drain, warm_up
+    from reranker.api.app import create_app, drain, start, warm_up_if_quick
     from reranker.service.logs import set_up_logs
     from reranker.service.tracing import start_tracing
     from reranker.stores.base.addresses import is_engine
@@ -76,21 +76,20 @@ def _run(settings: Settings, store: Store | None) -> None:
     console = output.talk()
     with bind(settings.host, settings.port) as listener:
         address = address_of(listener)
-        console.print("compiling the kernels (a minute at the first start) …", style="dim")
-        warm_up(app)
+        is_warm = warm_up_if_quick(app)
 
         def ready() -> None:
-            if settings.processes == 1:  # others check once they serve
-                check_files(app)
             console.print(f"sinkrank serves {address}", markup=False)
             console.print(f"the page: {address}/-/ui   the API: POST {address}/v1/search", markup=False)
             if is_engine(settings.store_address):
                 behind = without_credentials(settings.store_address)
                 console.print(f"the proxy: {address}/INDEX/_search, re-ranked hits of {behind}", markup=False)
+            if not is_warm:
+                console.print("compiling for this machine: until then re-ranking takes longer", style="dim")
             console.print("Ctrl-C stops it", style="dim")
 
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes
-        serve(app, settings, listener, ready, lambda: drain(app))
+        serve(app, settings, listener, lambda: start(app), ready, lambda: drain(app))
     console.print("stopped")
 
 

@@ -36,12 +36,15 @@ def serve_with_processes(
     app: Any,
     settings: Settings,
     listener: socket.socket,
-    on_ready: Callable[[], None],
+    on_start: Callable[[], None] = lambda: None,
+    on_ready: Callable[[], None] = lambda: None,
     on_stop: Callable[[], None] = lambda: None,
 ) -> None:
     """Serves until SIGTERM or SIGINT, then stops as `serve_until_stopped` in each process. A second signal kills them.
 
     Args:
+        on_start: called in each process that serves.
+        on_ready: called in this process once the others take connections.
         on_stop: called in this process after the first signal, before draining.
 
     Raises:
@@ -57,7 +60,7 @@ def serve_with_processes(
 
     def serve() -> None:
         os.close(end_to_close)
-        serve_until_stopped(app, settings, listener, lambda: None, stop_source=_when_closed(end_to_read))
+        serve_until_stopped(app, settings, listener, on_start, stop_source=_when_closed(end_to_read))
 
     with _noted_signals() as (received, wait):
         processes.start_missing(serve)

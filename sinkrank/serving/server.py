@@ -186,7 +186,8 @@ def serve_until_stopped(
     app: Any,
     settings: Settings,
     listener: socket.socket,
-    on_ready: Callable[[], None],
+    on_start: Callable[[], None] = lambda: None,
+    on_ready: Callable[[], None] = lambda: None,
     on_stop: Callable[[], None] = lambda: None,
     stop_source: StopSource = stop_signals,
 ) -> None:
@@ -194,11 +195,14 @@ def serve_until_stopped(
     running requests have finished, or `grace_s` later.
 
     Args:
+        on_start: called in each process that serves.
+        on_ready: called once it takes connections.
         on_stop: called when it is told to stop, before draining.
         stop_source: what tells it; signals need the main thread.
     """
     server = Server(app, settings, listener)
     with stop_source(server.pull_trigger) as stopped:
+        on_start()
         on_ready()
         while not stopped():
             server.turn(_POLL_SECONDS)

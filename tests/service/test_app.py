@@ -76,7 +76,7 @@ def test_it_is_alive_before_it_is_ready(app: Flask) -> None:
 
 
 def test_a_store_that_does_not_answer_is_not_ready(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    app.extensions[EXTENSION].warm.set()
+    app.extensions[EXTENSION].kernels.load()
 
     def down() -> list[str]:
         raise StoreUnavailable("no node at localhost:9")
@@ -91,7 +91,7 @@ def test_a_store_that_does_not_answer_is_not_ready(app: Flask, monkeypatch: pyte
 
 
 def test_a_store_without_one_of_its_nodes_is_ready_and_names_it(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    app.extensions[EXTENSION].warm.set()
+    app.extensions[EXTENSION].kernels.load()
     away = ["nothing answers at opensearch://b:9200"]
     monkeypatch.setattr(EmbeddedStore, "problems", lambda store: away)
     response = app.test_client().get("/-/ready")

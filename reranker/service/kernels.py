@@ -1,0 +1,111 @@
+"""Has the compiled loops of the transport ready: before the service serves, or in the background if that takes long."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from reranker.answers import Check
+from reranker.transport import compilation
+from reranker.transport.warming import loads_quickly, warm_up
+
+_log = logging.getLogger(__name__)
+
+_COMPILING = "compiling in the background: until then re-ranking takes longer"
+
+
+class Kernels:
+    """The state of the kernels in this process.
+
+    On a new machine they take a minute to compile. Until then NumPy re-ranks (`compilation`), so the service answers at
+    once.
+    """
+
+    def __init__(self) -> None:
+        self._is_loaded = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._problem: str | None = None
+        self._turn: int | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._is_loaded.is_set()
+
+    def load(self) -> None:
+        """Compiles the kernels, or loads them from disk; returns when they are ready."""
+        warm_up()
+        compilation.finish()
+        self._is_loaded.set()
+
+    def load_if_quick(self) -> bool:
+        """Loads what an earlier process has compiled; else puts the kernels off. Call it before the first fork.
+
+        Returns:
+            Whether they are loaded; if not, call `start` in each process that serves.
+        """
+        if loads_quickly():
+            self.load()
+        else:
+            compilation.defer()
+            self._turn = _nameless_file()
+        return self.is_loaded
+
+    def start(self) -> None:
+        """Compiles in the background what was put off."""
+        if not self.is_loaded and self._thread is None:
+            self._thread = threading.Thread(target=self._compile, name="sinkrank-kernels", daemon=True)
+            self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until the kernels are loaded; whether they are."""
+        return self._is_loaded.wait(seconds)
+
+    def check(self) -> Check:
+        """What `/-/ready` says of them. While they are compiled the service is ready."""
+        if self.is_loaded:
+            return Check(ready=True)
+        if self._problem is not None:
+            return Check(ready=True, message=self._problem)
+        return Check(ready=True, message=_COMPILING) if self._thread is not None else Check(ready=False)
+
+    def _compile(self) -> None:
+        started = time.monotonic()
+        try:
+            with _exclusive(self._turn):
+                self.load()
+        except Exception as error:  # a compiler may fail in any way; NumPy goes on
+            self._problem = f"the kernels do not compile ({error}): re-ranking takes longer; see `sinkrank doctor`"
+            _log.exception("the kernels do not compile; re-ranking takes longer")
+        else:
+            _log.info(
+                "the kernels are compiled, after %.0f s; re-ranking has its full speed", time.monotonic() - started
+            )
+
+
+def _nameless_file() -> int | None:
+    """A file to lock: one of the processes that are forked compiles, and the others then find the code on disk. It is
+    open as long as the process. None on Windows, where there is one process."""
+    if os.name != "posix":
+        return None
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+@contextmanager
+def _exclusive(file: int | None) -> Iterator[None]:
+    """Held by one process at a time; a process that ends gives it back."""
+    if file is None:
+        yield
+        return
+    import fcntl
+
+    fcntl.lockf(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.lockf(file, fcntl.LOCK_UN)
