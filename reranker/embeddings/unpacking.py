@@ -39,3 +39,13 @@ def unpack_float16(
         scale = np.float32(1) / np.sqrt(square)
         for column in range(len(row)):
             row[column] *= scale
+
+
+def warm_up() -> None:
+    """Compiles both for memory maps, which are read-only."""
+    row_ids, rows = np.zeros(1, np.int64), np.empty((1, 1), np.float32)
+    codes, bits = np.ones((1, 1), np.int8), np.ones((1, 1), np.float16).view(np.uint16)
+    for array in (codes, bits):
+        array.flags.writeable = False
+    unpack_int8(codes, row_ids, rows)
+    unpack_float16(bits, HALVES, row_ids, rows)

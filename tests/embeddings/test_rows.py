@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reranker.base.errors import WrongParameter
-from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.embeddings import Embeddings, EmbeddingsWriter, unpacking
 from reranker.embeddings.rows import CompactRows, check_precision, packed
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances
@@ -113,3 +113,13 @@ def test_stores_of_other_precisions_are_of_other_versions(stores):
 def test_an_unknown_precision_is_refused_with_those_that_there_are():
     with pytest.raises(WrongParameter, match=r"'bfloat16' is not a precision.*float32, float16, int8"):
         check_precision("bfloat16")
+
+
+@pytest.mark.parametrize("precision", ["int8", "float16"])
+def test_after_the_warm_up_reading_a_memory_map_compiles_nothing(tmp_path, precision) -> None:
+    np.save(tmp_path / "rows.npy", np.ones((3, 4), precision))
+    unpacking.warm_up()
+    before = [len(function.signatures) for function in (unpacking.unpack_int8, unpacking.unpack_float16)]
+    found = CompactRows(np.load(tmp_path / "rows.npy", mmap_mode="r"))[np.array([0, 1], np.int32)]
+    assert found.tolist() == [[0.5] * 4] * 2  # of length 1
+    assert [len(function.signatures) for function in (unpacking.unpack_int8, unpacking.unpack_float16)] == before
