@@ -160,8 +160,8 @@ def _bad_clients(context: Context, service: Service) -> None:
 def _check_others(context: Context, service: Service, random: Random, what: str) -> None:
     """Other clients are served."""
     context.check(service.is_live(OTHERS_S), f"{what}: /-/live does not answer")
-    status, _ = _ask(service.url, *_call(random), timeout_s=OTHERS_S)
-    context.check(status in (200, 422), f"{what}: a search was answered {status}")
+    status, content = _ask(service.url, *_call(random), timeout_s=OTHERS_S)
+    context.check(status in (200, 422), f"{what}: a search was answered {status} {content[:300]!r}")
 
 
 def _half_open(service: Service, n_clients: int) -> ExitStack:
