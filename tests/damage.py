@@ -32,6 +32,8 @@ from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation.groups import Translation, WordGroup
 from tests.stores.samples import ALL, fill, make_document, query
 
+_PAGE_BYTES = 4096
+
 Outcome = Literal["same answers", "error at once", "error after the check"]
 
 _WORDS = [first + second for first in "bcdfghklmnprst" for second in ("arn", "elt", "ond", "ush", "ivo", "app", "ock")]
@@ -42,17 +44,24 @@ class Damage:
     """A change of a few bytes of a file.
 
     Attributes:
-        content: what stands at the place afterwards.
+        content: what stands at the place afterwards; None: the file ends there.
     """
 
     name: str
     place: int
-    content: bytes
+    content: bytes | None
+
+    def __str__(self) -> str:
+        what = "cut off" if self.content is None else f"{len(self.content)} bytes replaced by {self.content[:16].hex()}"
+        return f"{self.name} from byte {self.place}: {what}"
 
     def apply(self, folder: Path) -> None:
         with (folder / self.name).open("r+b") as file:
             file.seek(self.place)
-            file.write(self.content)
+            if self.content is None:
+                file.truncate()
+            else:
+                file.write(self.content)
 
 
 class Wrong(AssertionError):
@@ -60,20 +69,29 @@ class Wrong(AssertionError):
 
 
 def damages(folder: Path, names: list[str], seed: int, count: int) -> Iterator[Damage]:
-    """Bits flipped, bytes replaced and runs of up to 64 bytes zeroed, at random places of the files in turn."""
+    """Bits flipped, up to 64 bytes replaced or zeroed, pages zeroed and ends cut off, at random places of the files in
+    turn. Each changes the file."""
     chance = random.Random(seed)
     for number in range(count):
         name = names[number % len(names)]
         before = (folder / name).read_bytes()
-        place = chance.randrange(len(before))
-        kind = chance.choice(["bit", "bit", "byte", "zeros"])
-        if kind == "bit":
-            content = bytes([before[place] ^ 1 << chance.randrange(8)])
-        elif kind == "byte":
-            content = bytes([chance.randrange(256)])
-        else:
-            content = bytes(min(chance.randint(2, 64), len(before) - place))
-        yield Damage(name, place, content)
+        while True:
+            damage = Damage(name, *_change(before, chance))
+            if damage.content is None or before[damage.place :][: len(damage.content)] != damage.content:
+                break
+        yield damage
+
+
+def _change(before: bytes, chance: random.Random) -> tuple[int, bytes | None]:
+    place, kind = chance.randrange(len(before)), chance.choice(["bit", "bit", "bit", "bytes", "zeros", "page", "cut"])
+    if kind == "bit":
+        return place, bytes([before[place] ^ 1 << chance.randrange(8)])
+    if kind == "cut":
+        return place, None
+    if kind == "page":
+        place -= place % _PAGE_BYTES
+    n_bytes = min(_PAGE_BYTES if kind == "page" else chance.randint(1, 64), len(before) - place)
+    return place, chance.randbytes(n_bytes) if kind == "bytes" else bytes(n_bytes)
 
 
 def make_store(folder: Path, n_documents: int = 300) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import urllib3
 
@@ -46,6 +47,12 @@ class Service:
 
     def is_ready(self, timeout_s: float = 30.0) -> bool:
         return self._status("/-/ready", timeout_s) == 200
+
+    def readiness(self, timeout_s: float = 30.0) -> dict[str, Any]:
+        """The checks of `/-/ready`, by name."""
+        answer = urllib3.request("GET", self.url + "/-/ready", timeout=timeout_s, retries=False)
+        checks: dict[str, Any] = answer.json()["checks"]
+        return checks
 
     def _status(self, path: str, timeout_s: float) -> int:
         try:

@@ -2,153 +2,110 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import subprocess
-import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from campaign.tools.context import Context
-from campaign.tools.damaging import damage
 from campaign.tools.indexed import ingest
-from campaign.tools.material import documents, query, write_embeddings
-from campaign.tools.probing import INDEX
+from campaign.tools.material import documents, write_embeddings
 from campaign.tools.processes import wait_until
-from campaign.tools.service import command, environment, serving
+from campaign.tools.service import command, serving
+from reranker.embeddings import Embeddings
 from reranker.stores.embedded.file import FILE_NAME
+from reranker.stores.embedded.store import EmbeddedStore
+from tests.damage import (
+    Damage,
+    Outcome,
+    Wrong,
+    damages,
+    embeddings_answers,
+    make_embeddings,
+    make_store,
+    store_answers,
+    try_embeddings,
+    try_store,
+)
 
 ASSERTS = (
-    "Bits, bytes, pages and ends of the files of the embedded store and of the embeddings are damaged. Each damage is "
-    "told by a clear error, or by the service becoming not ready within a minute, or the answers are as before; none "
-    "gives other answers without a sign, a traceback or a crash. `embeddings info --verify` finds each that touches "
-    "the embeddings."
+    "Bits, bytes, pages and ends of the files of the embedded store and of the embeddings are damaged. Each damage "
+    "gives an error or the same answers; other answers come only before the check of the files, and never a traceback "
+    "or a crash. A service over damaged files refuses to start or is not ready within a minute, and `embeddings info "
+    "--verify` finds each damage of embeddings."
 )
 LIMIT_S = 1800.0
 N_STORE, N_EMBEDDINGS = 200, 200
+# Each takes a service.
+N_SERVED = 20
+INDEX = "damaged"
 N_DOCUMENTS = 200
 # 29 MB: more than is read whole at the start.
 N_WORDS, DIM = 12_000, 300
 NOT_READY_S = 60.0
-# Starting the service for each damage that a search does not show would take the hour.
-MOST_WATCHED = 10
-HANG_S = 300.0
 
-
-class Prober:
-    """The process of `campaign.tools.probing`; started again when it has died."""
-
-    def __init__(self, queries: list[list[str]]) -> None:
-        self._queries = queries
-        self._process: subprocess.Popen[str] | None = None
-
-    def probe(self, store: Path, embeddings: Path) -> dict[str, Any]:
-        """See `campaign.tools.probing.probe`; a crash is a traceback too."""
-        if self._process is None or self._process.poll() is not None:
-            command = [sys.executable, "-m", "campaign.tools.probing"]
-            pipe = subprocess.PIPE
-            self._process = subprocess.Popen(
-                command, env=environment(), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
-            )
-        process = self._process
-        if process.stdin is None or process.stdout is None:
-            raise RuntimeError("the process has no pipes")
-        given = {"store": str(store), "embeddings": str(embeddings), "queries": self._queries}
-        process.stdin.write(json.dumps(given) + "\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
-        if not line:
-            return {"traceback": f"the process died with code {process.wait()}"}
-        outcome: dict[str, Any] = json.loads(line)
-        return outcome
-
-    def close(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
+Try = Callable[[Path, Damage, Any], Outcome]
 
 
 def run(context: Context) -> None:
-    sound = context.folder / "sound"
+    store, embeddings = context.folder / "small-store", context.folder / "small-embeddings"
+    make_store(store)
+    with closing(EmbeddedStore(store)) as opened:
+        right = store_answers(opened)
+    _try_all(context, store, [FILE_NAME], try_store, right, context.times(N_STORE, least=5))
+    make_embeddings(embeddings)
+    right = embeddings_answers(Embeddings.open(embeddings))
+    _try_all(context, embeddings, _names(embeddings), try_embeddings, right, context.times(N_EMBEDDINGS, least=5))
+    context.say("the damages without a service are over")
+    _serve_damaged(context)
+
+
+def _try_all(context: Context, folder: Path, names: list[str], one: Try, right: Any, count: int) -> None:
+    for damage in damages(folder, names, context.seed, count):
+        try:
+            outcome = one(folder, damage, right)
+        except Wrong as wrong:
+            context.check(False, f"{folder.name}: {wrong}")
+            continue
+        context.check(True, "")
+        context.add(f"{folder.name}: {outcome}")
+
+
+def _serve_damaged(context: Context) -> None:
+    """Damages of files as `sinkrank ingest` and the embeddings' writer make them."""
+    sound, copy = context.folder / "sound", context.folder / "copy"
     write_embeddings(sound / "embeddings", N_WORDS, DIM)
-    ingest(
-        context, str(sound / "store"), sound / "embeddings", INDEX, documents(N_DOCUMENTS, context.random("documents"))
-    )
-    random = context.random("queries")
-    prober = Prober([[query(random, language), language] for language in ("en", "fr") * 6])
+    rows = documents(N_DOCUMENTS, context.random("documents"))
+    ingest(context, str(sound / "store"), sound / "embeddings", INDEX, rows)
+    context.check(not _is_told(context, sound, 10), "a service over sound files is not ready")
+    paths = [f"store/{FILE_NAME}", *(f"embeddings/{name}" for name in _names(sound / "embeddings"))]
+    context.random("order").shuffle(paths)
+    for damage in damages(sound, paths, context.seed, context.times(N_SERVED, least=2)):
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(sound, copy)
+        damage.apply(copy)
+        context.check(_is_told(context, copy, NOT_READY_S), f"{damage}: the service stays ready")
+        context.add("damages told by the service")
+        if damage.name.startswith("embeddings"):
+            done = command("embeddings", "info", "--embeddings", str(copy / "embeddings"), "--verify", cwd=copy)
+            context.check(done.returncode == 1, f"{damage}: info --verify ends with {done.returncode}")
+            context.check("Traceback" not in done.stderr, f"{damage}: info --verify: {done.stderr[-500:]}")
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.is_file() and path.stat().st_size)
+
+
+def _is_told(context: Context, folder: Path, limit_s: float) -> bool:
+    """Whether the service refuses to start, or says within the limit that its store or embeddings are not ready."""
+
+    def is_unready() -> bool:
+        checks = one.readiness()
+        return not all(checks[name]["ready"] for name in ("store", "embeddings", "files"))
+
     try:
-        wanted = prober.probe(sound / "store", sound / "embeddings")
-        context.check("answers" in wanted, f"the sound store: {wanted}")
-        again = prober.probe(sound / "store", sound / "embeddings")
-        context.check(again == wanted, "the sound store gives other answers the second time")
-        for number in range(context.times(N_STORE, least=5)):
-            _damage_store(context, prober, sound, wanted, number)
-        context.say("the store's damages are over")
-        for number in range(context.times(N_EMBEDDINGS, least=5)):
-            _damage_embeddings(context, prober, sound, wanted, number)
-    finally:
-        prober.close()
-
-
-def _damage_store(context: Context, prober: Prober, sound: Path, wanted: dict[str, Any], number: int) -> None:
-    random, copy = context.random("store", number), _copied(context, sound)
-    how = damage(copy / "store" / FILE_NAME, random)
-    _judge(context, prober, copy, wanted, f"store, damage {number}: {how}", "store")
-
-
-def _damage_embeddings(context: Context, prober: Prober, sound: Path, wanted: dict[str, Any], number: int) -> None:
-    random, copy = context.random("embeddings", number), _copied(context, sound)
-    path = _one_file(copy / "embeddings", random)
-    how = damage(path, random)
-    what = f"embeddings, damage {number}: {how}"
-    if number % 10 == 0:  # a process each
-        done = command("embeddings", "info", "--embeddings", str(copy / "embeddings"), "--verify", cwd=context.folder)
-        context.check(done.returncode == 1, f"{what}: info --verify ends with {done.returncode}")
-        context.check("Traceback" not in done.stderr, f"{what}: info --verify: {done.stderr[-500:]}")
-        context.add("damages of embeddings given to `info --verify`")
-    _judge(context, prober, copy, wanted, what, "embeddings")
-
-
-def _copied(context: Context, sound: Path) -> Path:
-    copy = context.folder / "copy"
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(sound, copy)
-    return copy
-
-
-def _one_file(folder: Path, random: Random) -> Path:
-    """A file of the store; the large one as often as all others together."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.stat().st_size)
-    largest = max(files, key=lambda path: path.stat().st_size)
-    return largest if random.random() < 0.5 else random.choice(files)
-
-
-def _judge(context: Context, prober: Prober, copy: Path, wanted: dict[str, Any], what: str, kind: str) -> None:
-    """Told, without effect, or a failure. What shows no sign is given to the service, which may find it later."""
-    outcome = prober.probe(copy / "store", copy / "embeddings")
-    context.add(f"damages of the {kind}")
-    context.check("traceback" not in outcome, f"{what}: {outcome.get('traceback')}")
-    if "traceback" in outcome:
-        context.add(f"{kind}: tracebacks")
-    elif "error" in outcome:
-        context.add(f"{kind}: told by an error")
-    elif outcome == wanted:
-        context.add(f"{kind}: answers as before")
-    elif context.counted(f"{kind}: given to the service") < context.times(MOST_WATCHED, least=2):
-        context.add(f"{kind}: given to the service")
-        is_found = _becomes_unready(context, copy)
-        context.check(is_found, f"{what}: other answers, and the service stays ready")
-        context.add(f"{kind}: told by /-/ready", int(is_found))
-    else:
-        context.check(False, f"{what}: other answers without a sign (not given to the service)")
-
-
-def _becomes_unready(context: Context, copy: Path) -> bool:
-    """Whether the service refuses to start, or is not ready within a minute."""
-    settings = {"SINKRANK_INDEX": INDEX}
-    try:
-        with serving(context, str(copy / "store"), copy / "embeddings", settings=settings) as service:
-            return wait_until(lambda: not service.is_ready(), NOT_READY_S, step_s=1)
+        with serving(context, str(folder / "store"), folder / "embeddings", settings={"SINKRANK_INDEX": INDEX}) as one:
+            return wait_until(is_unready, limit_s, step_s=0.5)
     except RuntimeError:
         return True

@@ -7,19 +7,37 @@ answer, so a client behind the proxy would reconnect for each of them. The last 
 
 from __future__ import annotations
 
+import logging
+import socket
+import struct
+from contextlib import suppress
 from typing import Any
 
 from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 
+from reranker.base.errors import SinkrankError, one_line
 from sinkrank.serving.http_versions import Parser
 
 # A write that leaves less than this unread is not worth adding up all connections for.
 _SMALL_BYTES = 65_536
 
+_log = logging.getLogger(__name__)
+
 
 class Task(WSGITask):  # type: ignore[misc]
     """One request and its answer."""
+
+    def service(self) -> None:
+        """An answer that cannot be finished ends with its connection, which the client sees."""
+        try:
+            super().service()
+        except SinkrankError as error:
+            _log.warning("the answer to %s %r broke off: %s", self.request.command, self.request.path, one_line(error))
+            if self.wrote_header and not self.chunked_response and self.content_length is None:
+                # Such an answer ends where the connection is closed; only a reset shows that it is not whole.
+                self.channel.reset_at_close()
+            self.close_on_finish = True
 
     def get_environment(self) -> dict[str, Any]:
         environ: dict[str, Any] = super().get_environment()
@@ -74,6 +92,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             super().service()
         finally:
             self.is_served = False
+
+    def reset_at_close(self) -> None:
+        """Closing the connection will look like a failure to the client, and not like an end."""
+        with suppress(OSError):
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def write_soon(self, data: Any) -> int:
         if self.total_outbufs_len + len(data) > _SMALL_BYTES:

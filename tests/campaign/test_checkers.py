@@ -21,7 +21,6 @@ from campaign.tools import reading
 from campaign.tools.answers import compare
 from campaign.tools.contents import differences
 from campaign.tools.context import Context
-from campaign.tools.damaging import damage
 from campaign.tools.flatness import growth
 from campaign.tools.mutation import mutated
 from campaign.tools.processes import TOKEN, end_all, with_token
@@ -197,14 +196,6 @@ def test_what_is_drawn_depends_on_the_seed_alone(context: Context) -> None:
     for make in makers:
         drawn = [[make(one.random(number)) for number in range(20)] for one in (context, same, other)]
         assert drawn[0] == drawn[1] != drawn[2]
-
-
-def test_damage_always_changes_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    for number in range(50):
-        path.write_bytes(bytes(5000) + b"end")
-        damage(path, Random(number))
-        assert path.read_bytes() != bytes(5000) + b"end"
 
 
 def test_the_status_is_read_from_the_first_line() -> None:

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from reranker.base import retries
-from reranker.base.errors import NotFound, StoreUnavailable
+from reranker.base.errors import Busy, NotFound, StoreUnavailable
+from reranker.base.request_context import Caller, RequestContext, set_current_request
 from reranker.base.retries import Backoff
+from reranker.service.turns import Turns
 from reranker.stores import open_store
 from reranker.stores.base.nodes import REST_S, NodeOrder
 from reranker.stores.engine import known_indices
@@ -99,6 +101,51 @@ def test_with_the_first_node_away_the_next_does_all(caplog: pytest.LogCaptureFix
     assert [record.getMessage() for record in caplog.records if "takes no connection" in record.getMessage()] == [
         f"the engine at opensearch://127.0.0.1:{port} takes no connection"
     ]
+
+
+@contextmanager
+def request_of(caller: Caller, turns: Turns) -> Iterator[None]:
+    set_current_request(RequestContext("one", caller=caller, turns=turns))
+    try:
+        yield
+    finally:
+        set_current_request(None)
+
+
+def test_beyond_the_limit_of_a_node_the_next_one_is_asked_and_the_first_is_not_taken_for_down(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    first, second, turns = Node(), Node(), Turns(1, 1)
+    with serve(first.answer) as one, serve(second.answer) as other, opened(one, other) as store:
+        with request_of(Caller(), turns):
+            search(store)
+            first.asked.clear()
+            with turns.waiting(one.address):
+                search(store)
+                assert (first.asked, second.asked) == ([], ["POST /docs/_search"])
+                with turns.waiting(other.address), pytest.raises(Busy, match="requests wait"):
+                    search(store)
+            search(store)
+        assert first.asked == ["POST /docs/_search"]
+        assert len(second.asked) == 1
+    assert "takes no connection" not in caplog.text
+
+
+@pytest.mark.parametrize("why", ["down", "busy", "away"])
+def test_the_next_node_is_asked_with_the_callers_credentials(why: str) -> None:
+    first, second, turns = Node(), Node(), Turns(1, 1)
+    port = free_port()
+    with ExitStack() as stack:
+        one, other = stack.enter_context(serve(first.answer)), stack.enter_context(serve(second.answer))
+        store = stack.enter_context(opened(port if why == "down" else one, other))
+        search(store)  # what the service reads for itself is known from here on
+        other.headers.clear()
+        stack.enter_context(request_of(Caller({"authorization": "Basic Y2FsbGVyOnB3"}), turns))
+        if why == "busy":
+            stack.enter_context(turns.waiting(one.address))
+        first.statuses = [503]
+        search(store)
+    assert [headers["authorization"] for headers in other.headers] == ["Basic Y2FsbGVyOnB3"]
 
 
 def test_where_no_node_takes_a_connection_the_error_names_them_all() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from http.client import HTTPException
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
@@ -196,21 +197,50 @@ class _Node:
 
 
 class Passing:
-    """The body of an engine's answer, block by block and not decoded; closing it gives the connection back."""
+    """The body of an engine's answer, block by block and not decoded; closing it gives the connection back.
+
+    The first block is read at once, and a short answer of known length whole, so that an answer that breaks off there
+    is a 502 and no broken 200. A longer answer raises while it is iterated.
+
+    Raises:
+        EngineUnreachable, EngineTimeout: the answer breaks off, or its next block does not come in time.
+    """
 
     def __init__(self, response: BaseHTTPResponse) -> None:
         self._response = response
+        self._blocks = response.stream(_BLOCK_BYTES, decode_content=False)
         self._is_whole = False
+        try:
+            self._read = [self._next()]
+            if not response.chunked and len(self._read[0] or b"") < _BLOCK_BYTES:
+                self._read.append(self._next())  # nothing is waited for: a block is short at the end only
+        except StoreUnavailable:
+            response.close()
+            raise
 
     def __iter__(self) -> Iterator[bytes]:
-        yield from self._response.stream(_BLOCK_BYTES, decode_content=False)
-        self._is_whole = True
+        read, self._read = self._read, []
+        for block in chain(read, iter(self._next, None)):
+            if block is not None:
+                yield block
 
     def close(self) -> None:
         if self._is_whole:
             self._response.release_conn()
         else:
             self._response.close()
+
+    def _next(self) -> bytes | None:
+        try:
+            block = next(self._blocks, None)
+        except ReadTimeoutError as error:
+            raise EngineTimeout(
+                "the engine's answer stopped; try again, or raise the setting proxy_timeout_s"
+            ) from error
+        except HTTPError as error:
+            raise EngineUnreachable(f"the engine's answer broke off ({_reason(error)}); try again") from error
+        self._is_whole = block is None
+        return block
 
 
 def _reason(error: Exception) -> str:

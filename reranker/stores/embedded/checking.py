@@ -38,19 +38,20 @@ def checked_blocks(file: SqliteFile, *, whole: bool = True) -> Iterator[int]:
         StoreUnavailable: the file is locked or not readable.
         StoreDamaged: the file is not what was written; the message says where.
     """
-    sums = read_sums(file.path)
-    if sums is not None:
-        for n_bytes in _compared(file, sums):
-            if n_bytes is None:
-                break
-            yield n_bytes
-        else:
-            return
     try:
+        sums = read_sums(file.path)
+        if sums is not None:
+            for n_bytes in _compared(file, sums):
+                if n_bytes is None:
+                    break
+                yield n_bytes
+            else:
+                return
         if whole:
             yield from _read_whole(file)
-    except StoreDamaged as error:
-        raise file.mark_damaged(str(error)) from error
+    except StoreDamaged as error:  # SQLite's own too
+        file.mark_damaged(error)
+        raise
 
 
 def _compared(file: SqliteFile, sums: FileSums) -> Iterator[int | None]:
@@ -65,7 +66,7 @@ def _compared(file: SqliteFile, sums: FileSums) -> Iterator[int | None]:
                 blocks = blocks or check_blocks(descriptor_of(file.path), sums.n_bytes, sums.blocks)
                 n_bytes = next(blocks, None)
             except WrongBlock as error:
-                raise file.mark_damaged(str(error)) from error
+                raise StoreDamaged(str(error)) from error
             except OSError as error:
                 raise StoreUnavailable(f"{file.path} cannot be read ({error.strerror}); check its rights") from error
         if n_bytes is None:

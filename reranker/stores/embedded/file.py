@@ -99,10 +99,9 @@ class SqliteFile:
         for connection in self._take_idle():
             connection.close()
 
-    def mark_damaged(self, reason: str) -> StoreDamaged:
-        """Refuses all reading and writing from now on, until another file is in its place; gives the error."""
-        self._damage = self._damaged(reason)
-        return self._damage
+    def mark_damaged(self, error: StoreDamaged) -> None:
+        """Refuses all reading and writing with this error from now on, until another file is in its place."""
+        self._damage = error
 
     @contextmanager
     def _connection(self) -> Iterator[tuple[sqlite3.Connection, Access]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
+from typing import Any
 from zlib import crc32
 
 from reranker.base.errors import StoreDamaged
@@ -75,6 +77,18 @@ def vector_sum(row_id: int, index_id: int, change: int, nbow: bytes | None, weig
     """The checksum of a row of `vectors`."""
     start = crc32(b"%d %d %d %d" % (row_id, index_id, change, -1 if nbow is None else len(nbow)))
     return crc32(nbow or b"", crc32(weights.encode(), start)) or 1
+
+
+def json_of_row(text: str, table: str, key: object) -> Any:
+    """The value of a text of JSON in a row, which may be damaged: zeros over the checksum look like `NO_SUM`.
+
+    Raises:
+        StoreDamaged: it is no JSON.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        raise wrong_row(table, key) from None
 
 
 def wrong_row(table: str, key: object) -> StoreDamaged:

@@ -66,7 +66,15 @@ from reranker.stores.embedded.queries import (
     filtered_rows,
     partitions,
 )
-from reranker.stores.embedded.row_sums import blobs_sum, check_blobs, check_row, check_vectors, row_sum, set_index_sum
+from reranker.stores.embedded.row_sums import (
+    blobs_sum,
+    check_blobs,
+    check_row,
+    check_vectors,
+    json_of_row,
+    row_sum,
+    set_index_sum,
+)
 from reranker.stores.embedded.rows import (
     VECTOR_COLUMNS,
     delete_row,
@@ -287,7 +295,8 @@ class EmbeddedStore:
             if row is None:
                 return HubnessSample()
             check_row(row[1], "hubness_samples", index_id, (index_id,), row[0])
-        return HubnessSample.from_json(json.loads(row[0]))
+            sample = json_of_row(row[0], "hubness_samples", index_id)
+        return HubnessSample.from_json(sample)
 
     def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
         with self._file.writing() as connection:

@@ -1,6 +1,7 @@
 """Sends opensearch-py's requests to the nodes of an engine, by the rules of `reranker.stores.base.nodes`.
 
-A request to which a node took no connection goes to the next node. A request that was sent, and whose connection then
+A request to which a node took no connection goes to the next node. So does one that too many others wait beside for a
+node (`Busy`); that node is not taken for down. A request that was sent, and whose connection then
 broke, is sent once more if that changes nothing; so is one that a node answers with 502, 503 or 504.
 """
 
@@ -13,6 +14,7 @@ import opensearchpy
 from opensearchpy import exceptions
 from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 
+from reranker.base.errors import Busy
 from reranker.stores.base.addresses import NodeAddress
 from reranker.stores.base.nodes import NodeOrder
 
@@ -58,16 +60,18 @@ class NodeConnections:
 
         Raises:
             exceptions.TransportError: of the last node that was asked.
+            Busy: too many requests wait for that one.
         """
         n_tries = 2 if may_be_sent_twice(method, url, params) else 1
         places = self._places()
-        place, failure = next(places), None
+        place = next(places)
         while True:
+            failure: exceptions.TransportError | Busy
             try:
                 return self.ask(place, method, url, params, body, timeout, ignore, headers)
-            except exceptions.TransportError as error:
+            except (exceptions.TransportError, Busy) as error:
                 failure = error
-            if is_without_connection(failure):
+            if isinstance(failure, Busy) or is_without_connection(failure):
                 following = next(places, None)
             else:
                 n_tries -= 1

@@ -2,6 +2,7 @@
 
 import gzip
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -250,6 +251,70 @@ def test_what_is_passed_on_may_take_longer_than_our_own_searches(
 def test_an_engine_that_breaks_off_is_an_error(fake: FakeEngine, url: str) -> None:
     fake.answer = lambda received: b""
     assert urllib3.request("GET", f"{url}/pages").status == 502
+
+
+LENGTH = b"Content-Length: 300000\r\n\r\n"
+CHUNKS = b"Transfer-Encoding: chunked\r\n\r\n"
+LARGE = bytes(200_000)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("rest", [LENGTH, LENGTH + b"some", CHUNKS, CHUNKS + b"5\r\nso"])
+def test_an_answer_that_breaks_off_before_its_first_block_is_an_error(
+    fake: FakeEngine, url: str, method: str, rest: bytes
+) -> None:
+    fake.answer = lambda received: b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + rest
+    for path in ("/pages/_doc/1", "/pages/_search"):
+        answer = urllib3.request(method, f"{url}{path}", retries=False)
+        assert answer.status == 502
+        error = answer.json()["error"]
+        assert error["type"] == "engine_unreachable"
+        assert "broke off (" in error["reason"]
+
+
+def test_an_answer_that_stops_before_its_first_block_is_given_up(make_proxy: Callable[..., Flask]) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        app = make_proxy(f"opensearch://127.0.0.1:{listener.getsockname()[1]}", proxy_timeout_s=0.3)
+        released = threading.Event()
+
+        def stop() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(head)
+                released.wait(60)
+
+        thread = threading.Thread(target=stop)
+        thread.start()
+        response = app.test_client().get("/_cat/indices")
+        released.set()
+        thread.join()
+    assert response.status_code == 504
+    assert "proxy_timeout_s" in response.get_json()["error"]["reason"]
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("rest", [LENGTH + LARGE, CHUNKS + b"30D40\r\n" + LARGE + b"\r\n"])
+def test_an_answer_that_breaks_off_later_ends_with_its_connection_and_one_line_in_the_log(
+    fake: FakeEngine, url: str, rest: bytes, version: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake.answer = lambda received: b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + rest
+    where = urlsplit(url)
+    caplog.clear()
+    with socket.create_connection((where.hostname, where.port), timeout=10) as connection:
+        connection.sendall(f"GET /pages HTTP/{version}\r\nHost: localhost\r\n\r\n".encode())
+        with connection.makefile("rb") as stream:
+            headers = b"".join(iter(stream.readline, b"\r\n"))
+            if b"chunked" not in headers and b"Content-Length" not in headers:
+                with pytest.raises(ConnectionResetError):
+                    stream.read()  # an end would say that this was all
+            else:
+                body = stream.read()
+                assert 0 < body.count(0) <= len(LARGE)
+                assert not body.endswith(b"0\r\n\r\n")
+    (record,) = caplog.records
+    assert record.getMessage().startswith("the answer to GET '/pages' broke off: the engine's answer broke off (")
+    assert record.exc_info is None
 
 
 def test_our_own_paths_do_not_reach_the_engine(fake: FakeEngine, url: str) -> None:

@@ -53,7 +53,9 @@ def node() -> Iterator[KeptAlive]:
                 found.lines.append(line.decode().strip())
                 is_bad = bool(found.dumb_after) and found.dumb_after in found.lines[-1]
                 status = b"400 Bad Request" if is_bad else b"200 OK"
-                connection.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\nok")
+                connection.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\n")
+                if not line.startswith(b"HEAD"):
+                    connection.sendall(b"ok")
                 if is_bad:
                     stream.read()
 
@@ -101,6 +103,15 @@ def test_a_connection_is_kept_for_the_next_request() -> None:
         to = upstream(one.url)
         assert [ask(to) for _ in range(5)] == [b"ok"] * 5
         assert ask(to, "POST", b"abc") == b"ok"
+        assert one.n_connections == 1
+        to.close()
+
+
+def test_a_connection_is_kept_after_answers_that_nobody_reads_since_they_have_no_body() -> None:
+    with node() as one:
+        to = upstream(one.url)
+        for _ in range(3):
+            Passing(to.send("HEAD", "/a", [])).close()
         assert one.n_connections == 1
         to.close()
 
