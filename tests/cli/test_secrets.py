@@ -30,7 +30,7 @@ def down(home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (home / "key").chmod(0o600)
     (home / "sinkrank.toml").write_text(f'from_password = "{SECRET}-from"\n')
     monkeypatch.setenv("SINKRANK_STORE_PASSWORD_FILE", str(home / "key"))
-    monkeypatch.setenv("SINKRANK_PROXY_NODES", f"http://me:{SECRET}-node@{address}")
+    monkeypatch.setenv("SINKRANK_STORE", f"http://me:{SECRET}-node@{address}")
     return address
 
 
