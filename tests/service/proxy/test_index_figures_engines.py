@@ -140,7 +140,8 @@ def test_the_sample_is_asked_for_with_the_services_own_rights_and_not_the_caller
     sample = EngineStore.sample
 
     def spied(self: EngineStore, *arguments: Any) -> Any:
-        seen.append((arguments, json.dumps(dict(self._client.transport.connection_pool.connection._connections[0].headers))))
+        (connection,) = self._client.transport.connection_pool.connection._connections
+        seen.append((arguments, json.dumps(dict(connection.headers))))
         return sample(self, *arguments)
 
     monkeypatch.setattr(EngineStore, "sample", spied)
