@@ -86,16 +86,21 @@ def serving(
         settings: environment variables.
         root: the checkout whose code runs.
         module: what to run in place of `sinkrank`, with its arguments.
+
+    Raises:
+        RuntimeError: it does not start.
     """
     log_path = context.folder / f"{name}.log"
     command = [sys.executable, "-m", *module, "serve", "--port", "0", "--store", store, "--embeddings", str(embeddings)]
     command += ["--home", str(context.folder / f"{name}-home"), *arguments]
     with log_path.open("wb") as log:
         process = subprocess.Popen(command, env=environment(settings, root), cwd=context.folder, stdout=log, stderr=log)
+    address = None
     try:
-        yield Service(process, _address(process, log_path), log_path)
+        address = _address(process, log_path)
+        yield Service(process, address, log_path)
     finally:
-        _stop(context, process, log_path)
+        _stop(context, process, log_path, has_started=address is not None)
 
 
 def _address(process: subprocess.Popen[bytes], log_path: Path) -> str:
@@ -111,7 +116,7 @@ def _address(process: subprocess.Popen[bytes], log_path: Path) -> str:
     return found[0].rstrip("/.")
 
 
-def _stop(context: Context, process: subprocess.Popen[bytes], log_path: Path) -> None:
+def _stop(context: Context, process: subprocess.Popen[bytes], log_path: Path, has_started: bool) -> None:
     was_running = process.poll() is None
     process.send_signal(signal.SIGCONT)
     process.terminate()
@@ -122,7 +127,9 @@ def _stop(context: Context, process: subprocess.Popen[bytes], log_path: Path) ->
         process.kill()
         process.wait()
     log = log_path.read_text(errors="replace")
-    context.check(was_running, f"the service ended by itself with code {process.returncode}: {log[-400:]}")
+    context.check(
+        was_running or not has_started, f"the service ended by itself with code {process.returncode}: {log[-400:]}"
+    )
     context.check("Traceback" not in log, f"the service logged a traceback: {log[log.find('Traceback') :][:1500]}")
 
 
