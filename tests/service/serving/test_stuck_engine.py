@@ -160,7 +160,7 @@ def test_the_store_is_asked_once_however_many_ask_whether_the_service_is_ready(
     class Stuck:
         address = "stuck"
 
-        def indices(self) -> list[str]:
+        def problems(self) -> list[str]:
             asked.append(1)
             release.wait()
             return []
