@@ -30,7 +30,7 @@ N_CLIENTS = 2
 BETWEEN_S = 0.3  # the load is to be there all the time, not to be much
 _SERVED = ("200", "201", "404", "409")
 # Words of which a refusal has at least one: what to do now.
-_CURES = ("--rebuild", "rebuild", "update", "newer version", "install", "import or train", "make it anew")
+_CURES = ("rebuild", "update", "newer version", "install", "import or train", "make it anew", "into a new folder")
 
 
 @dataclass

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import socket
 import struct
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -67,6 +68,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         n_moved: bytes received and sent.
         n_served: requests whose answer was begun.
         is_served: whether a thread answers a request of it at this moment.
+        active_s: when it last received, sent or answered, by `time.monotonic`; waitress's own clock may jump.
     """
 
     task_class = Task
@@ -75,14 +77,20 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     n_served = 0
     is_served = False
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.active_s = time.monotonic()
+        super().__init__(*args, **kwargs)
+
     def recv(self, buffer_size: int) -> bytes:
         data: bytes = super().recv(buffer_size)
         self.n_moved += len(data)
+        self.active_s = time.monotonic()
         return data
 
     def send(self, data: bytes, do_close: bool = True) -> int:
         n_sent: int = super().send(data, do_close)
         self.n_moved += n_sent
+        self.active_s = time.monotonic()
         return n_sent
 
     def service(self) -> None:
@@ -99,6 +107,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def write_soon(self, data: Any) -> int:
+        self.active_s = time.monotonic()
         if self.total_outbufs_len + len(data) > _SMALL_BYTES:
             self.server.note_unread(len(data))
         n_bytes: int = super().write_soon(data)

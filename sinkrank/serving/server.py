@@ -87,6 +87,18 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         """Whether a request is being answered, or an answer is on its way out."""
         return any(channel.requests or channel.total_outbufs_len for channel in self._channels())
 
+    def maintenance(self, now: float) -> None:
+        """Closes connections that were idle for too long. waitress would close all that are idle when the system's
+        clock jumps ahead.
+
+        Args:
+            now: ignored, the time of that clock.
+        """
+        oldest_s = time.monotonic() - self.adj.channel_timeout
+        for channel in self._channels():
+            if not channel.requests and channel.active_s < oldest_s:
+                channel.will_close = True
+
     def stop_listening(self) -> None:
         self.del_channel(self._map)
         self.socket.close()
@@ -116,6 +128,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
 
     def _check(self, now_s: float) -> None:
         self.task_dispatcher.refuse_overdue()
+        self.maintenance(now_s)
         for channel in self._slow.overdue(self._channels(), now_s):
             self._disconnect(channel, "it neither sent its request nor read its answer")
         n_over = self._n_unread_bytes() - self.max_unread_bytes

@@ -78,4 +78,4 @@ def least_needed(channels: Iterable[Channel]) -> Channel | None:
     channels = list(channels)
     n_by_address = Counter(channel.addr[0] for channel in channels)
     free = [channel for channel in channels if not channel.is_served and not channel.total_outbufs_len]
-    return max(free, key=lambda one: (n_by_address[one.addr[0]], not one.requests, -one.last_activity), default=None)
+    return max(free, key=lambda one: (n_by_address[one.addr[0]], not one.requests, -one.active_s), default=None)

@@ -176,6 +176,7 @@ def test_negative_times_of_answers_and_metrics_are_found() -> None:
     ("stderr", "n_failures"),
     [
         ("sinkrank: the index has version 2; rebuild it with --rebuild", 0),
+        ("sinkrank: the store has layout 5, this reads 4; ingest the documents\ninto a new folder with `x`", 0),
         ("sinkrank: no", 1),
         ("Traceback (most recent call last): rebuild", 1),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,20 @@ def test_idle_connections_make_room_for_a_new_one() -> None:
         assert idle[-1].recv(12) == b"HTTP/1.1 200"
 
 
+def test_idle_connections_outlive_a_jump_of_the_clock_and_are_closed_when_they_were_idle_for_long() -> None:
+    server = Server(large, Settings(), bind("127.0.0.1", 0))
+    with running(server) as url, connected(url, 2, request("/")) as (kept, idle):
+        for one in (kept, idle):
+            while not one.recv(65_536).endswith(b"short"):
+                pass
+        server.maintenance(time.time() + 1e9)
+        kept.sendall(request("/"))
+        assert kept.recv(12) == b"HTTP/1.1 200"
+        for channel in list(server.active_channels.values()):
+            channel.active_s -= server.adj.channel_timeout + 1
+        assert is_closed_in_time(idle)
+
+
 def test_headers_that_come_byte_by_byte_are_not_waited_for() -> None:
     with (
         serving(large, Settings(client_timeout_s=1)) as url,
@@ -112,7 +127,7 @@ class Connection:
     def __init__(self, address: str = "a", waits: str = "", idle_s: float = 0.0, n_unread: int = 0) -> None:
         self.addr = (address, 1)
         self.waits_for_client = waits
-        self.last_activity = -idle_s
+        self.active_s = -idle_s
         self.total_outbufs_len = n_unread
         self.n_moved = 0
         self.n_served = 0
