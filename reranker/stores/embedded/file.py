@@ -190,8 +190,9 @@ class SqliteFile:
                 )
             if layout != LAYOUT_VERSION:
                 raise VersionMismatch(
-                    f"the store {self.folder} has layout {layout}, this Sinkrank reads {LAYOUT_VERSION}; ingest the "
-                    f"documents into a new folder with `sinkrank ingest FILE --store PATH`"
+                    f"the store {self.folder} has layout {layout} of a newer Sinkrank, this one reads "
+                    f"{LAYOUT_VERSION}; update Sinkrank, or ingest the documents into a new folder with "
+                    "`sinkrank ingest FILE --store PATH`"
                 )
         except BaseException:
             connection.close()
