@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
 
 @options.takes_settings(
-    "host", "port", "workers", "processes", "threads", "first_stage", "depth", "method", *options.SEARCHABLE
+    "host",
+    "port",
+    "api_keys",
+    "workers",
+    "processes",
+    "threads",
+    "first_stage",
+    "depth",
+    "method",
+    *options.SEARCHABLE,
 )
 def serve(
     loaded: LoadedSettings,
