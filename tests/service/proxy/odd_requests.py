@@ -197,7 +197,7 @@ TEXTS = {
 def _bodies() -> Iterator[OddRequest]:
     texts = {**TEXTS, **{repr(body): body for body in DUPLICATES}}
     texts |= {member.decode(): b"{" + member + b',"query":{"match":{"t":"cat"}}}' for member in MEMBERS}
-    texts |= {f"{n} nested queries": nested(n) for n in (24, 25, 100, 300)}
+    texts |= {f"{n} nested queries": nested(n) for n in (24, 25, 100, 150)}
     for name, body in texts.items():
         yield OddRequest(name, "/{index}/_search", body)
         if b"\n" not in body:
