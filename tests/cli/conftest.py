@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -55,11 +54,7 @@ def run() -> Run:
     """Runs the command line in this process."""
 
     def call(*arguments: str, stdin: str | bytes | None = None) -> Result:
-        handlers = logging.root.handlers[:]
-        try:
-            return CliRunner().invoke(app, list(arguments), input=stdin, prog_name="sinkrank")
-        finally:
-            logging.root.handlers[:] = handlers  # those of the command write to what is closed now
+        return CliRunner().invoke(app, list(arguments), input=stdin, prog_name="sinkrank")
 
     return call
 
