@@ -59,4 +59,6 @@ class NodeOrder:
             self._rests_until[place] = rests_until
         if was_up == bool(rests_until):
             state = "takes no connection" if rests_until else "is back"
-            _log.warning("the engine at %s %s", self._shown[place], state)
+            # Of a single node each failed request says the same.
+            level = logging.WARNING if len(self._shown) > 1 else logging.INFO
+            _log.log(level, "the engine at %s %s", self._shown[place], state)
