@@ -66,11 +66,11 @@ lint: .venv/.dev ## Lint, format, types and the import contract
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-check: lint ## Lint and unit tests, under two minutes
+check: lint ## Lint and unit tests, some two minutes
 	$(PYTEST) 2 -m unit
 
 # Three processes for two cores: who tests an engine waits for it at times.
-test: lint ## All but conformance, with real engines, some six minutes
+test: lint ## All but conformance, with real engines, some fourteen minutes
 	$(PYTEST) 3 -m "not conformance"
 
 conformance: .venv/.dev ## Test suites and clients of others, every engine (an hour)
