@@ -19,7 +19,18 @@ from typing import Any
 
 import urllib3
 
-from benchmarks.proxy import INDEX, Request, load, make_index, node, pool, read_documents, requests_by_kind, serving
+from benchmarks.proxy import (
+    INDEX,
+    Request,
+    load,
+    make_index,
+    node,
+    parser_of,
+    pool,
+    read_documents,
+    requests_by_kind,
+    serving,
+)
 from benchmarks.report import machine
 from benchmarks.timing import in_turn
 from reranker.embeddings import Embeddings
@@ -94,17 +105,10 @@ def one_at_a_time(
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--fronts", nargs="+", default=["haproxy"], choices=[*fronts.CONFIGURATIONS])
-    parser.add_argument("--store", help="a node on this machine; default: one of the test suite's")
-    parser.add_argument("--engine", default="opensearch-2.19.1", help="which one (%(default)s)")
-    parser.add_argument("--embeddings", type=Path, default=Path(".sinkrank/embeddings"))
-    parser.add_argument("--documents", type=Path, default=Path(".sinkrank/libreoffice.jsonl"), help="pages as JSONL")
-    parser.add_argument("--n-documents", type=int, default=2_000)
-    parser.add_argument("--rounds", type=int, default=200, help="requests of each kind to each side (%(default)s)")
     parser.add_argument("--turns", type=int, default=40, help="of load for each side (%(default)s)")
     parser.add_argument("--seconds", type=float, default=0.5, help="of load in each turn (%(default)s)")
-    parser.add_argument("--json", type=Path, help="write the results here too")
     return parser.parse_args()
 
 

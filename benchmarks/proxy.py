@@ -241,8 +241,9 @@ def pool(url: str) -> urllib3.HTTPConnectionPool:
     )
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """The options that measurements of a served index share."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--store", help="a node on this machine; one of the test suite's is started where none is given"
     )
@@ -251,8 +252,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--documents", type=Path, default=Path(".sinkrank/libreoffice.jsonl"), help="pages as JSONL")
     parser.add_argument("--n-documents", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=200, help="requests of each kind to each side (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=5.0, help="of load for each number of clients (%(default)s)")
     parser.add_argument("--json", type=Path, help="write the results here too")
+    return parser
+
+
+def _arguments() -> argparse.Namespace:
+    parser = parser_of(__doc__)
+    parser.add_argument("--seconds", type=float, default=5.0, help="of load for each number of clients (%(default)s)")
     return parser.parse_args()
 
 

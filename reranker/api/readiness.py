@@ -50,7 +50,7 @@ def _store(service: Service) -> Check:
 
 def _files(service: Service) -> Check:
     """Whether no damage was found yet by the check in the background, which is started here if it has not begun."""
-    if service.kernels.check().ready:
+    if service.kernels.is_usable:
         service.check_files()
     problems = service.integrity.problems
     return Check(ready=not problems, message="; ".join(problems.values()) or None)

@@ -54,7 +54,7 @@ def _begin() -> None:
     g.span = start_request_span(request.method, _route(), request.headers.items())
     service = current_service()
     service.metrics.requests_in_progress.inc()
-    if service.kernels.check().ready:  # before that the process may still fork
+    if service.kernels.is_usable:  # before that the process may still fork
         service.check_files()
 
 

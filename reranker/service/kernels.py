@@ -36,6 +36,11 @@ class Kernels:
     def is_loaded(self) -> bool:
         return self._is_loaded.is_set()
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether the process serves: the kernels are loaded, or being compiled. Before that it may still fork."""
+        return self.is_loaded or self._thread is not None
+
     def load(self) -> None:
         """Compiles the kernels, or loads them from disk; returns when they are ready."""
         from reranker.embeddings import unpacking  # loads Numba
@@ -64,17 +69,10 @@ class Kernels:
             self._thread = threading.Thread(target=self._compile, name="sinkrank-kernels", daemon=True)
             self._thread.start()
 
-    def wait(self, seconds: float) -> bool:
-        """Waits until the kernels are loaded; whether they are."""
-        return self._is_loaded.wait(seconds)
-
     def check(self) -> Check:
         """What `/-/ready` says of them. While they are compiled the service is ready."""
-        if self.is_loaded:
-            return Check(ready=True)
-        if self._problem is not None:
-            return Check(ready=True, message=self._problem)
-        return Check(ready=True, message=_COMPILING) if self._thread is not None else Check(ready=False)
+        message = self._problem or _COMPILING
+        return Check(ready=self.is_usable, message=None if self.is_loaded or not self.is_usable else message)
 
     def _compile(self) -> None:
         started = time.monotonic()

@@ -55,7 +55,8 @@ def test_it_answers_while_the_kernels_are_compiled(app: Flask, monkeypatch: pyte
     assert precision(app) == "float64"
     assert kernel(app) == (200, {"ready": True, "message": kernels._COMPILING})
     may_end.set()
-    assert app.extensions[EXTENSION].kernels.wait(PATIENCE_S)
+    app.extensions[EXTENSION].kernels._thread.join(PATIENCE_S)
+    assert app.extensions[EXTENSION].kernels.is_loaded
     assert precision(app) == "float32"
     assert kernel(app) == (200, {"ready": True})
 
