@@ -49,9 +49,7 @@ def _store(service: Service) -> Check:
 
 
 def _files(service: Service) -> Check:
-    """Whether no damage was found yet by the check in the background, which is started here if it has not begun."""
-    if service.kernels.is_usable:
-        service.check_files()
+    """Whether no damage was found yet by the check in the background, which every request starts (`watching`)."""
     problems = service.integrity.problems
     return Check(ready=not problems, message="; ".join(problems.values()) or None)
 

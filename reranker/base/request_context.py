@@ -20,8 +20,8 @@ class Caller:
     """With whose rights a request reads an engine.
 
     Attributes:
-        credentials: headers that stand in for the service's own credentials; names in lower case. None: the service's
-            own rights.
+        credentials: headers that stand in for the service's own credentials; names in lower case. Empty: the
+            service's own rights.
         refusal: why the request may read nothing; empty where it may.
     """
 
