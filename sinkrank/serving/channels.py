@@ -18,7 +18,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 
 from reranker.base.errors import SinkrankError, one_line
-from sinkrank.serving.http_versions import Parser
+from sinkrank.serving.bodies import Parser
 
 # A write that leaves less than this unread is not worth adding up all connections for.
 _SMALL_BYTES = 65_536
@@ -42,8 +42,8 @@ class Task(WSGITask):  # type: ignore[misc]
 
     def get_environment(self) -> dict[str, Any]:
         environ: dict[str, Any] = super().get_environment()
-        if getattr(self.request, "is_refused", False):
-            environ["sinkrank.is_refused"] = True
+        if self.request.refusal:
+            environ["sinkrank.refusal"] = self.request.refusal
         return environ
 
     def set_close_on_finish(self) -> None:
@@ -72,7 +72,6 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     """
 
     task_class = Task
-    parser_class = Parser
     n_moved = 0
     n_served = 0
     is_served = False
@@ -80,6 +79,21 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.active_s = time.monotonic()
         super().__init__(*args, **kwargs)
+
+    def parser_class(self, adj: Any) -> Parser:
+        """Begins to read a request."""
+        return Parser(adj, self.server.body_room)
+
+    def handle_close(self) -> None:
+        """Removes what was received of a request too. One that is being answered is removed after it."""
+        super().handle_close()
+        if self.request is not None:
+            self.request.close()
+
+    @property
+    def n_body_bytes(self) -> int:
+        """Of the request that is received, if they take room in temporary files."""
+        return 0 if self.request is None else self.request.n_taken
 
     def recv(self, buffer_size: int) -> bytes:
         data: bytes = super().recv(buffer_size)
