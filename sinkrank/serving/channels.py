@@ -18,6 +18,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 
 from reranker.base.errors import SinkrankError, one_line
+from reranker.base.leaving import Client
 from sinkrank.serving.bodies import Parser
 
 # A write that leaves less than this unread is not worth adding up all connections for.
@@ -44,6 +45,7 @@ class Task(WSGITask):  # type: ignore[misc]
         environ: dict[str, Any] = super().get_environment()
         if self.request.refusal:
             environ["sinkrank.refusal"] = self.request.refusal
+        environ["sinkrank.client"] = self.channel.client
         return environ
 
     def set_close_on_finish(self) -> None:
@@ -69,6 +71,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         n_served: requests whose answer was begun.
         is_served: whether a thread answers a request of it at this moment.
         active_s: when it last received, sent or answered, by `time.monotonic`; waitress's own clock may jump.
+        client: of the request that was answered last.
     """
 
     task_class = Task
@@ -78,6 +81,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.active_s = time.monotonic()
+        self.client = Client()
         super().__init__(*args, **kwargs)
 
     def parser_class(self, adj: Any) -> Parser:
@@ -110,10 +114,23 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def service(self) -> None:
         self.is_served = True
         self.n_served += 1
+        self.client = Client()
         try:
             super().service()
         finally:
             self.is_served = False
+
+    def has_left(self) -> bool:
+        """Whether the client closed its connection, or its half of it, while its request waits for an engine and may
+        stop to. Engines too take half a connection for none."""
+        if not self.client.is_waiting:
+            return False
+        try:
+            return not self.socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:  # it sends nothing, and is there
+            return False
+        except OSError:
+            return True
 
     def reset_at_close(self) -> None:
         """Closing the connection will look like a failure to the client, and not like an end."""

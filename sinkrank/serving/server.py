@@ -134,6 +134,10 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         self.maintenance(now_s)
         for channel in self._slow.overdue(self._channels(), now_s):
             self._disconnect(channel, "it neither sent its request nor read its answer")
+        for channel in self._channels():
+            if channel.has_left():
+                self._disconnect(channel, "it left before its answer came")
+                channel.client.leave()
         if self.body_room.was_full:
             self.body_room.was_full = False
             for channel in self._slow.slow_senders(self._channels(), now_s):

@@ -30,11 +30,13 @@ class Engine:
     Attributes:
         is_stuck: whether it answers nothing from now on.
         n_waiting: requests that came and have no answer.
+        n_left: connections closed by the other side while their request waited.
     """
 
     def __init__(self, is_stuck: bool) -> None:
         self.is_stuck = is_stuck
         self.n_waiting = 0
+        self.n_left = 0
         self._released = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=500)
         self.port = self._listener.getsockname()[1]
@@ -67,7 +69,7 @@ class Engine:
                 read += block
             if self.is_stuck:
                 self.n_waiting += 1
-                self._released.wait()
+                self._wait(connection)
                 return
             body = bytes(N_LARGE_BYTES) if read.startswith(b"GET /large") else b"{}"
             head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
@@ -75,6 +77,16 @@ class Engine:
                 connection.sendall(head.encode() + body)
             except OSError:
                 return
+
+    def _wait(self, connection: socket.socket) -> None:
+        connection.settimeout(0.1)
+        while not self._released.is_set():
+            try:
+                if not connection.recv(65_536):
+                    self.n_left += 1
+                    return
+            except TimeoutError:
+                pass
 
 
 @contextmanager
