@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from http.client import HTTPException
+from http.client import HTTPException, RemoteDisconnected
 from itertools import chain
 from typing import Any
 from urllib.parse import unquote
@@ -162,7 +162,8 @@ class _Node:
             ) from error
         except HTTPError as error:
             raise EngineUnreachable(
-                f"the connection to the engine at {self.shown} failed ({_reason(error)}); try again"
+                f"the connection to the engine at {self.shown} failed ({_reason(error)}); try again, and if it fails "
+                f"again look into the engine's log"
             ) from error
 
     def close(self) -> None:
@@ -255,6 +256,8 @@ def _reason(error: Exception) -> str:
     inner: BaseException = error
     while isinstance(cause := inner.__cause__ or inner.__context__, OSError | HTTPError | HTTPException):
         inner = cause
+    if isinstance(inner, RemoteDisconnected):
+        return "it was closed without an answer"
     return getattr(inner, "strerror", None) or type(inner).__name__
 
 
