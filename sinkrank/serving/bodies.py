@@ -20,8 +20,11 @@ NO_ROOM = "bodies"
 
 def room_bytes(largest_bytes: int, n_processes: int) -> int:
     """What all bodies of a process may take: two of the largest, but no more than the process's share of half of the
-    free disk."""
-    free = shutil.disk_usage(tempfile.gettempdir()).free
+    free disk. Without a temporary folder there is no room."""
+    try:
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+    except OSError:  # all file systems are read-only
+        return 0
     return min(2 * largest_bytes, free // 2 // n_processes)
 
 

@@ -88,3 +88,8 @@ def test_the_room_is_two_of_the_largest_bodies_or_a_share_of_the_disk() -> None:
     half = disk_usage(tempfile.gettempdir()).free // 2
     # Others write to the disk too.
     assert room_bytes(half, n_processes=4) == pytest.approx(half // 4, rel=0.1)
+
+
+def test_without_a_temporary_folder_there_is_no_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    assert room_bytes(1_000, n_processes=1) == 0
