@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ import urllib3
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
+from reranker.stores.engine.access import EngineAccess
 from tests.service.conftest import serving
 from tests.service.serving.engines import PATIENCE_S, Clients, connected, engine, get, wait_until
 from tests.service.serving.test_stuck_engine import STUCK, settings_of
+from tests.tls_server import make_authority
 
 N_CLIENTS = 100
 
@@ -47,6 +50,20 @@ def test_clients_that_leave_free_the_places_of_those_who_wait_for_an_engine(
     assert stuck.n_left == N_CLIENTS
     assert clients.answers == [503 if kind == "our search" else 502] * N_CLIENTS  # from the engine that went away
     assert "failed" not in caplog.text  # no traceback, and nobody is told of a broken engine
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+@pytest.mark.parametrize("kind", STUCK)
+def test_clients_that_leave_are_noticed_over_tls_too(tmp_path: Path, embeddings: Embeddings, kind: str) -> None:
+    authority, *own = make_authority(tmp_path)
+    with engine(is_stuck=True, tls=(own[0], own[1])) as stuck:
+        settings = settings_of(tmp_path, stuck, store_ca_certs=authority)
+        store = open_store(stuck.url, timeout_s=PATIENCE_S, access=EngineAccess(ca_certs=authority))
+        with serving(create_app(settings, store, embeddings), settings) as url:
+            with connected(url, 5, request(*STUCK[kind])):
+                wait_until(lambda: stuck.n_waiting == 5, "all wait for the engine")
+            wait_until(lambda: stuck.n_left == 5, "all calls are given up")
+        store.close()
 
 
 def test_writes_of_clients_that_leave_go_on(tmp_path: Path, embeddings: Embeddings) -> None:
