@@ -1,4 +1,4 @@
-"""Limits how many requests of our own routes compute at once; refuses what the server found no thread for."""
+"""Limits how many requests of our own routes compute at once; refuses what the server had no room for."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from reranker.service.service import current_service
 
 # Their requests compute. The proxy limits its re-rankings itself, and the others cost nothing.
 _COMPUTING = frozenset(["search", "rerank", "matches"])
+# By the server's reason.
+_REFUSALS = {
+    "threads": "too many requests are in progress, or too many of this client; try again later, or raise the settings "
+    "max_client_requests and max_engine_calls",
+    "bodies": "large request bodies take all the room that they have on disk; try again later, or send smaller ones",
+}
 
 
 def register(app: Flask) -> None:
@@ -22,15 +28,12 @@ def register(app: Flask) -> None:
 def _begin() -> None:
     """
     Raises:
-        Busy: the server found no thread for the request in time.
+        Busy: the server found no thread for the request in time, or no room for its body.
     """
-    if "sinkrank.is_refused" in request.environ:
+    if refusal := request.environ.get("sinkrank.refusal"):
         if is_for_engine():
             use_shape("engine")
-        raise Busy(
-            "too many requests are in progress, or too many of this client; try again later, or raise the settings "
-            "max_client_requests and max_engine_calls"
-        )
+        raise Busy(_REFUSALS[refusal])
     if request.blueprint in _COMPUTING:
         current_service().turns.begin()
 

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import regex
 from flask import Flask, Response, current_app, g, request
 
+from reranker.base.leaving import set_client
 from reranker.base.request_context import RequestContext, current_request, set_current_request
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.service import Service, current_service
@@ -51,6 +52,7 @@ def update_metrics() -> None:
 def _begin() -> None:
     g.started = time.perf_counter()
     set_current_request(_context())
+    set_client(request.environ.get("sinkrank.client"))
     g.span = start_request_span(request.method, _route(), request.headers.items())
     service = current_service()
     service.metrics.requests_in_progress.inc()
@@ -82,6 +84,7 @@ def _end(error: BaseException | None) -> None:
     current_service().metrics.requests_in_progress.dec()
     end_request_span(g.pop("span", None))
     set_current_request(None)
+    set_client(None)
 
 
 def _route() -> str:

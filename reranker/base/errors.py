@@ -16,6 +16,7 @@
     ├── NotOurIndex               an index that Sinkrank did not make (HTTP 409)
     ├── NotAllowed                what the caller has no right to (HTTP 403)
     │   └── Unauthenticated       credentials that are missing or wrong (HTTP 401)
+    ├── ClientLeft                nobody waits for the answer any more (HTTP 499, which only the log shows)
     └── StoreUnavailable          a node that is down or answers with an error (HTTP 503)
         ├── StoreDamaged          a store's file that is not what was written
         └── Busy                  more requests than the service takes at once (HTTP 429)
@@ -104,6 +105,11 @@ class NotAllowed(SinkrankError):
 class Unauthenticated(NotAllowed):
     http_status = 401
     code = "unauthenticated"
+
+
+class ClientLeft(SinkrankError):
+    http_status = 499  # nginx's
+    code = "client_left"
 
 
 class StoreUnavailable(SinkrankError):

@@ -17,7 +17,7 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from reranker.answers import CohereError, Problem, TextsError
-from reranker.base.errors import BadInput, EmptyQuery, SinkrankError
+from reranker.base.errors import BadInput, ClientLeft, EmptyQuery, SinkrankError
 from reranker.service.json_text import json_bytes, to_json
 
 Shape = Literal["ours", "cohere", "tei", "engine"]
@@ -117,7 +117,7 @@ def _render(status: int, code: str, message: str, is_empty: bool = False) -> Res
         return json_response({"error": {"root_cause": [cause], **cause}, "status": status}, status)
     problem = Problem(
         type=f"urn:sinkrank:problem:{code}",
-        title=HTTPStatus(status).phrase,
+        title="Client Closed Request" if status == ClientLeft.http_status else HTTPStatus(status).phrase,
         status=status,
         detail=message,
         code=code,

@@ -18,7 +18,8 @@ from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 
 from reranker.base.errors import SinkrankError, one_line
-from sinkrank.serving.http_versions import Parser
+from reranker.base.leaving import Client
+from sinkrank.serving.bodies import Parser
 
 # A write that leaves less than this unread is not worth adding up all connections for.
 _SMALL_BYTES = 65_536
@@ -42,8 +43,9 @@ class Task(WSGITask):  # type: ignore[misc]
 
     def get_environment(self) -> dict[str, Any]:
         environ: dict[str, Any] = super().get_environment()
-        if getattr(self.request, "is_refused", False):
-            environ["sinkrank.is_refused"] = True
+        if self.request.refusal:
+            environ["sinkrank.refusal"] = self.request.refusal
+        environ["sinkrank.client"] = self.channel.client
         return environ
 
     def set_close_on_finish(self) -> None:
@@ -69,17 +71,33 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         n_served: requests whose answer was begun.
         is_served: whether a thread answers a request of it at this moment.
         active_s: when it last received, sent or answered, by `time.monotonic`; waitress's own clock may jump.
+        client: of the request that was answered last.
     """
 
     task_class = Task
-    parser_class = Parser
     n_moved = 0
     n_served = 0
     is_served = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.active_s = time.monotonic()
+        self.client = Client()
         super().__init__(*args, **kwargs)
+
+    def parser_class(self, adj: Any) -> Parser:
+        """Begins to read a request."""
+        return Parser(adj, self.server.body_room)
+
+    def handle_close(self) -> None:
+        """Removes what was received of a request too. One that is being answered is removed after it."""
+        super().handle_close()
+        if self.request is not None:
+            self.request.close()
+
+    @property
+    def n_body_bytes(self) -> int:
+        """Of the request that is received, if they take room in temporary files."""
+        return 0 if self.request is None else self.request.n_taken
 
     def recv(self, buffer_size: int) -> bytes:
         data: bytes = super().recv(buffer_size)
@@ -96,10 +114,23 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     def service(self) -> None:
         self.is_served = True
         self.n_served += 1
+        self.client = Client()
         try:
             super().service()
         finally:
             self.is_served = False
+
+    def has_left(self) -> bool:
+        """Whether the client closed its connection, or its half of it, while its request waits for an engine and may
+        stop to. Engines too take half a connection for none."""
+        if not self.client.is_waiting:
+            return False
+        try:
+            return not self.socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:  # it sends nothing, and is there
+            return False
+        except OSError:
+            return True
 
     def reset_at_close(self) -> None:
         """Closing the connection will look like a failure to the client, and not like an end."""

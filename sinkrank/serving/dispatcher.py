@@ -19,6 +19,8 @@ from reranker.proxy.routes import RESERVED
 
 # How long a request waits for a thread: bursts are served, and nobody waits behind clients that are stuck.
 QUEUE_S = 5.0
+NO_THREAD = "threads"
+"""Reason to refuse a request; see `reranker.api.limits`."""
 
 _OPERATIONS = frozenset(["/-/ready", "/-/metrics"])
 
@@ -70,7 +72,7 @@ class Dispatcher:
     def add_task(self, channel: Any) -> None:
         """Answers the connection's first request in a thread of its lane, now or once one is free."""
         request = channel.requests[0]
-        lane = self._refusals if request.error else self._lane_of(request.path)
+        lane = self._refusals if request.error or request.refusal else self._lane_of(request.path)
         is_limited = lane is self._own or lane is self._passed
         work = _Work(channel, lane, channel.addr[0] if is_limited else None, self._clock() + QUEUE_S)
         with self._lock:
@@ -86,7 +88,7 @@ class Dispatcher:
             while self._waiting and self._waiting[0].refused_at <= now:
                 work = self._waiting.popleft()
                 for request in work.channel.requests[:1]:
-                    request.is_refused = True
+                    request.refusal = NO_THREAD
                 self._start(_Work(work.channel, self._refusals, None, now))
 
     def shutdown(self, cancel_pending: bool = True, timeout: float = 5) -> bool:

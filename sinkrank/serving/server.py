@@ -16,6 +16,7 @@ from waitress.server import TcpWSGIServer
 from waitress.wasyncore import close_all, loop
 
 from reranker.base.errors import BadInput
+from sinkrank.serving.bodies import Room, room_bytes
 from sinkrank.serving.channels import Channel
 from sinkrank.serving.dispatcher import Dispatcher
 from sinkrank.serving.slow_clients import SlowClients, least_needed
@@ -57,11 +58,13 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         self._next_check_s = 0.0
         self.max_connections = min(_MAX_CONNECTIONS, _file_limit() // 2)
         self.max_unread_bytes = _MAX_UNREAD_BYTES
+        largest_bytes = max(settings.max_body_bytes, settings.proxy_max_body_bytes)
+        self.body_room = Room(room_bytes(largest_bytes, settings.processes))
         # As many threads again as may wait for an engine: what needs none still finds one.
         dispatcher = Dispatcher(2 * settings.max_engine_calls, settings.max_client_requests)
         adjustments = Adjustments(
             sockets=[listener],
-            max_request_body_size=max(settings.max_body_bytes, settings.proxy_max_body_bytes),
+            max_request_body_size=largest_bytes,
             ident="sinkrank",
             # Beyond `max_connections` none could be closed for a new one.
             connection_limit=self.max_connections + 100,
@@ -131,6 +134,14 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         self.maintenance(now_s)
         for channel in self._slow.overdue(self._channels(), now_s):
             self._disconnect(channel, "it neither sent its request nor read its answer")
+        for channel in self._channels():
+            if channel.has_left():
+                self._disconnect(channel, "it left before its answer came")
+                channel.client.leave()
+        if self.body_room.was_full:
+            self.body_room.was_full = False
+            for channel in self._slow.slow_senders(self._channels(), now_s):
+                self._disconnect(channel, "request bodies take all their room, and it sends slowly")
         n_over = self._n_unread_bytes() - self.max_unread_bytes
         self._is_over = False
         for channel in self._slow.slowest(self._channels(), n_over, now_s):

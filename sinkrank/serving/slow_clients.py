@@ -70,6 +70,18 @@ class SlowClients:
             found.append(channel)
         return found
 
+    def slow_senders(self, channels: Iterable[Channel], now_s: float) -> list[Channel]:
+        """Those that send less than `LEAST_BYTES` a second of a body that takes room. Those that began within the last
+        second are not among them."""
+        return [
+            channel
+            for channel in channels
+            if channel.n_body_bytes
+            and (mark := self._marks.get(channel))
+            and now_s - mark.since_s >= 1
+            and mark.rate(channel, now_s) < LEAST_BYTES
+        ]
+
 
 def least_needed(channels: Iterable[Channel]) -> Channel | None:
     """The connection to close for a new one, if there is one: of the address with the most connections, an idle one

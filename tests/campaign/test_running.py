@@ -29,6 +29,7 @@ def test_a_trial_is_ended_at_its_limit_and_what_it_found_is_kept(
 ) -> None:
     monkeypatch.setattr(running, "folder_in_memory", lambda: tmp_path)
     monkeypatch.setattr(running, "FIXED_S", 10.0)
+    monkeypatch.setattr(running, "BUSY", 1.0)
     short = types.SimpleNamespace(ASSERTS="It ends.", LIMIT_S=0.0)
     monkeypatch.setattr(running, "find_trial", lambda name: short)
     result = run_trial("files", Options(seed=1, scale=50, engine="none", older=None, seconds=1.0))

@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from reranker.api.app import create_app, drain, warm_up
-from reranker.base.errors import BadInput, SinkrankError, StoreUnavailable
+from reranker.base.errors import BadInput, ClientLeft, SinkrankError, StoreUnavailable
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from reranker.stores.base.protocol import Store
@@ -44,7 +44,8 @@ def test_every_error_of_ours_becomes_json(app: Flask, kind: type[SinkrankError])
     assert response.content_type == "application/problem+json"
     assert response.get_json() == {
         "type": f"urn:sinkrank:problem:{kind.code}",
-        "title": HTTPStatus(kind.http_status).phrase,
+        # nginx's name of a status that is not registered
+        "title": "Client Closed Request" if kind is ClientLeft else HTTPStatus(kind.http_status).phrase,
         "status": kind.http_status,
         "detail": "told so",
         "code": kind.code,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from http.client import HTTPException
+from http.client import HTTPException, RemoteDisconnected
 from itertools import chain
 from typing import Any
 from urllib.parse import unquote
@@ -21,6 +21,7 @@ from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionErro
 from urllib3.util import SKIP_HEADER
 
 from reranker.base.errors import BadInput, Busy, StoreUnavailable
+from reranker.base.leaving import EndsWithClient, reading_call
 from reranker.base.request_context import engine_call
 from reranker.proxy.upstream.tls import tls_context
 from reranker.service.settings import Settings
@@ -90,13 +91,14 @@ class Upstream:
             EngineUnreachable, EngineTimeout: with the engine's address.
             Busy: too many requests wait for each node.
             BadInput: the path leads out of the one in the settings.
+            ClientLeft: nobody waits for the answer, and the request changes nothing.
         """
-        may_repeat = (is_safe or method in _SAFE_METHODS) and (body is None or isinstance(body, bytes))
+        is_safe = is_safe or method in _SAFE_METHODS
         read_s = min(self._timeout_s, timeout_s or self._timeout_s)
         failed: StoreUnavailable | None = None
         for place in self._order.places():
             try:
-                response = self._nodes[place].send(method, target, headers, body, n_body_bytes, read_s, may_repeat)
+                response = self._nodes[place].send(method, target, headers, body, n_body_bytes, read_s, is_safe)
             except _NoConnection as error:
                 self._order.took_none(place)
                 failed = error
@@ -134,7 +136,7 @@ class _Node:
         body: bytes | Iterable[bytes] | None,
         n_body_bytes: int | None,
         read_s: float,
-        may_repeat: bool,
+        is_safe: bool,
     ) -> BaseHTTPResponse:
         sent = urllib3.HTTPHeaderDict(headers)
         for name in _NOT_TO_ADD:
@@ -144,11 +146,11 @@ class _Node:
             sent["Content-Length"] = str(n_body_bytes)
         try:
             try:
-                return self._open(method, target, sent, body, read_s)
+                return self._open(method, target, sent, body, read_s, is_safe)
             except ProtocolError:
-                if not may_repeat:
+                if not is_safe or not (body is None or isinstance(body, bytes)):
                     raise
-                return self._open(method, target, sent, body, read_s)
+                return self._open(method, target, sent, body, read_s, is_safe)
         except (ConnectTimeoutError, NewConnectionError) as error:
             raise _NoConnection(
                 f"no connection to the engine at {self.shown} ({_reason(error)}); is it running, and is the "
@@ -160,7 +162,8 @@ class _Node:
             ) from error
         except HTTPError as error:
             raise EngineUnreachable(
-                f"the connection to the engine at {self.shown} failed ({_reason(error)}); try again"
+                f"the connection to the engine at {self.shown} failed ({_reason(error)}); try again, and if it fails "
+                f"again look into the engine's log"
             ) from error
 
     def close(self) -> None:
@@ -173,8 +176,9 @@ class _Node:
         headers: urllib3.HTTPHeaderDict,
         body: bytes | Iterable[bytes] | None,
         read_s: float,
+        is_safe: bool,
     ) -> BaseHTTPResponse:
-        with engine_call(method, self.shown) as call:
+        with reading_call(is_safe), engine_call(method, self.shown) as call:
             for name, value in call.headers.items():
                 headers[name] = value
             response = self._pool.urlopen(
@@ -252,10 +256,12 @@ def _reason(error: Exception) -> str:
     inner: BaseException = error
     while isinstance(cause := inner.__cause__ or inner.__context__, OSError | HTTPError | HTTPException):
         inner = cause
+    if isinstance(inner, RemoteDisconnected):
+        return "it was closed without an answer"
     return getattr(inner, "strerror", None) or type(inner).__name__
 
 
-class _EngineConnection:
+class _EngineConnection(EndsWithClient):
     """Sends the request target as it is, and is not kept after a 400.
 
     urllib3 would write the case of escapes and a lone `%` anew, so it is given the target in hexadecimal, which it
@@ -272,7 +278,7 @@ class _EngineConnection:
         super().putrequest(method, target, *args, **kwargs)  # type: ignore[misc]
 
     def getresponse(self) -> Any:
-        response = super().getresponse()  # type: ignore[misc]
+        response = super().getresponse()
         self._is_spent = response.status == 400
         return response
 

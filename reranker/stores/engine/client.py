@@ -14,11 +14,12 @@ import urllib3
 from opensearchpy import exceptions
 
 from reranker.base.errors import BadInput, NotAllowed, NotFound, StoreUnavailable, Unauthenticated
+from reranker.base.leaving import EndsWithClient, reading_call
 from reranker.base.request_context import caller_credentials, current_request, engine_call
 from reranker.stores.base.addresses import Distribution, EngineAddress
 from reranker.stores.base.nodes import CONNECT_TIMEOUT_S
 from reranker.stores.engine.access import EngineAccess, Signer
-from reranker.stores.engine.nodes import NodeConnections
+from reranker.stores.engine.nodes import NodeConnections, is_reading
 
 _log = logging.getLogger(__name__)
 
@@ -35,9 +36,21 @@ _FIRST_ELASTICSEARCH_MAJOR = 7
 _NO_VERSION = (exceptions.TransportError, LookupError, TypeError, AttributeError, ValueError, StopIteration)
 
 
+class _HttpConnection(EndsWithClient, urllib3.connection.HTTPConnection):
+    pass
+
+
+class _HttpsConnection(EndsWithClient, urllib3.connection.HTTPSConnection):
+    pass
+
+
 class _Connection(opensearchpy.Urllib3HttpConnection):
     """Names the request that a call is made for to the engine, and the call to the trace. The caller's credentials go
-    before the service's own."""
+    before the service's own. A call that reads ends when the client leaves."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.pool.ConnectionCls = _HttpsConnection if self.use_ssl else _HttpConnection
 
     def perform_request(
         self,
@@ -50,7 +63,7 @@ class _Connection(opensearchpy.Urllib3HttpConnection):
         headers: Mapping[str, str] | None = None,
     ) -> Any:
         request, credentials = current_request(), caller_credentials()
-        with engine_call(method, self.host) as call:
+        with reading_call(is_reading(method, url)), engine_call(method, self.host) as call:
             named = {**(headers or {}), **(request.headers if request is not None else {}), **call.headers}
             named.update(credentials)
             try:

@@ -126,9 +126,12 @@ def may_be_sent_twice(method: str, url: str, params: Mapping[str, Any] | None = 
     >>> may_be_sent_twice("PUT", "/pages/_mapping"), may_be_sent_twice("PUT", "/pages")
     (True, False)
     """
-    parts = url.strip("/").split("/")
-    if method in _READING_METHODS:
+    if is_reading(method, url):
         return True
-    if method == "POST":
-        return parts[-1] in _READING_POSTS
+    parts = url.strip("/").split("/")
     return method == "PUT" and not _REPEATABLE_PUTS.isdisjoint(parts) and _CONDITIONS.isdisjoint(params or ())
+
+
+def is_reading(method: str, url: str) -> bool:
+    """Whether a request changes nothing, or nothing more the second time."""
+    return method in _READING_METHODS or (method == "POST" and url.strip("/").split("/")[-1] in _READING_POSTS)

@@ -321,7 +321,8 @@ def test_our_own_paths_do_not_reach_the_engine(fake: FakeEngine, url: str) -> No
     assert urllib3.request("GET", f"{url}/-/live").status == 200
     assert urllib3.request("GET", f"{url}/-/nothing").status == 404
     assert urllib3.request("GET", f"{url}/v1/search").status == 405
-    assert urllib3.request("POST", f"{url}/v1/rerank", json={"query": "cat", "documents": ["chat"]}).status == 200
+    reranked = urllib3.request("POST", f"{url}/v1/rerank", json={"query": "cat", "documents": ["chat"]}, timeout=180)
+    assert reranked.status == 200
     assert urllib3.request("DELETE", f"{url}/rerank").status == 405
     assert urllib3.request("DELETE", f"{url}/%72erank").status == 405
     assert urllib3.request("GET", f"{url}/v2/other").status == 404
@@ -356,7 +357,7 @@ def test_a_broken_connection_is_not_blamed_on_a_body_that_is_nested_too_deeply(f
     fake.answer = lambda received: b""
     broken = urllib3.request("POST", f"{url}/pages/_search", body=body, headers=headers, retries=False)
     assert broken.status == 502
-    assert "failed (RemoteDisconnected)" in broken.json()["error"]["reason"]
+    assert "failed (it was closed without an answer)" in broken.json()["error"]["reason"]
 
 
 @pytest.mark.parametrize("line", ["GET /a", "GET /-/live", "GET /a HTTP/0.9", "GET /a HTTP/1.2", "GET /a HTTP/2.0"])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 import urllib3
@@ -27,18 +29,27 @@ def wait_until(holds: Callable[[], object], what: str) -> None:
 class Engine:
     """Answers `GET /large` with 24 MB, everything else with `{}` or not at all.
 
+    Args:
+        tls: certificate and key to speak TLS with.
+
     Attributes:
         is_stuck: whether it answers nothing from now on.
         n_waiting: requests that came and have no answer.
+        n_left: connections closed by the other side while their request waited.
     """
 
-    def __init__(self, is_stuck: bool) -> None:
+    def __init__(self, is_stuck: bool, tls: tuple[Path, Path] | None = None) -> None:
         self.is_stuck = is_stuck
+        self._tls = None
+        if tls is not None:
+            self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._tls.load_cert_chain(*tls)
         self.n_waiting = 0
+        self.n_left = 0
         self._released = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=500)
         self.port = self._listener.getsockname()[1]
-        self.url = f"opensearch://127.0.0.1:{self.port}"
+        self.url = f"opensearch{'' if tls is None else '+https'}://127.0.0.1:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def release(self) -> None:
@@ -59,6 +70,8 @@ class Engine:
 
     def _answer(self, connection: socket.socket) -> None:
         read = b""
+        if self._tls is not None:
+            connection = self._tls.wrap_socket(connection, server_side=True)
         with connection:
             while b"\r\n\r\n" not in read:
                 block = connection.recv(65_536)
@@ -67,7 +80,7 @@ class Engine:
                 read += block
             if self.is_stuck:
                 self.n_waiting += 1
-                self._released.wait()
+                self._wait(connection)
                 return
             body = bytes(N_LARGE_BYTES) if read.startswith(b"GET /large") else b"{}"
             head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
@@ -76,10 +89,20 @@ class Engine:
             except OSError:
                 return
 
+    def _wait(self, connection: socket.socket) -> None:
+        connection.settimeout(0.1)
+        while not self._released.is_set():
+            try:
+                if not connection.recv(65_536):
+                    self.n_left += 1
+                    return
+            except TimeoutError:
+                pass
+
 
 @contextmanager
-def engine(is_stuck: bool = False) -> Iterator[Engine]:
-    one = Engine(is_stuck)
+def engine(is_stuck: bool = False, tls: tuple[Path, Path] | None = None) -> Iterator[Engine]:
+    one = Engine(is_stuck, tls)
     try:
         yield one
     finally:

@@ -1,0 +1,108 @@
+"""Limits the room that request bodies take in temporary files, over all connections.
+
+waitress reads a body to its end before the request is answered, and keeps a large one in a temporary file. A body that
+finds no room is read and thrown away, so that its client can read the answer, which is 429.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from io import BytesIO
+from typing import Any
+
+from sinkrank.serving.http_versions import Parser as VersionParser
+
+NO_ROOM = "bodies"
+"""Reason to refuse a request; see `reranker.api.limits`."""
+
+
+def room_bytes(largest_bytes: int, n_processes: int) -> int:
+    """What all bodies of a process may take: two of the largest, but no more than the process's share of half of the
+    free disk. Without a temporary folder there is no room."""
+    try:
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+    except OSError:  # all file systems are read-only
+        return 0
+    return min(2 * largest_bytes, free // 2 // n_processes)
+
+
+class Room:
+    """Counts bytes that are taken; safe to share between threads.
+
+    Attributes:
+        was_full: whether a body found no room since this was last set to False.
+    """
+
+    def __init__(self, n_bytes: int) -> None:
+        self.n_bytes = n_bytes
+        self.n_taken = 0
+        self.was_full = False
+        self._lock = threading.Lock()
+
+    def take(self, n: int) -> bool:
+        """Takes so many bytes if they are free."""
+        with self._lock:
+            if self.n_taken + n > self.n_bytes:
+                self.was_full = True
+                return False
+            self.n_taken += n
+            return True
+
+    def give_back(self, n: int) -> None:
+        with self._lock:
+            self.n_taken -= n
+
+
+class Parser(VersionParser):
+    """Reads one request. A body that fits into memory takes no room.
+
+    Attributes:
+        refusal: why the request is answered 429; empty for most.
+        n_taken: bytes of the room that its body takes.
+    """
+
+    refusal = ""
+
+    def __init__(self, adj: Any, room: Room) -> None:
+        super().__init__(adj)
+        self._room = room
+        self.n_taken = 0
+
+    def received(self, data: bytes) -> int:
+        n_bytes: int = super().received(data)
+        if self.body_bytes_received >= self.adj.inbuf_overflow and not self.refusal:
+            self._make_room()
+        return n_bytes
+
+    def close(self) -> None:
+        """Removes the body."""
+        super().close()
+        self._room.give_back(self.n_taken)
+        self.n_taken = 0
+
+    def _make_room(self) -> None:
+        n_more = self.body_bytes_received - self.n_taken
+        if self._room.take(n_more):
+            self.n_taken += n_more
+            return
+        self.refusal = NO_ROOM
+        self.close()
+        self.body_rcv.buf = _Nothing()
+
+
+class _Nothing:
+    """Stands in for waitress's buffer of a body, and keeps nothing."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def append(self, data: bytes) -> None:
+        pass
+
+    def getfile(self) -> BytesIO:
+        return BytesIO()
+
+    def close(self) -> None:
+        pass
