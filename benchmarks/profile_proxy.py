@@ -7,7 +7,6 @@ own, and they are asked in turn.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import importlib
 import json
@@ -153,7 +152,7 @@ def owner_of(name: str) -> tuple[Any, str]:
 def serve_probed(settings: Settings, parent: Connection) -> None:
     """Serves in this process. Sends its port, then for each message the stages and all CPU seconds since the last."""
     from reranker.api.app import create_app, start, warm_up
-    from sinkrank.serving.server import bind, serve_until_stopped
+    from sinkrank.serving.server import bind, serve_until_stopped, spare_collector
 
     stages = Stages()
     stages.install()
@@ -163,6 +162,7 @@ def serve_probed(settings: Settings, parent: Connection) -> None:
             for number, hook in enumerate(hooks[None]):
                 hooks[None][number] = stages.probed(HOOKS, hook)
         warm_up(app)
+        spare_collector()
         main = time.pthread_getcpuclockid(threading.main_thread().ident or 0)
 
         def talk() -> None:
@@ -232,9 +232,7 @@ def served_code(code: Path, engine: str, embeddings: Path, options: Sequence[str
                 process.terminate()
 
 
-def compare(
-    kinds: dict[str, list[Request]], codes: Sequence[tuple[str, int]], n: int
-) -> Iterator[dict[str, Any]]:
+def compare(kinds: dict[str, list[Request]], codes: Sequence[tuple[str, int]], n: int) -> Iterator[dict[str, Any]]:
     """CPU µs of one request of each kind, by each version of the code: medians over batches in turn."""
     pools = [pool(address) for address, _ in codes]
     for name, requests in kinds.items():
@@ -280,7 +278,9 @@ def main() -> None:
             scheme, _, host = real.partition("://")
             engine = f"{scheme}://{stack.enter_context(recorded(f'http://{host}'))}"
             if arguments.code:
-                codes = [stack.enter_context(served_code(code, engine, arguments.embeddings)) for code in arguments.code]
+                codes = [
+                    stack.enter_context(served_code(code, engine, arguments.embeddings)) for code in arguments.code
+                ]
                 rows = compare(kinds, codes, arguments.requests)
             else:
                 address, server = stack.enter_context(probed_server(engine, arguments.embeddings))
