@@ -193,12 +193,12 @@ def serving(engine: str, embeddings: Path) -> Iterator[str]:
         environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": "60000"}
         with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
             try:
-                yield _served(process)
+                yield served_address(process)
             finally:
                 process.terminate()
 
 
-def _served(process: subprocess.Popen[str]) -> str:
+def served_address(process: subprocess.Popen[str]) -> str:
     """The address that the service names; what it says from then on is read and forgotten, or it would wait for us."""
     lines = process.stderr or iter(())
     for line in lines:

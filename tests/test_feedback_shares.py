@@ -11,6 +11,7 @@ from reranker.ranking.scores import score_of
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import AutoShares, Parameters, distances
 from reranker.transport.cost_cache import CostCache
+from reranker.transport.problem import checked_problem
 
 OF_QUESTIONS = AutoShares(nearest=0.45, sinkhorn=0.35, nbow=0.20)  # docs/methods.md
 
@@ -27,7 +28,9 @@ def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question(gi
 
     query, documents, first_stage = bag(5), WeightedBags.join([bag(20) for _ in range(30)]), rng.random(30)
     corrections = [NO_CORRECTION] * 30
-    ordering = Ordering(query, documents, corrections, table, "auto", Parameters(shares=given), 1, CostCache())
+    problem, indices = checked_problem(query, documents, table), range(30)
+    shares = Parameters(shares=given)
+    ordering = Ordering(query, problem, documents, corrections, indices, "auto", shares, 1, CostCache())
     found = ordering.by_evidence(first_stage, with_feedback=True, with_neighbours=False)
 
     parameters = Parameters(shares=given or OF_QUESTIONS)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,7 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import Hubness
 from reranker.ranking.query import Query
 from reranker.ranking.unknown_terms import lacking_terms
-from reranker.text.bags import BagOfWords, WeightedBags
-from reranker.transport import mean_embeddings
+from reranker.text.bags import BagOfWords
 
 # Chosen on development pages (docs/evaluation.md).
 HUBNESS_WEIGHT = 0.2
@@ -25,8 +23,7 @@ CORRECTED_METHOD = "auto"
 _Number = TypeVar("_Number", float, NDArray[np.float64])
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
+class Correction(NamedTuple):
     """What moves one candidate.
 
     The order goes by (1 - unknown_share) · distance + unknown_share · lacking_share + 0.2 · hubness: a query word
@@ -80,6 +77,23 @@ class Correction:
 NO_CORRECTION = Correction()
 
 
+class CorrectionArrays(NamedTuple):
+    """The numbers of n corrections of one query; each is of shape (n,) and equals the attribute of `Correction`."""
+
+    unknown_share: float
+    added_by_lacking_words: NDArray[np.float64]
+    added_by_hubness: NDArray[np.float64]
+    offset: NDArray[np.float64]
+
+    @classmethod
+    def from_corrections(cls, corrections: Sequence[Correction]) -> CorrectionArrays:
+        """Args: corrections: all have the same `unknown_share`."""
+        unknown_share = corrections[0].unknown_share if corrections else 0.0
+        lacking = unknown_share * np.array([each.lacking_share for each in corrections], dtype=np.float64)
+        hubness = HUBNESS_WEIGHT * np.array([each.hubness or 0.0 for each in corrections], dtype=np.float64)
+        return cls(unknown_share, lacking, hubness, (lacking + hubness) / (1.0 - unknown_share))
+
+
 def order_distance(distance: _Number, unknown_share: float, offset: _Number) -> _Number:
     """What the order goes by, of one candidate of a query or of many at once."""
     # Not term by term: the rounding must not put it in another order than distance + offset does.
@@ -89,23 +103,23 @@ def order_distance(distance: _Number, unknown_share: float, offset: _Number) -> 
 def find_corrections(
     query: Query,
     candidates: Sequence[tuple[BagOfWords, str]],
-    weighted: WeightedBags,
+    means: Callable[[], NDArray[np.float32]],
     hubness: Hubness,
     embeddings: Embeddings,
-    n_threads: int,
 ) -> list[Correction]:
     """What moves each candidate of a query.
 
     Args:
-        candidates: bags of words, each with its language; `weighted` are the same bags, weighed.
+        candidates: bags of words, each with its language.
+        means: gives their mean embeddings (n_candidates, dim), of length 1 or 0.
     """
     found = None
     if hubness.is_known(query.language):
-        found = hubness.of(query.language, mean_embeddings(weighted, embeddings.vectors, n_threads))
+        found = hubness.of(query.language, means())
     hubs = [None] * len(candidates) if found is None else found.tolist()
     unknown = query.unknown_words
     if not unknown:
-        return [Correction(hubness=each) for each in hubs]
+        return [NO_CORRECTION] * len(candidates) if found is None else [Correction(hubness=each) for each in hubs]
     lacking = [lacking_terms(unknown, bag, language, embeddings) for bag, language in candidates]
     if None in lacking:  # a candidate of which nobody knows would win or lose by it
         return [Correction(hubness=each) for each in hubs]

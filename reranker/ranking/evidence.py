@@ -7,19 +7,19 @@ shares sum to 1, so the score lies in [0.02, 1] and is the sum of its parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.answers import ScoreParts as ScoreParts
 from reranker.base.errors import WrongParameter
-from reranker.ranking.corrections import Correction, order_distance
+from reranker.ranking.corrections import Correction, CorrectionArrays, order_distance
 from reranker.ranking.scores import WINDOW_FLOOR
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(NamedTuple):
     """How much each kind of evidence counts; they sum to 1."""
 
     first_stage: float
@@ -92,6 +92,7 @@ class Evidence:
         translated: (n,) whether the first stage's score is by translations of the query's words: it counts
             `translated_share` by default, and is scaled over these candidates alone. None for nowhere.
         translated_share: see the function of that name.
+        arrays: of the corrections; made of them where it is left out.
     """
 
     first_stage: NDArray[np.float64]
@@ -103,6 +104,11 @@ class Evidence:
     first_stage_share: float | None = None
     translated: NDArray[np.bool_] | None = None
     translated_share: float = TRANSLATED_SHARE
+    arrays: CorrectionArrays = field(default=None)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.arrays is None:
+            object.__setattr__(self, "arrays", CorrectionArrays.from_corrections(self.corrections))
 
     def scores(self) -> NDArray[np.float64]:
         """The score of each candidate (n,), not rounded."""
@@ -116,23 +122,20 @@ class Evidence:
     def _columns(self) -> NDArray[np.float64]:
         """(7, n): the values of `ScoreParts` in the order of its fields."""
         first, transport, feedback, neighbours = self._shares()
-        offsets = np.array([correction.offset for correction in self.corrections])
-        nearness, slope = self._nearness(self.distances, offsets)
-        none = np.zeros(len(offsets))
-        by_feedback = none if self.feedback is None else self._nearness(self.feedback, offsets)[0]
-        by_neighbours = none if self.neighbours is None else scaled(self.neighbours, np.ones(len(offsets), np.bool_))
-        lacking = 0.0 - transport * slope * np.array([each.added_by_lacking_words for each in self.corrections])
-        hubness = 0.0 - transport * slope * np.array([each.added_by_hubness for each in self.corrections])
-        columns = [
-            np.full(len(self.distances), WINDOW_FLOOR),
-            first * self._scaled_first_stage(),
-            transport * nearness - lacking - hubness,
-            lacking,
-            hubness,
-            feedback * by_feedback,
-            neighbours * by_neighbours,
-        ]
-        return np.stack(columns)
+        nearness, slope = self._nearness(self.distances)
+        lacking = 0.0 - transport * slope * self.arrays.added_by_lacking_words
+        hubness = 0.0 - transport * slope * self.arrays.added_by_hubness
+        columns = np.zeros((7, len(self.distances)))
+        columns[0] = WINDOW_FLOOR
+        columns[1] = first * self._scaled_first_stage()
+        columns[2] = transport * nearness - lacking - hubness
+        columns[3] = lacking
+        columns[4] = hubness
+        if self.feedback is not None:
+            columns[5] = feedback * self._nearness(self.feedback)[0]
+        if self.neighbours is not None:
+            columns[6] = neighbours * scaled(self.neighbours, np.ones(len(self.neighbours), np.bool_))
+        return columns
 
     def _shares(self) -> NDArray[np.float64]:
         """(4, n): of each kind of evidence, for each candidate; what is missing leaves its share to the others, in
@@ -145,7 +148,7 @@ class Evidence:
         if self.first_stage_share is not None:
             wanted = across = shares.with_first_stage(self.first_stage_share)
         without = shares.with_first_stage(0.0)
-        choices = np.array([astuple(each) for each in (wanted, across, without)]).T
+        choices = np.array([wanted, across, without]).T
         kinds = np.where(np.isnan(self.first_stage), 2, 0 if self.translated is None else self.translated)
         found: NDArray[np.float64] = choices[:, kinds.astype(np.intp)]
         return (1.0 - WINDOW_FLOOR) * found
@@ -159,13 +162,10 @@ class Evidence:
         translated = has_score & self.translated
         return scaled(scores, has_score & ~self.translated) + scaled(scores, translated)
 
-    def _nearness(
-        self, distances: NDArray[np.float64], offsets: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _nearness(self, distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """1 for exact candidates and the nearest by `Correction.order_distance`, 0 for the farthest and for those
         without a known word; and by how much it falls with the order distance: 0 where it does not."""
-        unknown_share = self.corrections[0].unknown_share if self.corrections else 0.0
-        ordered_by = order_distance(distances, unknown_share, offsets)
+        ordered_by = order_distance(distances, self.arrays.unknown_share, self.arrays.offset)
         if self.exact is not None:
             ordered_by = np.where(self.exact, ordered_by.min(initial=0.0), ordered_by)
         is_known = np.isfinite(ordered_by)

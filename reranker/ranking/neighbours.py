@@ -23,18 +23,25 @@ N_BEST = 100
 _POWER = 4
 
 
-def neighbour_scores(bags: WeightedBags, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+Distinct = tuple[NDArray[np.integer], NDArray[np.integer]]
+"""The distinct term ids of some bags, ascending, and the place of each of their words among these."""
+
+
+def neighbour_scores(
+    bags: WeightedBags, scores: NDArray[np.float64], distinct: Distinct | None = None
+) -> NDArray[np.float64]:
     """The mean score of each candidate's nearest neighbours (n,), by their likeness; its own score where none of the
     best candidates shares a word with it.
 
     Args:
         scores: (n,) of the candidates so far.
+        distinct: of the bags; None where it is not known yet.
     """
     best = np.argsort(-scores, kind="stable")[:N_BEST]
     n_nearest = min(N_NEAREST, len(scores) - 1)
     if n_nearest < 1:
         return scores
-    likeness = _likeness(bags, best)
+    likeness = _likeness(bags, best, distinct or np.unique(bags.term_ids, return_inverse=True))
     # By value and not by place: equally near ones count alike, whatever order the candidates come in.
     least = np.partition(likeness, -n_nearest, axis=1)[:, -n_nearest]
     weights = np.where(likeness >= least[:, None], likeness, 0.0) ** _POWER
@@ -44,16 +51,16 @@ def neighbour_scores(bags: WeightedBags, scores: NDArray[np.float64]) -> NDArray
     return found
 
 
-def _likeness(bags: WeightedBags, best: NDArray[np.int64]) -> NDArray[np.float64]:
+def _likeness(bags: WeightedBags, best: NDArray[np.int64], distinct: Distinct) -> NDArray[np.float64]:
     """(n, n_best): the Bhattacharyya coefficient of each bag and each of the best; 0 of a bag and itself."""
-    distinct, terms = np.unique(bags.term_ids, return_inverse=True)
+    term_ids, terms = distinct
     shared = terms.astype(np.int64), np.asarray(bags.offsets, np.int64), np.sqrt(bags.weights), best.astype(np.int64)
     if not compilation.is_ready():
-        found = plain.shared_products(*shared, len(distinct))
+        found = plain.shared_products(*shared, len(term_ids))
     else:
         from reranker.transport.kernels.likeness import shared_products  # Numba takes a second to import
 
         found = np.zeros((len(bags), len(best)))
-        shared_products(*shared, len(distinct), found)
+        shared_products(*shared, len(term_ids), found)
     found[best, np.arange(len(best))] = 0.0
     return found

@@ -11,41 +11,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.answers.search import Precision
-from reranker.ranking.corrections import Correction, order_distance
+from reranker.ranking.corrections import Correction, CorrectionArrays, order_distance
 from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
-from reranker.ranking.neighbours import neighbour_scores
+from reranker.ranking.neighbours import Distinct, neighbour_scores
 from reranker.ranking.ranked import RankedDocument, Reranking
-from reranker.ranking.scores import score, score_of
+from reranker.ranking.scores import score, score_of_total
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Nearest, Parameters, auto_shares, nearest_documents
+from reranker.transport import Nearest, Parameters, auto_shares
 from reranker.transport.cost_cache import CostCache
+from reranker.transport.nearest import nearest_of
+from reranker.transport.problem import Problem
 
 
 class Ordering:
-    """Orders the candidates of one query; the documents' indices are the places of their bags."""
+    """Orders the candidates of one query.
+
+    Args:
+        query, bags: weighed; `problem` holds the same, checked.
+        corrections: of each candidate.
+        indices: of each candidate, which the ranked documents have.
+    """
 
     def __init__(
         self,
         query: WeightedBag,
+        problem: Problem,
         bags: WeightedBags,
         corrections: Sequence[Correction],
-        vectors: NDArray[np.float32],
+        indices: Sequence[int],
         method: str,
         parameters: Parameters,
         n_threads: int,
         cost_cache: CostCache,
     ) -> None:
-        """
-        Args:
-            vectors: (n_terms, dim), rows of norm 1.
-            corrections: of each candidate.
-        """
         self._query = query
+        self._problem = problem
         self._bags = bags
         self._corrections = corrections
-        self._offsets = np.array([correction.offset for correction in corrections])
-        self._vectors = vectors
+        self._moves = CorrectionArrays.from_corrections(corrections)
+        self._indices = indices
         self._method = method
         # By the words that were asked for, also when the moved query has more.
         self._parameters = replace(parameters, shares=parameters.shares or auto_shares(len(query)))
@@ -54,12 +59,14 @@ class Ordering:
 
     def by_distance(self, top_n: int) -> Reranking:
         """The nearest `top_n` first, by distance and correction alone."""
-        found = self._solve(self._query, top_n)
-        unknown_share = self._corrections[0].unknown_share if self._corrections else 0.0
-        ordered_by = order_distance(found.distances.values, unknown_share, self._offsets[found.order])
+        found = self._solve(self._problem, top_n)
+        moves = self._moves
+        ordered_by = order_distance(found.distances.values, moves.unknown_share, moves.offset[found.order])
         rows = zip(found.order.tolist(), found.distances.values.tolist(), ordered_by.tolist(), strict=True)
         documents = tuple(
-            RankedDocument(place, rank, distance, score(by), math.isinf(distance), self._corrections[place])
+            RankedDocument(
+                self._indices[place], rank, distance, score(by), math.isinf(distance), self._corrections[place]
+            )
             for rank, (place, distance, by) in enumerate(rows, start=1)
         )
         return self._reranking(documents, [found])
@@ -81,7 +88,8 @@ class Ordering:
             with_neighbours: whether candidates speak for each other (`neighbours`).
             exact, first_stage_share, translated: as of `Evidence`.
         """
-        found = self._solve(self._query, len(self._bags))
+        problem, bags = self._problem, self._bags
+        found = self._solve(problem, len(bags))
         solves = [found]
         evidence = Evidence(
             first_stage,
@@ -91,41 +99,47 @@ class Ordering:
             first_stage_share=first_stage_share,
             translated=translated,
             translated_share=translated_share(len(self._query)),
+            arrays=self._moves,
         )
         if with_feedback:
-            moved = moved_query(self._query, self._bags, evidence.scores())
-            solves.append(self._solve(moved, len(self._bags)))
+            moved = moved_query(self._query, bags, evidence.scores())
+            solves.append(self._solve(problem.with_query(moved), len(bags)))
             evidence = replace(evidence, feedback=_in_place(solves[-1]))
         if with_neighbours:
-            evidence = replace(evidence, neighbours=neighbour_scores(self._bags, evidence.scores()))
-        parts = evidence.parts()
-        order = np.argsort([-each.total for each in parts], kind="stable")
+            evidence = replace(evidence, neighbours=neighbour_scores(bags, evidence.scores(), self._distinct()))
+        parts, distances = evidence.parts(), evidence.distances.tolist()
+        totals = [each.total for each in parts]
         documents = tuple(
             RankedDocument(
-                place,
+                self._indices[place],
                 rank,
-                float(evidence.distances[place]),
-                score_of(parts[place]),
-                bool(np.isinf(evidence.distances[place])),
+                distances[place],
+                score_of_total(totals[place]),
+                math.isinf(distances[place]),
                 self._corrections[place],
                 parts[place],
             )
-            for rank, place in enumerate(order.tolist(), start=1)
+            for rank, place in enumerate(np.argsort(np.negative(totals), kind="stable").tolist(), start=1)
         )
         return self._reranking(documents, solves)
 
-    def _solve(self, query: WeightedBag, k: int) -> Nearest:
-        return nearest_documents(
-            query,
-            self._bags,
-            self._vectors,
+    def _solve(self, problem: Problem, k: int) -> Nearest:
+        return nearest_of(
+            problem,
             k,
             self._method,
             self._parameters,
             self._n_threads,
-            offsets=self._offsets,
+            offsets=self._moves.offset,
             cost_cache=self._cost_cache,
         )
+
+    def _distinct(self) -> Distinct | None:
+        """Of the bags, where the transport has found them out; not where it left words without weight out."""
+        known = self._problem.of_candidates
+        if known.terms is None or known.index is None or len(known.index) != len(self._bags.term_ids):
+            return None
+        return known.terms, known.index
 
     def _reranking(self, documents: tuple[RankedDocument, ...], solves: Sequence[Nearest]) -> Reranking:
         last = solves[-1]

@@ -26,8 +26,10 @@ from reranker.ranking.ranked import Reranking
 from reranker.text.bags import BagOfWords
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
-from reranker.transport import Parameters
+from reranker.transport import Parameters, check_method
 from reranker.transport.cost_cache import CostCache
+from reranker.transport.nbow import candidate_means
+from reranker.transport.problem import checked_problem
 
 Observer = Callable[[Query, Reranking, float], None]
 """Told of each re-ranking: the query, the result, and the seconds that it took."""
@@ -148,17 +150,24 @@ class Reranker:
         started = time.perf_counter()
         ranks = np.arange(len(candidates)) if first_stage_ranks is None else first_stage_ranks
         first_stage_order = np.argsort(ranks, kind="stable")
-        in_order = [candidates[int(place)] for place in first_stage_order]
+        indices = first_stage_order.tolist()
+        in_order = [candidates[place] for place in indices]
         bags = self.idf.weigh_all(in_order)
+        problem = checked_problem(query.weighted, bags, self.embeddings.vectors)
         corrections = [NO_CORRECTION] * len(candidates)
-        if method == CORRECTED_METHOD and len(query.weighted):
-            corrections = find_corrections(query, in_order, bags, self._hubness, self.embeddings, self.n_threads)
+        if method == CORRECTED_METHOD:
+
+            def means() -> NDArray[np.float32]:
+                return candidate_means(problem, self.n_threads)
+
+            corrections = find_corrections(query, in_order, means, self._hubness, self.embeddings)
         ordering = Ordering(
             query.weighted,
+            problem,
             bags,
             corrections,
-            self.embeddings.vectors,
-            method,
+            indices,
+            check_method(method),
             parameters,
             self.n_threads,
             self.cost_cache,
@@ -176,9 +185,8 @@ class Reranker:
             )
         else:
             reranking = ordering.by_distance(max(len(candidates), 1) if top_n is None else top_n)
-        documents = reranking.documents if top_n is None else reranking.documents[:top_n]
-        given = tuple(replace(each, index=int(first_stage_order[each.index])) for each in documents)
-        reranking = replace(reranking, documents=given)
+        if top_n is not None:
+            reranking = replace(reranking, documents=reranking.documents[:top_n])
         if self._observer is not None:
             self._observer(query, reranking, time.perf_counter() - started)
         return reranking

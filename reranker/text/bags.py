@@ -22,6 +22,7 @@ _NO_HASHES = 65_535
 _HEADER = struct.Struct("<BIH")
 _OLD_HEADER = struct.Struct("<BI")
 _MOST = 65_535
+_UINT32, _UINT16 = np.dtype("<u4"), np.dtype("<u2")
 
 # Distinct unknown tokens of one text whose hashes are kept, 4 bytes each: a page has a few tens, a log file any number.
 MAX_UNKNOWN_HASHES = 2_000
@@ -52,7 +53,7 @@ class BagOfWords:
     def is_within(self, n_terms: int) -> bool:
         """Whether all term ids are rows of an embedding store of `n_terms` terms. Check it for bags from outside."""
         # Read as unsigned, a negative one is larger than any.
-        return not len(self.term_ids) or int(self.term_ids.view(np.uint32).max()) < n_terms
+        return not len(self.term_ids) or int(np.maximum.reduce(self.term_ids.view(np.uint32))) < n_terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +142,7 @@ def unpack(packed: str) -> BagOfWords:
         BadInput: the text is not base64, or not in one of these formats.
     """
     try:
-        raw = base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
+        raw = binascii.a2b_base64(packed + "=" * (-len(packed) % 4), strict_mode=True)
     except (binascii.Error, ValueError) as error:
         raise BadInput(f"a packed bag of words is not base64 ({error}); index the document again") from error
     n_unknown, n_hashes, at = _header(raw)
@@ -150,12 +151,14 @@ def unpack(packed: str) -> BagOfWords:
         raise BadInput(
             f"a packed bag of words of {len(raw)} bytes is not of format {_PACKED_FORMAT}; index the document again"
         )
-    n_terms = (len(raw) - start) // 6
+    n_terms, n_before = (len(raw) - start) // 6, n_hashes or 0
+    # Copied once, since they lie at odd places.
+    numbers = np.frombuffer(raw, _UINT32, n_before + n_terms, at).astype(np.uint32)
     return BagOfWords(
-        term_ids=np.frombuffer(raw, "<u4", n_terms, start).astype(np.int32),
-        counts=np.frombuffer(raw, "<u2", n_terms, start + 4 * n_terms).astype(np.int32),
-        n_unknown=n_unknown,
-        unknown_hashes=None if n_hashes is None else np.frombuffer(raw, "<u4", n_hashes, at).astype(np.uint32),
+        numbers[n_before:].view(np.int32),
+        np.frombuffer(raw, _UINT16, n_terms, start + 4 * n_terms).astype(np.int32),
+        n_unknown,
+        None if n_hashes is None else numbers[:n_before],
     )
 
 

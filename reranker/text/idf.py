@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,8 +151,13 @@ class IdfTable:
         for language in languages & self.languages.keys():
             own = slice(None) if len(languages) == 1 else np.repeat([one == language for _, one in bags], lengths)
             weights[own] *= self.languages[language].idf(term_ids[own])
-        for start, end in pairwise(offsets.tolist()):
-            _normalize(weights[start:end], counts[start:end])
+        totals = _sums(weights, offsets)
+        for place in np.flatnonzero(totals == 0).tolist():  # every word stands in every document
+            own = slice(offsets[place], offsets[place + 1])
+            if not weights[own].any():
+                weights[own] = counts[own]
+                totals[place] = weights[own].sum()
+        weights /= np.repeat(totals, lengths)
         kept = weights > 0
         if kept.all():
             return WeightedBags(term_ids, weights, offsets)
@@ -162,6 +166,16 @@ class IdfTable:
     def with_language(self, language: str, frequencies: DocumentFrequencies) -> IdfTable:
         """A copy of the table with one language's frequencies added or replaced."""
         return IdfTable({**self.languages, language: frequencies})
+
+
+def _sums(weights: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The sum of each bag's weights, bit for bit that of `sum`, which adds to 0 the sum of all; `reduceat` adds to the
+    first the sum of the others. So each bag gets a 0 in front."""
+    n_bags = len(offsets) - 1
+    padded = np.zeros(len(weights) + n_bags)
+    padded[np.arange(len(weights)) + np.repeat(np.arange(1, n_bags + 1), np.diff(offsets))] = weights
+    sums: NDArray[np.float64] = np.add.reduceat(padded, offsets[:-1] + np.arange(n_bags))
+    return sums
 
 
 def _normalized(bag: BagOfWords, weights: NDArray[np.float64]) -> WeightedBag:

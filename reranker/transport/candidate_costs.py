@@ -65,7 +65,7 @@ class CandidateCosts:
         self.dtype: np.dtype[np.floating] = np.dtype(precision)
         self._cost_cache = cost_cache
         bytes_per_term = width(len(problem.query)) * self.dtype.itemsize
-        self._parts = list(_parts(problem.candidates, len(problem.embeddings), bytes_per_term))
+        self._parts = _parts(problem, max(TABLE_BYTES // bytes_per_term, 1))
 
     def parts(self) -> list[Places]:
         """The places of all candidates, part by part. Who works in this order has no table computed twice."""
@@ -107,14 +107,20 @@ def pieces(offsets: NDArray[np.int64], places: Places, n_threads: int) -> list[t
     return [(int(start), int(end)) for start, end in pairwise(cuts)]
 
 
-def _parts(candidates: WeightedBags, n_terms: int, bytes_per_term: int) -> Iterator[Part]:
-    """Splits the candidates so that the table of each part fits the work memory; one candidate at least."""
-    max_terms = max(TABLE_BYTES // bytes_per_term, 1)
-    first = 0
+def _parts(problem: Problem, max_terms: int) -> list[Part]:
+    """Splits the candidates so that the table of each part has at most so many terms; one candidate at least."""
+    candidates, known = problem.candidates, problem.of_candidates
+    if known.terms is not None and known.index is not None and len(known.terms) <= max_terms:
+        return [Part(0, len(candidates), candidates, known.terms, known.index)]
+    parts: list[Part] = []
+    first, n_terms = 0, len(problem.embeddings)
     while first < len(candidates):
         last, terms, index = cost_tables.deduplicate(candidates.term_ids, candidates.offsets, first, max_terms, n_terms)
-        yield Part(first, last, _slice(candidates, first, last), terms, index)
+        parts.append(Part(first, last, _slice(candidates, first, last), terms, index))
         first = last
+    if len(parts) == 1:
+        known.terms, known.index = parts[0].terms, parts[0].index
+    return parts
 
 
 def _slice(bags: WeightedBags, first: int, last: int) -> WeightedBags:

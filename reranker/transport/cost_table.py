@@ -12,7 +12,7 @@ from reranker.transport.cost import CLOSE_COST
 from reranker.transport.kernels import cost_tables, fixed_point, products
 from reranker.transport.kernels.simd import REGISTER_BYTES
 from reranker.transport.problem import check_norms, check_rows
-from reranker.transport.threads import together
+from reranker.transport.threads import together, worthwhile
 
 Table = NDArray[np.floating]
 
@@ -69,7 +69,7 @@ def cost_table(
             cost_tables.fill_tables, np.zeros(1, np.int64), rows, row_ids, padded, len(ids), words, factors,
             query_rows[:n], query.term_ids, norms, close, ground_cost == "euclidean", cost[first:], unsound,
         )  # fmt: skip
-        together(work, n_threads)
+        together(work, worthwhile(n_threads, len(ids) * query_rows.size))
         if unsound[0] >= 0:
             row = np.asarray(embeddings[ids[unsound]], dtype=np.float64)
             check_rows(ids[unsound], row)

@@ -13,7 +13,7 @@ from reranker.transport import compilation
 from reranker.transport.kernels.tolerances import VANISHING_NORM
 from reranker.transport.problem import Problem, check_embeddings, check_rows, checked_candidates
 from reranker.transport.results import Distances
-from reranker.transport.threads import together
+from reranker.transport.threads import together, worthwhile
 
 # Words whose embeddings are copied together, where they cannot be read as they are: 2 MB at 300 dimensions.
 COPIED_WORDS = 2048
@@ -65,16 +65,29 @@ def plain_means(bags: WeightedBags, embeddings: NDArray[np.float32]) -> NDArray[
     return means
 
 
+def candidate_means(problem: Problem, n_threads: int = 1) -> NDArray[np.float32]:
+    """`mean_embeddings` of all candidates of a problem, computed once for all queries (`Problem.with_query`)."""
+    known, candidates, embeddings = problem.of_candidates, problem.candidates, problem.embeddings
+    if known.means is None and not compilation.is_ready():
+        known.means = plain_means(candidates, embeddings)
+    elif known.means is None:
+        known.means = _means(candidates, embeddings, np.arange(len(candidates)), n_threads)
+    return known.means
+
+
 def distances(problem: Problem, n_threads: int = 1, places: Places | None = None) -> Distances:
     """1 - cosine of the mean embeddings, of the candidates at some places or all."""
     from reranker.transport.kernels import nbow_means
 
     candidates, embeddings = problem.candidates, problem.embeddings
-    places = np.arange(len(candidates)) if places is None else places
+    if places is None:
+        places = np.arange(len(candidates))
+        means = candidate_means(problem, n_threads)
+    else:
+        means = _means(candidates, embeddings, places, n_threads)
     values = np.full(len(places), np.inf)
     one = WeightedBags.join([problem.query])
     query_mean = _means(one, embeddings, np.zeros(1, np.int64), 1)[0].astype(np.float64)
-    means = _means(candidates, embeddings, places, n_threads)
     nbow_means.one_less_products(means, query_mean, candidates.offsets, places, values)
     converged, errors, n_iterations = (np.full(len(places), of) for of in (True, 0.0, np.int32(0)))
     return Distances(values, "nbow", converged, errors, "float32", n_iterations)
@@ -104,7 +117,8 @@ def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, 
             means[part],
             unsound,
         )
-        together(work, min(n_threads, max(len(own), 1)))
+        n_words = int(np.diff(offsets)[own].sum())
+        together(work, worthwhile(min(n_threads, max(len(own), 1)), n_words * embeddings.shape[1]))
         if unsound[0] >= 0:
             bag = bags[int(own[unsound[0]])]
             check_rows(bag.term_ids, np.take(embeddings, bag.term_ids, axis=0))

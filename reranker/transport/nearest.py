@@ -12,7 +12,7 @@ from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import check_method, solve_problem
 from reranker.transport.parameters import Parameters
-from reranker.transport.problem import checked_problem
+from reranker.transport.problem import Problem, checked_problem
 from reranker.transport.results import Distances, at_places
 
 _DEFAULTS = Parameters()
@@ -67,12 +67,26 @@ def nearest_documents(
     >>> found.order, found.distances.values, found.n_solved
     (array([2]), array([0.]), 1)
     """
+    check_method(method)
+    problem = checked_problem(query, candidates, embeddings)
+    return nearest_of(problem, k, method, parameters, n_threads, offsets=offsets, cost_cache=cost_cache)
+
+
+def nearest_of(
+    problem: Problem,
+    k: int,
+    method: str,
+    parameters: Parameters,
+    n_threads: int = 1,
+    *,
+    offsets: NDArray[np.float64] | None = None,
+    cost_cache: CostCache | None = None,
+) -> Nearest:
+    """`nearest_documents` of what was checked before; the method must be one of `METHODS`."""
     for name, number in (("k", k), ("n_threads", n_threads)):
         if number < 1:
             raise WrongParameter(f"{name} is {number}; give 1 or more")
-    check_method(method)
-    offsets = _checked_offsets(offsets, len(candidates))
-    problem = checked_problem(query, candidates, embeddings)
+    offsets = _checked_offsets(offsets, len(problem.candidates))
     if method == "emd" and k < np.count_nonzero(np.diff(problem.candidates.offsets)):  # else bounds would spare none
         from reranker.transport import pruning  # Numba takes a second to import
 

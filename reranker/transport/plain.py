@@ -88,7 +88,7 @@ def _nbow(problem: Problem) -> Distances:
     """1 - cosine of the mean embeddings."""
     candidates = problem.candidates
     (query,) = nbow.plain_means(WeightedBags.join([problem.query]), problem.embeddings).astype(np.float64)
-    values = 1 - nbow.plain_means(candidates, problem.embeddings) @ query
+    values = 1 - nbow.candidate_means(problem) @ query
     values[np.diff(candidates.offsets) == 0] = np.inf
     return _closed_form(values, "nbow")
 

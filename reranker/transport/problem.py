@@ -7,7 +7,7 @@ are looked at when they are read, since most of a memory map never is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,20 @@ WEIGHT_TOLERANCE = 1e-6
 NORM_TOLERANCE = 1e-2
 
 
+@dataclass(slots=True, eq=False)
+class OfCandidates:
+    """What was computed from the candidates alone, for the next query; None where it is not known yet.
+
+    Attributes:
+        means: (n_candidates, dim) mean embeddings, of length 1 or 0 (`nbow.mean_embeddings`).
+        terms: (k,) the distinct term ids of all candidates, ascending; `index`: (n_words,) each word's place there.
+    """
+
+    means: NDArray[np.float32] | None = None
+    terms: NDArray[np.int32] | None = None
+    index: NDArray[np.int32] | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """One query and its candidates, as `checked_problem` leaves them: no word of weight 0, weights that sum to 1.
@@ -28,11 +42,17 @@ class Problem:
         query: at least one word.
         candidates: any number; one without a word is at distance +inf.
         embeddings: (n_terms, dim), the rows of the bags' term ids.
+        of_candidates: shared by the problems of `with_query`.
     """
 
     query: WeightedBag
     candidates: WeightedBags
     embeddings: NDArray[np.float32]
+    of_candidates: OfCandidates = field(default_factory=OfCandidates)
+
+    def with_query(self, query: WeightedBag) -> Problem:
+        """Another query with the same candidates, which are not checked again. Raises as `checked_problem`."""
+        return Problem(_checked_query(query, self.embeddings), self.candidates, self.embeddings, self.of_candidates)
 
     def part(self, places: Iterable[int]) -> Problem:
         """The same query with the candidates at some places, in their order."""

@@ -18,7 +18,10 @@ from reranker.transport.kernels import cost_tables, log_scaling, scaling
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters, scaling_precision
 from reranker.transport.problem import Problem
 from reranker.transport.results import Distances
-from reranker.transport.threads import run, together
+from reranker.transport.threads import run, together, worthwhile
+
+# Of `sinkhorn` until rounding leaves nothing to gain: what a solve is taken to need when threads are counted.
+_USUAL_ITERATIONS = 15
 
 Wanted = tuple[str, Parameters]
 # Distances, marginal errors and iterations, one for each candidate.
@@ -46,7 +49,7 @@ def solve_from(
         wanted: `rwmd`, `sinkhorn`, `relaxed`, or `nbow`, which needs no costs.
         in_log_domain: whatever epsilon is.
     """
-    problem = costs.problem
+    problem, asked = costs.problem, places
     places = np.arange(len(problem.candidates)) if places is None else np.asarray(places, dtype=np.int64)
     by_cost = [(each, _nothing_found(len(places))) for each in wanted if each[0] != "nbow"]
     arithmetic = "log" if in_log_domain else costs.precision
@@ -56,7 +59,7 @@ def solve_from(
             values[where], errors[where], iterations[where] = found
     solved = iter([_distances(problem, places, each, costs.n_threads, arithmetic, *found) for each, found in by_cost])
     return [
-        nbow.distances(problem, costs.n_threads, places) if method == "nbow" else next(solved) for method, _ in wanted
+        nbow.distances(problem, costs.n_threads, asked) if method == "nbow" else next(solved) for method, _ in wanted
     ]
 
 
@@ -118,7 +121,8 @@ def _solve_scaled(
         scaling.scale_many, np.zeros(1, np.int64), longest_first, cost, -1 / parameters.epsilon, part.index,
         bags.offsets, places, a, b, start, *settings, values, errors, iterations,
     )  # fmt: skip
-    together(work, min(costs.n_threads, len(places)))
+    n_operations = len(bags.term_ids) * cost.shape[1] * 2 * _USUAL_ITERATIONS
+    together(work, worthwhile(min(costs.n_threads, len(places)), n_operations))
     return values, errors, iterations
 
 

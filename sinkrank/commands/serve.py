@@ -76,7 +76,7 @@ def _run(settings: Settings, store: Store | None) -> None:
     from sinkrank.console import output
     from sinkrank.console.resources import without_credentials
     from sinkrank.serving.processes import serve_with_processes
-    from sinkrank.serving.server import address_of, bind, serve_until_stopped
+    from sinkrank.serving.server import address_of, bind, serve_until_stopped, spare_collector
 
     set_up_logs(settings)
     if settings.traces:
@@ -98,6 +98,7 @@ def _run(settings: Settings, store: Store | None) -> None:
             console.print("Ctrl-C stops it", style="dim")
 
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes
+        spare_collector()
         serve(app, settings, listener, lambda: start(app), ready, lambda: drain(app))
     console.print("stopped")
 

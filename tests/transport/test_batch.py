@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from reranker.base.errors import BadInput
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import METHODS, Parameters, candidate_costs, distances, threads
 from reranker.transport.kernels import cost_tables
-from reranker.transport.threads import one_blas_thread, run, together
+from reranker.transport.methods import solve_problem
+from reranker.transport.problem import checked_problem
+from reranker.transport.threads import one_blas_thread, run, together, worthwhile
 from tests.transport.conftest import bag
 
 EVERY_KERNEL = [
@@ -65,14 +68,35 @@ def test_little_memory_gives_the_same_values(table, random_bag, documents, metho
     np.testing.assert_allclose(parts.values, whole.values, atol=1e-6)
 
 
-def test_parts_hold_no_more_terms_than_allowed_and_every_word_once(documents, monkeypatch):
-    monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 100 * 8)
-    parts = list(candidate_costs._parts(documents, 400, 8))
+def test_parts_hold_no_more_terms_than_allowed_and_every_word_once(table, random_bag, documents):
+    parts = candidate_costs._parts(checked_problem(random_bag(5), documents, table), 100)
     assert len(parts) > 3
     assert all(len(part.terms) <= 100 or len(part.bags) == 1 for part in parts)
     assert all(len(np.unique(part.terms)) == len(part.terms) for part in parts)
     assert sum(len(part.bags) for part in parts) == len(documents)
     np.testing.assert_array_equal(np.concatenate([part.terms[part.index] for part in parts]), documents.term_ids)
+
+
+def test_what_is_known_of_the_candidates_serves_the_next_query_and_changes_no_distance(table, random_bag, documents):
+    first, second = random_bag(5), random_bag(40)
+    problem = checked_problem(first, documents, table)
+    solve_problem(problem, "auto", Parameters())
+    known = problem.of_candidates
+    assert known.means is not None
+    assert known.terms is not None
+    again = solve_problem(problem.with_query(second), "auto", Parameters())
+    assert (problem.of_candidates.means is known.means, problem.of_candidates.terms is known.terms) == (True, True)
+    np.testing.assert_array_equal(again.values, distances(second, documents, table, "auto").values)
+
+
+def test_a_moved_query_is_checked_like_the_first(table, random_bag, documents):
+    problem = checked_problem(random_bag(5), documents, table)
+    with pytest.raises(BadInput, match="outside the 400 embeddings"):
+        problem.with_query(WeightedBag(np.array([400], np.int32), np.ones(1)))
+
+
+def test_little_work_takes_one_thread_and_much_work_takes_all():
+    assert [worthwhile(4, n) for n in (0, 7_999_999, 8_000_000, 10**10)] == [1, 1, 2, 4]
 
 
 def test_terms_are_distinct_and_ascending_and_those_of_a_candidate_that_does_not_fit_are_left_out():
