@@ -23,9 +23,17 @@ OTHER_LANGUAGE = "other"
 # What each engine calls the length of a vector.
 _DIMENSION = {"opensearch": "dimension", "elasticsearch": "dims"}
 
+# Options of a field that are compared; an engine adds others that nobody asked for.
+_COMPARED = ("type", "analyzer", "doc_values", *_DIMENSION.values())
 
 # Fields that came after the first mapping; an index made before is given them when it is next written to.
-ADDED_FIELDS: Mapping[str, Any] = {"weights": {"type": "keyword"}, "id_hash": {"type": "long", "index": False}}
+ADDED_FIELDS: Mapping[str, Any] = {
+    "weights": {"type": "keyword"},
+    "doc_id": {"type": "keyword", "index": False},
+    "id_hash": {"type": "long", "index": False},
+    "title_key": {"type": "long", "index": False},
+    "text_key": {"type": "long", "index": False},
+}
 
 
 def index_definition(
@@ -52,6 +60,16 @@ def index_definition(
     return definition
 
 
+def has_doc_values(mapping: Mapping[str, Any]) -> bool:
+    """Whether the bags of an index of ours can be read from doc values. In an index made before they are in `_source`
+    alone; only a rebuild changes that.
+
+    Args:
+        mapping: the index's, as an engine shows it.
+    """
+    return mapping.get("properties", {}).get("bag", {}).get("doc_values") is True
+
+
 def mapping_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """The fields of a mapping that are missing from another, or that it defines in another way. Left out are fields of
     the metadata, which come with the documents, and `ADDED_FIELDS`, which come with the next writing.
@@ -62,14 +80,12 @@ def mapping_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> 
     """
     there, here = dict(_fields(found)), dict(_fields(wanted))
     missing = [f"no field {name}" for name in here if name not in there and name not in ADDED_FIELDS]
-    # An engine adds what it takes for granted, so that only what we ask for is compared.
     changed = [
         f"field {name} has {option} {there[name].get(option)!r} instead of {value!r}"
         for name, options in here.items()
         if name in there
         for option, value in options.items()
-        if option in ("type", "analyzer", _DIMENSION["opensearch"], _DIMENSION["elasticsearch"])
-        and there[name].get(option) != value
+        if option in _COMPARED and there[name].get(option) != value
     ]
     return missing + changed
 

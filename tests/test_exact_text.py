@@ -34,3 +34,9 @@ def test_the_short_ones_of_the_first_twenty_texts_count() -> None:
     assert exact_key("a cat") in keys
     assert exact_key("n 17") in keys
     assert exact_key("n 18") not in keys
+
+
+def test_a_key_is_the_same_in_every_process() -> None:
+    # By `printf TEXT | b2sum -l 64`; the highest bit is the sign.
+    assert exact_key("A cat!") == 0x67F5DFB40B23DDA2  # a cat
+    assert exact_key("Chat-Noir") == 0x9058338B633D903A - 2**64  # chat noir

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import blake2b
 
 import regex
 
@@ -17,15 +18,23 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 
 
 def exact_key(text: str) -> int | None:
-    """A key that is equal for texts with the same words in the same order. Valid in this process only. None for a text
-    without words or longer than 200 characters."""
+    """64 bits that are equal for texts with the same words in the same order. Indices hold them: the same in every
+    process and version. None for a text without words or longer than 200 characters.
+
+    >>> exact_key("A cat!") == exact_key("a  cat")
+    True
+    """
     return _key(text) if len(text) <= _MAX_CHARS else None
 
 
 @lru_cache(maxsize=_MAX_KEPT)
 def _key(text: str) -> int | None:
     words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
-    return hash(tuple(words)) if words else None
+    return _hash(" ".join(words)) if words else None
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def exact_keys(texts: Iterable[str]) -> frozenset[int]:

@@ -10,11 +10,15 @@ from typing import Any
 
 import opensearchpy
 
+from mappings import has_doc_values
 from reranker.base.errors import NotOurIndex, SinkrankError, StoreUnavailable
 from reranker.base.request_context import service_rights
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.client import engine_errors
+
+# What says whose an index is, and how its bags are stored.
+_ASKED = "*.mappings._meta,*.mappings.properties.bag"
 
 # How long an index is taken to be what it was.
 _TRUST_SECONDS = 30.0
@@ -29,12 +33,14 @@ class KnownIndex:
 
     Attributes:
         name: its own, also where it was asked for by an alias.
+        has_doc_values: whether bags can be read from doc values (`mappings.has_doc_values`).
         languages: how many documents it has of each, so that BM25 asks in these alone; None before a search needed it.
     """
 
     name: str
     description: IndexDescription
     asked_at: float
+    has_doc_values: bool = False
     languages: Mapping[str, int] | None = None
 
 
@@ -79,15 +85,16 @@ class KnownIndices:
         """
         check_index_name(index)
         with service_rights(), engine_errors(self._address, index):
-            answer = self._client.indices.get_mapping(index=index, params={"filter_path": "*.mappings._meta"})
+            answer = self._client.indices.get_mapping(index=index, params={"filter_path": _ASKED})
         if len(answer) > 1:
             raise NotOurIndex(
                 f"{index!r} stands for {len(answer)} indices ({', '.join(sorted(answer))}); name one of them"
             )
-        # Without `_meta` nothing of an index comes through the filter.
+        # Of an index that is not ours, nothing may come through the filter.
         name = next(iter(answer), index)
-        meta = answer[name]["mappings"]["_meta"] if answer else None
-        known = KnownIndex(name, IndexDescription.from_meta(meta, index), time.monotonic())
+        mapping = answer[name]["mappings"] if answer else {}
+        description = IndexDescription.from_meta(mapping.get("_meta"), index)
+        known = KnownIndex(name, description, time.monotonic(), has_doc_values(mapping))
         with self._lock:
             self._known[index] = known
         return known

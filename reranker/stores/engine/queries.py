@@ -17,6 +17,7 @@ from reranker.stores.base.addresses import Distribution
 from reranker.stores.base.filters import Filters, Range
 from reranker.text.bags import BagOfWords, pack, unpack
 from reranker.text.documents import Candidate, Document, EncodedDocument
+from reranker.text.exact_text import exact_key
 from reranker.translation.engine_query import CountedRarity, group_clauses
 from reranker.translation.groups import WordGroup
 
@@ -163,6 +164,8 @@ def make_source(distribution: Distribution, encoded: EncodedDocument) -> dict[st
     field = language_field(distribution, document.language)
     source: dict[str, Any] = {
         "lang": document.language,
+        # No search can read `_id` without the stored document.
+        "doc_id": document.doc_id,
         "id_hash": id_hash(document.doc_id),
         "text": {field: document.text},
         "bag": pack(encoded.bag),
@@ -170,6 +173,8 @@ def make_source(distribution: Distribution, encoded: EncodedDocument) -> dict[st
     }
     if document.title:
         source["title"] = {field: document.title}
+    keys = {"title_key": exact_key(document.title), "text_key": exact_key(document.text)}
+    source |= {name: key for name, key in keys.items() if key is not None}
     if document.url:
         source["url"] = document.url
     if encoded.nbow is not None:
