@@ -177,7 +177,7 @@ def is_same_window(
 def stored_value(hit: Mapping[str, Any], name: str) -> Any:
     """The doc value of a hit; None where it has none, or several."""
     fields = hit.get("fields")
-    values = fields.get(name) if isinstance(fields, Mapping) else None
+    values = fields.get(name) if isinstance(fields, dict) else None
     return values[0] if isinstance(values, list) and len(values) == 1 else None
 
 

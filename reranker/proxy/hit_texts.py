@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import Any
 
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.proxy.answer_filters import BAG_FIELD, FIELDS, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
-from reranker.proxy.bare_windows import BAGS, NUMBERS, is_of_one_shard, place_of, stored_value
+from reranker.proxy.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
+from reranker.proxy.bare_windows import BAGS, NUMBERS, is_of_one_shard, place_of
 from reranker.proxy.known_bags import DocumentKey, KnownBag, KnownBags, Reading
 from reranker.proxy.search import Search
 from reranker.proxy.term_vectors import TermVectors
@@ -33,6 +33,8 @@ _MAX_DEPTH = 16
 _MAX_LOOKED_UP = 10_000
 # Of a window of sequence numbers; where more are unknown the whole window costs less.
 _MOST_FETCHED = 0.25
+# Packed bags that are kept unpacked, 2 KB each for some 100 words.
+_MAX_PACKED = 5_000
 # In place of the text of a hit whose bag is known.
 _KNOWN = "the known bag"
 _WITHOUT_VECTOR = {"excludes": ["nbow"]}
@@ -67,10 +69,10 @@ class HitTexts:
     """
 
     def __init__(self, embeddings: Embeddings, is_ours: Callable[[str], bool], texts: TextBags) -> None:
-        self._embeddings = embeddings
         self._is_ours = is_ours
         self._texts = texts
         self._known = KnownBags()
+        self._checked = lru_cache(_MAX_PACKED)(partial(checked_bag, embeddings=embeddings))
         self._term_vectors = TermVectors(embeddings)
 
     def collect(self, searches: Sequence[Search], calls: EngineCalls, look_up: LookUp) -> list[list[Bag] | None]:
@@ -159,7 +161,7 @@ class HitTexts:
         self, search: Search, hits: Sequence[Hit], bags: Sequence[Bag], caller: bytes, is_ours: Callable[[str], bool]
     ) -> None:
         """Keeps what the next search can be asked by: the bags by their sequence numbers, and how many were known."""
-        search.has_stored_bags = all(is_ours(str(hit.get("_index"))) for hit in hits)
+        search.has_stored_bags = all(is_ours(index) for index in {str(hit.get("_index")) for hit in hits})
         if search.has_stored_bags or NUMBERS not in search.bare_plan.kinds or search.answer is None:
             return
         if not is_of_one_shard(search.answer.raw.parsed):
@@ -201,7 +203,7 @@ class HitTexts:
         packed, language = source.get(BAG_FIELD), source.get(LANGUAGE_FIELD)
         if not isinstance(packed, str) or not isinstance(language, str):
             return None
-        bag = checked_bag(packed, self._embeddings)
+        bag = self._checked(packed)
         return None if bag is None else (bag, language)
 
     def source_bag(self, source: Any, fields: Sequence[str], or_all: bool = False) -> Bag:
@@ -309,16 +311,24 @@ def _hits(answer: Any) -> list[Any]:
 
 def _doc_values(hit: Hit) -> dict[str, Any]:
     """What a document of ours has as doc values, by the names in `_source`."""
-    values = {name: stored_value(hit, name) for name in FIELDS}
-    return {name: value for name, value in values.items() if value is not None}
+    fields = hit.get("fields")
+    if not isinstance(fields, dict):
+        return {}
+    return {name: values[0] for name, values in fields.items() if isinstance(values, list) and len(values) == 1}
 
 
-def with_stored_keys(bag: BagOfWords, stored: Mapping[str, Any], fields: Sequence[str]) -> BagOfWords:
+@lru_cache(maxsize=100)
+def _stored_keys(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the keys of the title and text, as far as these fields are read."""
+    return tuple(key for name, key in KEY_FIELDS.items() if any(is_match(one.split(".")[0], name) for one in fields))
+
+
+def with_stored_keys(bag: BagOfWords, stored: Mapping[str, Any], fields: tuple[str, ...]) -> BagOfWords:
     """The bag, knowing the keys that its document has of its title and text, as far as these fields are read."""
-    keys = (
-        stored.get(key) for name, key in KEY_FIELDS.items() if any(is_match(one.split(".")[0], name) for one in fields)
-    )
-    return replace(bag, exact_keys=frozenset(key for key in keys if isinstance(key, int)))
+    found = [key for name in _stored_keys(fields) if isinstance(key := stored.get(name), int)]
+    if not found:
+        return bag
+    return BagOfWords(bag.term_ids, bag.counts, bag.n_unknown, bag.unknown_hashes, frozenset(found))
 
 
 def with_exact_keys(bag: BagOfWords, texts: Mapping[str, Sequence[str]]) -> BagOfWords:

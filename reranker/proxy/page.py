@@ -54,10 +54,13 @@ def ranked_places(page: PagePlan, ranking: Reranking, n_hits: int) -> list[Place
         ranking: of the hits of the window.
         n_hits: hits that the engine brought, the window's among them.
     """
-    ranked = ranking.documents
-    whole = [Place(one.index, one.score, rank, one.index + 1, one) for rank, one in enumerate(ranked, 1)]
-    whole += _behind(page, range(len(ranked), n_hits), first_rank=len(ranked) + 1)
-    return whole[page.offset : page.offset + page.size]
+    ranked, end = ranking.documents, page.offset + page.size
+    places = [
+        Place(one.index, one.score, rank, one.index + 1, one)
+        for rank, one in enumerate(ranked[page.offset : end], page.offset + 1)
+    ]
+    behind = range(max(len(ranked), page.offset), min(n_hits, end))
+    return places + _behind(page, behind, first_rank=behind.start + 1)
 
 
 def places_behind(page: PagePlan, n_hits: int) -> list[Place]:

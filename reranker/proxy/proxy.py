@@ -132,7 +132,8 @@ class Proxy:
                 if is_multi:
                     fetch_refused(read)
                 body = write_answer(read, fetched, rank_ms)
-                engine_ms, rerank_ms = (answered - started) * 1000, (time.perf_counter() - answered) * 1000
+                engine_ms = (answered - started + read.more_engine_s) * 1000
+                rerank_ms = (time.perf_counter() - started) * 1000 - engine_ms
             metrics.stage_seconds.labels("engine").observe(engine_ms / 1000)
             response = _response(fetched.headers, body)
             response.headers.add("Server-Timing", f"engine;dur={engine_ms:.1f}, rerank;dur={rerank_ms:.1f}")
@@ -160,6 +161,7 @@ class Proxy:
         Raises:
             Fallback: the request's only search cannot be answered so.
         """
+        started = time.perf_counter()
         complete(read)
         lost = [search for search in read.searches if search.is_lost]
         for search in lost:
@@ -169,12 +171,15 @@ class Proxy:
             raise Fallback(failed.reason, failed.message)
         again = [search for search in lost if search.status != "fallback"]
         whole = fetch_whole(read, again) if again else None
-        if whole is not None:
-            for search in again:
-                search.status, search.ranking = "", None
-            ranker.rank(read, again, turn)
-        try_bare_windows(read, self._memory)
-        return fetched if whole is None or read.is_multi else whole
+        if whole is None:
+            try_bare_windows(read, self._memory)
+        read.more_engine_s = time.perf_counter() - started
+        if whole is None:
+            return fetched
+        for search in again:
+            search.status, search.ranking = "", None
+        ranker.rank(read, again, turn)
+        return fetched if read.is_multi else whole
 
     def show_circuit(self) -> None:
         """Brings the metrics up to the breaker's state, which changes by itself."""

@@ -298,6 +298,7 @@ class SearchRequest:
         searches: those of the lines that are to be re-ranked.
         filter_path: the caller's; the engine is not given it.
         body_without_ours: what to pass on where re-ranking fails; None for the body that came.
+        more_engine_s: what the engine took after the windows, for the pages of bare ones.
     """
 
     calls: EngineCalls
@@ -307,3 +308,4 @@ class SearchRequest:
     filter_path: str | None
     is_pretty: bool
     body_without_ours: bytes | None
+    more_engine_s: float = 0.0
