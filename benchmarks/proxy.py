@@ -1,7 +1,8 @@
 """Times the proxy beside the engine behind it: the same requests to both in turn, and under load.
 
-Run it with `python -m benchmarks.proxy`; nothing but this machine is spoken to. The index is made of the beginnings of
-real pages, so that candidates are short, and is removed at the end.
+Run it with `python -m benchmarks.proxy`; nothing but this machine is spoken to. The index of our own is made of the
+beginnings of real pages, so that candidates are short. Two more, which are not ours, have documents of 1 and 10 kB. All
+are removed at the end. A second proxy asks for whole windows alone (`benchmarks.whole_windows`), for comparison.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -38,9 +40,12 @@ from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 
 INDEX = "sinkrank-benchmark-proxy"
+# Not ours, by the length of their documents.
+OTHERS = {"1 kB": ("benchmark-others-1", 1_000), "10 kB": ("benchmark-others-10", 10_000)}
 WINDOW, PAGE = 100, 10
 CLIENTS = (1, 8, 32)
 N_WORDS = 40
+JSON = {"Content-Type": "application/json"}
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -93,28 +98,50 @@ def requests_by_kind(queries: Sequence[str], ids: Sequence[str]) -> dict[str, li
     }
 
 
+def foreign_requests(engine: urllib3.HTTPConnectionPool, queries: Sequence[str]) -> dict[str, list[Request]]:
+    """Searches in the indices that are not ours, of queries that find a window."""
+    kinds = {}
+    for size, (index, _) in OTHERS.items():
+        path = f"/{index}/_search"
+        found = []
+        for text in queries:
+            body = {"query": {"multi_match": {"query": text, "fields": ["text", "title"]}}, "size": PAGE}
+            counted = engine.urlopen("POST", path, json.dumps({**body, "size": 0}).encode(), JSON).json()
+            if counted["hits"]["total"]["value"] >= WINDOW:
+                window = json.dumps({**body, "size": WINDOW, "seq_no_primary_term": True}).encode()
+                found.append(Request("POST", path, json.dumps(body).encode(), "applied", window))
+        kinds[f"search, not ours, {size}"] = found
+    return kinds
+
+
 def compare(
-    kinds: dict[str, list[Request]], engine: urllib3.HTTPConnectionPool, proxy: urllib3.HTTPConnectionPool, rounds: int
+    kinds: dict[str, list[Request]],
+    engine: urllib3.HTTPConnectionPool,
+    proxies: Mapping[str, Server],
+    rounds: int,
 ) -> list[dict[str, Any]]:
-    """Median ms of each kind on both sides, one request at a time, and what the proxy adds. Of searches re-ranked
-    also what the engine takes for the window, which is its part of the proxy's time."""
+    """Median ms of each kind on all sides, one request at a time, and what the proxy adds. Of searches re-ranked
+    also what the engine takes for the whole window. `cpu_ms` is the proxy's, a request."""
     rows = []
     for name, requests in kinds.items():
-        direct, through = cycle(requests), cycle(requests)
-        runs: dict[str, Callable[[], object]] = {
-            "engine": lambda direct=direct: next(direct).send(engine, False),  # type: ignore[misc]
-            "proxy": lambda through=through: next(through).send(proxy, True),  # type: ignore[misc]
-        }
+        runs: dict[str, Callable[[], object]] = {"engine": _sender(requests, engine, False)}
+        runs |= {side: _sender(requests, proxy.http, True) for side, proxy in proxies.items()}
         if requests[0].window is not None:
-            windows = cycle([request.for_window() for request in requests])
-            runs["window"] = lambda windows=windows: next(windows).send(engine, False)  # type: ignore[misc]
-        in_turn(runs, min(30, rounds))  # connections, caches and the engine's own compiler
+            runs["window"] = _sender([request.for_window() for request in requests], engine, False)
+        # Connections, caches and the engine's own compiler; and each document is known before it is timed.
+        in_turn(runs, 2 * len(requests))
+        before = {side: proxy.cpu_s() for side, proxy in proxies.items()}
         times = in_turn(runs, rounds)
         medians = {side: median(times[side].wall_ms) for side in runs}
         rows.append(
             {
                 "requests": name,
                 **{f"{side}_median_ms": round(ms, 2) for side, ms in medians.items()},
+                **{f"{side}_to_engine": round(medians[side] / medians["engine"], 2) for side in proxies},
+                **{
+                    f"{side}_cpu_ms": round((proxy.cpu_s() - before[side]) / rounds * 1e3, 2)
+                    for side, proxy in proxies.items()
+                },
                 "added_median_ms": round(medians["proxy"] - medians["engine"], 2),
                 "engine_p99_ms": round(_p99(times["engine"].wall_ms), 2),
                 "proxy_p99_ms": round(_p99(times["proxy"].wall_ms), 2),
@@ -122,6 +149,12 @@ def compare(
             }
         )
     return rows
+
+
+def _sender(requests: Sequence[Request], http: urllib3.HTTPConnectionPool, is_proxy: bool) -> Callable[[], object]:
+    """Sends the next of the requests."""
+    turns = cycle(requests)
+    return lambda: next(turns).send(http, is_proxy)
 
 
 def load(
@@ -168,6 +201,34 @@ def make_index(store_address: str, embeddings: Embeddings, documents: Sequence[D
         store.refresh(INDEX)
 
 
+def make_others(engine: urllib3.HTTPConnectionPool, documents: Sequence[Document]) -> None:
+    """The indices that are not ours, of one shard. Each document has its title, and text of that length drawn from all
+    documents' words."""
+    words = " ".join(document.text for document in documents).split()
+    chance = random.Random(2018)  # noqa: S311 - no secret
+    for index, n_chars in OTHERS.values():
+        engine.urlopen("DELETE", f"/{index}")
+        body = json.dumps({"settings": {"number_of_shards": 1, "number_of_replicas": 0}}).encode()
+        _check(engine.urlopen("PUT", f"/{index}", body, JSON))
+        for start in range(0, len(documents), 200):
+            lines = []
+            for document in documents[start : start + 200]:
+                at = chance.randrange(max(1, len(words) - n_chars // 3))
+                text = f"{document.text} {' '.join(words[at : at + n_chars // 3])}"[:n_chars]
+                lines += [
+                    {"index": {"_id": document.doc_id}},
+                    {"title": document.title, "url": document.url, "text": text},
+                ]
+            data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+            _check(engine.urlopen("POST", f"/{index}/_bulk", data, JSON))
+        _check(engine.urlopen("POST", f"/{index}/_refresh"))
+
+
+def _check(answer: urllib3.BaseHTTPResponse) -> None:
+    if answer.status >= 300:
+        raise RuntimeError(f"{answer.status}: {answer.data[:300]!r}")
+
+
 def read_documents(path: Path, n: int) -> list[Document]:
     """The beginnings of the first English pages."""
     found: list[Document] = []
@@ -183,17 +244,41 @@ def read_documents(path: Path, n: int) -> list[Document]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A proxy in a process of its own."""
+
+    http: urllib3.HTTPConnectionPool
+    pid: int
+
+    def cpu_s(self) -> float:
+        """CPU time of all its threads so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
-def serving(engine: str, embeddings: Path) -> Iterator[str]:
+def serving(engine: str, embeddings: Path, module: str = "sinkrank") -> Iterator[str]:
     """`sinkrank serve` in a process of its own; gives its address."""
+    with server_of(engine, embeddings, module) as (address, _):
+        yield address
+
+
+@contextmanager
+def server_of(engine: str, embeddings: Path, module: str = "sinkrank") -> Iterator[tuple[str, int]]:
+    """The same with its process id.
+
+    Args:
+        module: that is run, with the command line of `sinkrank`.
+    """
     with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--store", engine, "--home", home]
+        command = [sys.executable, "-m", module, "serve", "--port", "0", "--store", engine, "--home", home]
         command += ["--embeddings", str(embeddings)]
         # Re-ranked on a busy machine too: the engine's order in its place would be another amount of work.
-        environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": "60000"}
+        environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": "60000", "SINKRANK_PROCESSES": "1"}
         with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
             try:
-                yield served_address(process)
+                yield served_address(process), process.pid
             finally:
                 process.terminate()
 
@@ -258,7 +343,9 @@ def parser_of(description: str | None) -> argparse.ArgumentParser:
 
 def _arguments() -> argparse.Namespace:
     parser = parser_of(__doc__)
-    parser.add_argument("--seconds", type=float, default=5.0, help="of load for each number of clients (%(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, help="of load for each number of clients; 0 for none (%(default)s)"
+    )
     return parser.parse_args()
 
 
@@ -272,21 +359,28 @@ def main() -> None:
         address = stack.enter_context(node(arguments.store, arguments.engine))
         engine = pool(address)
         make_index(address, Embeddings.open(arguments.embeddings), documents)
+        make_others(engine, documents)
         try:
-            proxy = pool(stack.enter_context(serving(address, arguments.embeddings)))
-            results["in_turn"] = compare(kinds, engine, proxy, arguments.rounds)
+            proxies = {}
+            for side, module in (("proxy", "sinkrank"), ("whole", "benchmarks.whole_windows")):
+                served, pid = stack.enter_context(server_of(address, arguments.embeddings, module))
+                proxies[side] = Server(pool(served), pid)
+            kinds |= foreign_requests(engine, queries)
+            results["in_turn"] = compare(kinds, engine, proxies, arguments.rounds)
             for row in results["in_turn"]:
                 print(json.dumps(row))
             results["load"] = []
-            for name in ("search, title and url", "document passed on"):
+            for name in ("search, title and url", "document passed on") if arguments.seconds else ():
                 for n_clients in CLIENTS:
-                    for side, http in (("engine", engine), ("proxy", proxy)):
-                        row = load(kinds[name], http, side == "proxy", n_clients, arguments.seconds)
+                    for side, http in (("engine", engine), *((one, proxies[one].http) for one in proxies)):
+                        row = load(kinds[name], http, side != "engine", n_clients, arguments.seconds)
                         results["load"].append({"requests": name, "side": side, **row})
                         print(json.dumps(results["load"][-1]))
         finally:
             with closing(open_store(address)) as store:
                 store.drop(INDEX)
+            for index, _ in OTHERS.values():
+                engine.urlopen("DELETE", f"/{index}")
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

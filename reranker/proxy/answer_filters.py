@@ -8,10 +8,14 @@ from typing import Any
 
 from reranker.proxy.raw_json import RawArray, RawObject, read_array, read_object, read_value
 
-# Names in mappings/: the packed bag of words, and the language that it is in.
+# Names in mappings/: the packed bag of words, the language that it is in, the id, the keys of title and short text.
 BAG_FIELD = "bag"
 LANGUAGE_FIELD = "lang"
-FIELDS = (BAG_FIELD, LANGUAGE_FIELD)
+ID_FIELD = "doc_id"
+KEY_FIELDS = {"title": "title_key", "text": "text_key"}
+_NEEDED = (BAG_FIELD, LANGUAGE_FIELD)
+_WELCOME = (ID_FIELD, *KEY_FIELDS.values())
+FIELDS = (*_NEEDED, *_WELCOME)
 
 URL_PARAMETERS = ("_source", "_source_includes", "_source_excludes")
 
@@ -99,11 +103,12 @@ def _listed(value: str | None) -> list[str]:
 
 
 def _widen(includes: list[str], excludes: list[str]) -> SourceFilter:
-    extra = tuple(name for name in FIELDS if (includes and not _matches(name, includes)) or _matches(name, excludes))
+    kept = [pattern for pattern in excludes if pattern not in _NEEDED]
+    fields = (*_NEEDED, *(name for name in _WELCOME if not _matches(name, kept)))
+    extra = tuple(name for name in fields if (includes and not _matches(name, includes)) or _matches(name, excludes))
     brought = () if excludes else tuple(name for name in includes if "*" not in name)
-    kept = [pattern for pattern in excludes if pattern not in FIELDS]
     # A wildcard may exclude them; without it, others would come in.
-    if not extra or any(_matches(name, kept) for name in FIELDS):
+    if not extra or any(_matches(name, kept) for name in _NEEDED):
         return SourceFilter(is_partial=True, brought=brought)
     widened: dict[str, list[str]] = {"excludes": kept}
     if includes:

@@ -1,5 +1,7 @@
 """Asks the engine for the windows of a request's searches: in one request, and in a second one those in translation.
 
+Windows are asked for without their text where that is enough (`bare_windows.py`).
+
 A `_msearch` differs from a `_search` only here and in `write`: its searches go and come as lines.
 """
 
@@ -7,17 +9,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from reranker.proxy.answer_filters import URL_PARAMETERS
+from reranker.proxy.bare_windows import PAGE_ONLY_PARAMETERS, WINDOW_ONLY_PARAMETERS, WindowMemory, is_same_window
 from reranker.proxy.guard import Turn
 from reranker.proxy.raw_json import RawArray, RawObject, Reader, read_array, read_document, read_object, read_value
 from reranker.proxy.read import written_lines
 from reranker.proxy.search import Search, SearchAnswer, SearchRequest, TranslatedQuery
 from reranker.proxy.translation import SearchTranslator
-from reranker.proxy.upstream.calls import Fallback
+from reranker.proxy.upstream.calls import Fallback, Refused
 from reranker.proxy.upstream.incoming import only_parameters, without_parameters
 from reranker.proxy.upstream.nodes import Headers
 
@@ -33,6 +37,8 @@ _REPLACED = (
     *URL_PARAMETERS,
 )
 _REPLACED_OF_SEVERAL = ("rerank", "filter_path")
+_REPLACED_FOR_BARE = (*_REPLACED, *PAGE_ONLY_PARAMETERS)
+_REPLACED_FOR_PAGE = tuple({*_REPLACED, *WINDOW_ONLY_PARAMETERS} - set(URL_PARAMETERS))
 # Of the URL's query; once it is translated it stands in the body.
 _URL_QUERY = ("q", "df", "analyzer", "default_operator", "lenient", "analyze_wildcard")
 _LOOK_UP_PARAMETERS = ("routing", "preference", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
@@ -57,7 +63,7 @@ class Fetched:
     added_ms: float = 0.0
 
 
-def fetch(request: SearchRequest, translator: SearchTranslator, turn: Turn) -> Fetched:
+def fetch(request: SearchRequest, translator: SearchTranslator, memory: WindowMemory, turn: Turn) -> Fetched:
     """Asks for all searches, and gives each its answer.
 
     Raises:
@@ -69,8 +75,10 @@ def fetch(request: SearchRequest, translator: SearchTranslator, turn: Turn) -> F
         translations = turn.run(lambda: [translator.at_once(search) for search in at_once], request.calls.deadline)
         for search, translation in zip(at_once, translations, strict=True):
             search.translation = translation
+    for search in request.searches:
+        search.bare_kind = memory.kind_for(search.bare_plan, request.calls.incoming.caller, search.indices)
     started = time.perf_counter()
-    fetched = _ask(request, [(line.header, line.sent) for line in request.lines], request.calls.search)
+    fetched = _ask_for_all(request, memory)
     for line, answer in zip(request.lines, fetched.answers, strict=True):
         line.answer = answer
     empty = [
@@ -102,8 +110,9 @@ def _fetch_translated(
         if not found:
             return None
         added_ms = (time.perf_counter() - started) * 1000
-        bodies = [(search.header, search.window_body(translation)) for search, translation in found]
-        again = _ask(request, bodies, request.calls.search_again, is_translated=True)
+        bodies = [(search.header, search.window_body(translation, search.bare_kind)) for search, translation in found]
+        replaced = (*(_REPLACED_FOR_BARE if found[0][0].bare_kind else _REPLACED), *_URL_QUERY)
+        again = _ask(request, bodies, request.calls.search_again, replaced)
     except Fallback as failed:
         turn.succeeded = None  # re-ranking itself did not fail
         for search in [search for search, _ in found] or empty:
@@ -116,6 +125,96 @@ def _fetch_translated(
             search.translation, search.answer = translation, answer
     again.added_ms = added_ms
     return again
+
+
+def _ask_for_all(request: SearchRequest, memory: WindowMemory) -> Fetched:
+    """The windows of all searches. A bare one that the engine refuses is asked for again as a whole one.
+
+    Raises:
+        Refused, Fallback: the engine refuses them.
+    """
+    calls = request.calls
+    try:
+        return _ask(request, [(line.header, line.sent) for line in request.lines], calls.search, _replaced(request))
+    except Refused:
+        raise
+    except Fallback:
+        if request.is_multi or request.searches[0].bare_kind is None:
+            raise
+        memory.failed(calls.incoming.caller, request.searches[0].indices)
+        request.searches[0].bare_kind = None
+    return _ask(request, [(line.header, line.sent) for line in request.lines], calls.search, _replaced(request))
+
+
+def _replaced(request: SearchRequest) -> tuple[str, ...]:
+    """The parameters of a search that the body for its window stands for."""
+    search = request.searches[0]
+    replaced = _REPLACED if search.bare_kind is None else _REPLACED_FOR_BARE
+    return replaced if search.translation is None else (*replaced, *_URL_QUERY)
+
+
+def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched | None:
+    """Asks for windows whole whose bare ones were of no use; None where none can be had. Those without one are of
+    `fetch_refused`, with the reason why.
+
+    Raises:
+        Fallback: the request's only search cannot be asked for.
+    """
+    for search in searches:
+        search.bare_kind, search.shown = None, ()
+    bodies = [(search.header, search.sent) for search in searches]
+    try:
+        fetched = _ask(request, bodies, request.calls.search_again, _replaced(request))
+    except Fallback as failed:
+        if not request.is_multi:
+            raise
+        for search in searches:
+            search.failed(failed.reason, str(failed))
+        return None
+    for search, answer in zip(searches, fetched.answers, strict=True):
+        search.answer, search.is_lost = answer, False
+    return fetched
+
+
+def fetch_pages(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> Sequence[SearchAnswer]:
+    """The engine's answers for pages whose windows were bare.
+
+    Raises:
+        Fallback: there are none.
+    """
+    pairs = [(search.header, body) for search, body in bodies]
+    return _ask(request, pairs, request.calls.search_again, _REPLACED_FOR_PAGE).answers
+
+
+def try_bare_windows(request: SearchRequest, memory: WindowMemory) -> None:
+    """Asks once for bare windows beside whole ones, to learn whether they say the same. No search waits for a second
+    trial before the memory forgets the first."""
+    caller, tried = request.calls.incoming.caller, []
+    for search in request.searches:
+        if search.known_share is not None:
+            memory.note_known(caller, search.indices, search.known_share)
+        if search.bare_kind is None and not search.is_lost and len(search.window) > search.page.size:
+            kind = memory.kind_to_try(search.bare_plan, caller, search.indices, search.has_stored_bags)
+            if kind is not None:
+                tried.append((search, kind))
+    if not tried:
+        return
+    replaced = _REPLACED_FOR_BARE if request.searches[0].translation is None else (*_REPLACED_FOR_BARE, *_URL_QUERY)
+    bodies = [(search.header, search.window_body(search.translation, kind)) for search, kind in tried]
+    answers: Sequence[SearchAnswer] = ()
+    with suppress(Fallback):
+        answers = _ask(request, bodies, request.calls.search_again, replaced).answers
+    for number, (search, kind) in enumerate(tried):
+        whole = search.answer
+        is_same = number < len(answers) and whole is not None
+        if is_same and whole is not None and is_same_window(kind, _said(whole), _said(answers[number])):
+            memory.fits(search.indices, kind)
+        else:
+            memory.failed(caller, search.indices)
+
+
+def _said(answer: SearchAnswer) -> tuple[Mapping[str, Any], Sequence[dict[str, Any]]]:
+    return answer.raw.parsed, answer.found
 
 
 def look_up(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> list[Any]:
@@ -138,13 +237,18 @@ def look_up(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> l
 
 def fetch_refused(request: SearchRequest) -> None:
     """Asks for those searches of a multi-search whose windows the engine refused as they came: it may refuse the window
-    alone, and its errors are to be about what the caller wrote.
+    alone, and its errors are to be about what the caller wrote. The same for those whose page was lost.
     """
-    refused = [search for search in request.searches if search.answer is not None and search.answer.hits is None]
+    refused = [
+        search
+        for search in request.searches
+        if search.is_lost or (search.answer is not None and search.answer.hits is None)
+    ]
     if refused:
         bodies = [(search.header, search.as_it_came) for search in refused]
-        for search, answer in zip(refused, _ask(request, bodies, request.calls.search).answers, strict=True):
-            search.failed("engine_refused", "the engine refused the search for the window")
+        for search, answer in zip(refused, _ask(request, bodies, request.calls.search, ()).answers, strict=True):
+            if not search.is_lost or not search.status:
+                search.failed("engine_refused", "the engine refused the search for the window")
             search.is_refused, search.answer = True, answer
 
 
@@ -152,15 +256,17 @@ def _ask(
     request: SearchRequest,
     bodies: Sequence[tuple[bytes, bytes]],
     send: Callable[[str, bytes], tuple[Headers, str]],
-    is_translated: bool = False,
+    replaced: Sequence[str],
 ) -> Fetched:
-    """The engine's answer to searches with these headers and bodies."""
+    """The engine's answer to searches with these headers and bodies.
+
+    Args:
+        replaced: the parameters that the body of a `_search` stands for.
+    """
     query_string = request.calls.incoming.query_string
     if request.is_multi:
         headers, text = send(without_parameters(query_string, _REPLACED_OF_SEVERAL), written_lines(bodies))
         return _read_answers(headers, text, len(bodies))
-    is_translated = is_translated or any(search.translation is not None for search in request.searches)
-    replaced = (*_REPLACED, *_URL_QUERY) if is_translated else _REPLACED
     headers, text = send(without_parameters(query_string, replaced), bodies[0][1])
     answer = read_answer(text)
     return Fetched(headers, text, answer.raw, None, [answer])

@@ -18,15 +18,17 @@ from flask import Response, request
 from werkzeug.datastructures import Headers as HeaderList
 
 from reranker.base.errors import SinkrankError
-from reranker.proxy.fetch import fetch, fetch_refused
-from reranker.proxy.guard import CircuitBreaker, Guard, NotNow
+from reranker.proxy.bare_windows import WindowMemory
+from reranker.proxy.fetch import Fetched, fetch, fetch_refused, fetch_whole, try_bare_windows
+from reranker.proxy.guard import CircuitBreaker, Guard, NotNow, Turn
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.index_figures import IndexFigures, SampledStore
 from reranker.proxy.indices import Indices
+from reranker.proxy.page import complete
 from reranker.proxy.query.field_types import FieldTypeCache
 from reranker.proxy.rank import WindowRanker
 from reranker.proxy.read import Skip, read_request
-from reranker.proxy.search import Search, Skipped
+from reranker.proxy.search import Search, SearchRequest, Skipped
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Refused
 from reranker.proxy.upstream.incoming import Incoming, read_incoming, without_headers, without_parameters
@@ -65,10 +67,15 @@ class ProxyRanking:
 
 
 class Proxy:
-    """The proxy in front of an engine; safe to share between threads."""
+    """The proxy in front of an engine; safe to share between threads.
 
-    def __init__(self, service: Service, address: EngineAddress) -> None:
+    Args:
+        memory: of how windows are asked for; a test may give one that keeps to whole windows.
+    """
+
+    def __init__(self, service: Service, address: EngineAddress, memory: WindowMemory | None = None) -> None:
         settings = service.settings
+        self._memory = memory or WindowMemory()
         self._service = service
         self.upstream = Upstream(address, settings)
         self.breaker = CircuitBreaker(
@@ -117,14 +124,16 @@ class Proxy:
             new_body, ranking = read.body_without_ours, self.ranking
             with self._guard.turn() as turn:
                 started = time.perf_counter()
-                fetched = fetch(read, ranking.translator, turn)
+                fetched = fetch(read, ranking.translator, self._memory, turn)
                 answered = time.perf_counter()
-                ranking.ranker.rank(read, turn)
+                ranking.ranker.rank(read, read.searches, turn)
+                fetched = self._complete(read, fetched, ranking.ranker, turn)
                 rank_ms = (time.perf_counter() - answered) * 1000
                 if is_multi:
                     fetch_refused(read)
                 body = write_answer(read, fetched, rank_ms)
-                engine_ms, rerank_ms = (answered - started) * 1000, (time.perf_counter() - answered) * 1000
+                engine_ms = (answered - started + read.more_engine_s) * 1000
+                rerank_ms = (time.perf_counter() - started) * 1000 - engine_ms
             metrics.stage_seconds.labels("engine").observe(engine_ms / 1000)
             response = _response(fetched.headers, body)
             response.headers.add("Server-Timing", f"engine;dur={engine_ms:.1f}, rerank;dur={rerank_ms:.1f}")
@@ -145,6 +154,32 @@ class Proxy:
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking
             _log_fallback("rerank_failed", f"{type(error).__name__}: {error}")
             return self._unranked(incoming, "fallback", "rerank_failed", new_body)
+
+    def _complete(self, read: SearchRequest, fetched: Fetched, ranker: WindowRanker, turn: Turn) -> Fetched:
+        """Fetches the pages of bare windows, and does searches again whose bare windows were of no use.
+
+        Raises:
+            Fallback: the request's only search cannot be answered so.
+        """
+        started = time.perf_counter()
+        complete(read)
+        lost = [search for search in read.searches if search.is_lost]
+        for search in lost:
+            self._memory.failed(read.calls.incoming.caller, search.indices)
+        failed = next((search for search in lost if search.status == "fallback"), None)
+        if failed is not None and not read.is_multi:
+            raise Fallback(failed.reason, failed.message)
+        again = [search for search in lost if search.status != "fallback"]
+        whole = fetch_whole(read, again) if again else None
+        if whole is None:
+            try_bare_windows(read, self._memory)
+        read.more_engine_s = time.perf_counter() - started
+        if whole is None:
+            return fetched
+        for search in again:
+            search.status, search.ranking = "", None
+        ranker.rank(read, again, turn)
+        return fetched if read.is_multi else whole
 
     def show_circuit(self) -> None:
         """Brings the metrics up to the breaker's state, which changes by itself."""

@@ -26,23 +26,23 @@ class WindowRanker:
         self._indices = indices
         self._texts = texts
 
-    def rank(self, request: SearchRequest, turn: Turn) -> None:
-        """Gives each search its ranking, or the reason why it has none. Those that are done when the time is over
-        count."""
+    def rank(self, request: SearchRequest, searches: Sequence[Search], turn: Turn) -> None:
+        """Gives each of these searches its ranking, or the reason why it has none. Those that are done when the time is
+        over count. A search is lost whose bare window lacks a bag."""
         calls = request.calls
         searches = [
             search
-            for search in request.searches
+            for search in searches
             if not search.status and search.answer is not None and search.answer.hits is not None
         ]
-        done: list[_Outcome] = []
+        done: list[_Outcome | None] = []
 
         def work() -> None:
             bags = self._texts.collect(searches, calls, lambda bodies: look_up(request, bodies))
             for search, own in zip(searches, bags, strict=True):
                 if not calls.deadline.left_s:
                     return  # nobody waits any more
-                done.append(self._outcome(search, own))
+                done.append(None if own is None else self._outcome(search, own))
 
         failed = _Outcome("fallback", "rerank_failed", "no result")
         try:
@@ -54,7 +54,10 @@ class WindowRanker:
         finished = list(done)  # what outlasts its time goes on in its thread, and adds to `done`
         for number, search in enumerate(searches):
             outcome = finished[number] if number < len(finished) else failed
-            search.status, search.reason, search.message, search.ranking = outcome
+            if outcome is None:
+                search.is_lost = True
+            else:
+                search.status, search.reason, search.message, search.ranking = outcome
 
     def order(self, search: Search, bags: Sequence[Bag]) -> Reranking | None:
         """The hits of the window in their new order; None if no hit has a known word.

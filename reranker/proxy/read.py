@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.proxy.answer_filters import read_source_filter
+from reranker.proxy.bare_windows import BarePlan, read_bare_plan
 from reranker.proxy.query.field_types import CallerMappings, FieldTypeCache
 from reranker.proxy.query.text import FieldTypes, QueryReading, no_field_types, read_query
 from reranker.proxy.raw_json import DuplicateKey, read_body, write_object
@@ -374,6 +375,9 @@ def _read(
     wants_seq_no = values.get("seq_no_primary_term") in (True, "true")
     if "seq_no_primary_term" in parameters:
         wants_seq_no = parameters["seq_no_primary_term"] == "true"  # the engines take no value for no
+    own = {name: value for name, value in values.items() if name != "ext"}
+    is_plain = not page.is_behind and (section is not None or "ext" not in values) and other_ext is None
+    plan = read_bare_plan(own, parameters, header, page.size, page.n_fetch) if is_plain else BarePlan()
     return Search(
         header=header,
         body=body,
@@ -397,6 +401,7 @@ def _read(
         translate=translate,
         languages=languages,
         is_translated_at_once=translate != "never" and (bool(languages) or translate == "always"),
+        bare_plan=plan,
     )
 
 

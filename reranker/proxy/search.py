@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reranker.proxy.answer_filters import SourceFilter
+from reranker.proxy.bare_windows import PAGE_ONLY, WINDOW_ONLY, BarePlan, bare_members
 from reranker.proxy.query.clauses import Field
 from reranker.proxy.query.text import ALL_FIELDS, FieldTypes
 from reranker.proxy.raw_json import RawArray, RawObject, write_object
@@ -152,10 +153,18 @@ class Search:
         translate: when it is asked in translation: `no_hits`, `always`, `never`.
         languages: of the documents, where the caller names them.
         is_translated_at_once: whether the engine may be asked in translation before it was asked as the caller wrote.
+        bare_plan: how it can be asked for a window without its text.
 
     Added by the later steps:
 
     Attributes:
+        bare_kind: of the window that was asked for; None for a whole one.
+        doc_ids: of the hits of a bare window, as far as they are known.
+        has_stored_bags: whether all hits of the window are of indices of our own.
+        known_share: of the bags of the window, that earlier searches brought; None where that does not matter.
+        shown: of a bare window, the hits of the page as the engine wrote them, each with its text.
+        is_lost: a bare window is of no use: the bags or the page's hits cannot be had.
+        was_misread: known bags were those of other documents, as of an index that was deleted and made anew.
         translation: that it was asked in; None where it was asked as the caller wrote it.
         answer: the engine's.
         is_refused: the engine refused the window, and the answer is to the search as it came.
@@ -187,7 +196,15 @@ class Search:
     translate: str
     languages: tuple[str, ...]
     is_translated_at_once: bool
+    bare_plan: BarePlan
 
+    bare_kind: str | None = None
+    doc_ids: Sequence[str] = ()
+    has_stored_bags: bool = False
+    known_share: float | None = None
+    shown: Sequence[tuple[str, RawObject]] = ()
+    is_lost: bool = False
+    was_misread: bool = False
     translation: TranslatedQuery | None = None
     answer: SearchAnswer | None = None
     is_refused: bool = False
@@ -222,9 +239,9 @@ class Search:
     @property
     def sent(self) -> bytes:
         """The body for the engine."""
-        return self.window_body(self.translation)
+        return self.window_body(self.translation, self.bare_kind)
 
-    def window_body(self, translation: TranslatedQuery | None = None) -> bytes:
+    def window_body(self, translation: TranslatedQuery | None = None, bare_kind: str | None = None) -> bytes:
         """The caller's body with the window in place of the page, and the translated query in place of his."""
         # By its sequence number a document whose text is not in the answer is known again.
         changed: dict[str, Any] = {
@@ -232,15 +249,35 @@ class Search:
             "size": self.page.n_fetch,
             "seq_no_primary_term": True,
         }
-        if self.source_filter.widened is not None:
+        if bare_kind is not None:
+            changed |= bare_members(bare_kind)
+        elif self.source_filter.widened is not None:
             changed["_source"] = self.source_filter.widened
         if self.other_ext is not None:
             changed["ext"] = self.other_ext
         if translation is not None:
             changed["query"] = translation.query
+        return self._changed(changed, () if bare_kind is None else PAGE_ONLY)
+
+    def page_body(self, ids: Mapping[str, Any], n_most: int) -> bytes:
+        """The caller's body for some of the hits that a bare window found.
+
+        Args:
+            ids: the clause that names them.
+            n_most: how many there may be.
+        """
+        query: dict[str, Any] = {"bool": {"filter": [ids]}}
+        clause = self.clause if self.translation is None else self.translation.query
+        if self.bare_plan.needs_query and clause is not None:
+            query["bool"]["must"] = [clause]
+        changed = {"query": query, "size": n_most, "seq_no_primary_term": True, "track_total_hits": False}
+        return self._changed(changed, ("from", *WINDOW_ONLY))
+
+    def _changed(self, changed: Mapping[str, Any], dropped: Sequence[str]) -> bytes:
+        """The caller's body with other members in place of his, and without some."""
         added = {name: json.dumps(value, ensure_ascii=False, separators=(",", ":")) for name, value in changed.items()}
-        dropped = added if self.body_without_ours is None else (*added, "ext")
-        return json_bytes(write_object(self.body.text, self.body.raw, drop=dropped, add=added))
+        ours = () if self.body_without_ours is None else ("ext",)
+        return json_bytes(write_object(self.body.text, self.body.raw, drop={*added, *dropped, *ours}, add=added))
 
     @property
     def as_it_came(self) -> bytes:
@@ -261,6 +298,7 @@ class SearchRequest:
         searches: those of the lines that are to be re-ranked.
         filter_path: the caller's; the engine is not given it.
         body_without_ours: what to pass on where re-ranking fails; None for the body that came.
+        more_engine_s: what the engine took after the windows, for the pages of bare ones.
     """
 
     calls: EngineCalls
@@ -270,3 +308,4 @@ class SearchRequest:
     filter_path: str | None
     is_pretty: bool
     body_without_ours: bytes | None
+    more_engine_s: float = 0.0

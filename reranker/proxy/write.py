@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from reranker.proxy.answer_filters import FilterPath
 from reranker.proxy.fetch import Fetched
+from reranker.proxy.page import Place, places_of
 from reranker.proxy.raw_json import (
     Member,
     RawArray,
@@ -22,31 +23,11 @@ from reranker.proxy.raw_json import (
     write_array,
     write_object,
 )
-from reranker.proxy.search import PagePlan, Search, SearchAnswer, SearchRequest, Skipped, Translations
-from reranker.ranking.ranked import RankedDocument, Reranking
-from reranker.ranking.scores import scores_behind
+from reranker.proxy.search import Search, SearchAnswer, SearchRequest, Skipped, Translations
 from reranker.service.json_text import float_text, json_bytes
 
 DETAILS_KEY = "_rerank"
 _WEIGHT_DECIMALS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a hit goes.
-
-    Attributes:
-        index: its place among the hits of the engine's answer, from 0.
-        score: the new one; None to leave the engine's.
-        rank, first_stage_rank: the new one and the engine's, over all pages, from 1.
-        ranked: what re-ranking says of it; None where the engine's order gave it its place.
-    """
-
-    index: int
-    score: float | None
-    rank: int
-    first_stage_rank: int
-    ranked: RankedDocument | None = None
 
 
 def write_answer(request: SearchRequest, fetched: Fetched, rank_ms: float) -> bytes:
@@ -94,16 +75,15 @@ def _took(raw: RawObject, added_ms: float) -> dict[str, str]:
 
 def _page(search: Search, answer: SearchAnswer, hits: RawArray) -> str:
     """The `hits` of an answer with the hits of the page."""
-    page, ranking, n_hits = search.page, search.ranking, len(answer.found)
+    page, ranking = search.page, search.ranking
     max_score = None
     if page.is_behind:
         # The first hit of all pages is not at hand, so its score is not known.
-        places, max_score = places_behind(page, n_hits), "null"
-    elif ranking is None:
-        places = first_stage_places(page, n_hits)
-    else:
-        places, max_score = ranked_places(page, ranking, n_hits), float_text(ranking.documents[0].score)
-    shown = [_hit(answer.text, hits.elements[place.index].start, place, search) for place in places]
+        max_score = "null"
+    elif ranking is not None:
+        max_score = float_text(ranking.documents[0].score)
+    places = places_of(search)
+    shown = [_hit(answer.text, hits.elements[place.index].start, place, search, n) for n, place in enumerate(places)]
     changes = {"hits": write_array(answer.text, hits, shown)}
     outer: RawObject = answer.raw.parsed["hits"]
     if max_score is not None and outer.parsed.get("max_score") is not None:
@@ -111,44 +91,19 @@ def _page(search: Search, answer: SearchAnswer, hits: RawArray) -> str:
     return write_object(answer.text, outer, replace=changes)
 
 
-def ranked_places(page: PagePlan, ranking: Reranking, n_hits: int) -> list[Place]:
-    """The page, best first; hits behind the window are in the engine's order.
-
-    Args:
-        ranking: of the hits of the window.
-        n_hits: hits that the engine brought, the window's among them.
-    """
-    ranked = ranking.documents
-    whole = [Place(one.index, one.score, rank, one.index + 1, one) for rank, one in enumerate(ranked, 1)]
-    whole += _behind(page, range(len(ranked), n_hits), first_rank=len(ranked) + 1)
-    return whole[page.offset : page.offset + page.size]
-
-
-def places_behind(page: PagePlan, n_hits: int) -> list[Place]:
-    """A page behind the window, whose hits the engine brought alone."""
-    return _behind(page, range(min(n_hits, page.size)), first_rank=page.offset + 1)
-
-
-def first_stage_places(page: PagePlan, n_hits: int) -> list[Place]:
-    """The page in the engine's own order and with its scores."""
-    indices = range(page.offset, min(n_hits, page.offset + page.size))
-    return [Place(index, None, index + 1, index + 1) for index in indices]
-
-
-def _behind(page: PagePlan, indices: range, first_rank: int) -> list[Place]:
-    """Scores fall over all pages: those behind the window are below every score in it."""
-    scores = scores_behind(page.window, max(first_rank, page.window + 1), len(indices))
-    return [
-        Place(index, score, rank, rank)
-        for rank, (index, score) in enumerate(zip(indices, scores, strict=True), start=first_rank)
-    ]
-
-
-def _hit(text: str, start: int, place: Place, search: Search) -> str:
+def _hit(text: str, start: int, place: Place, search: Search, number: int) -> str:
+    """The hit at a place, from the window or, where that is bare, from the page that was fetched."""
     hit, _ = read_object(text, start)
-    score = {} if place.score is None else {"_score": float_text(place.score)}
     added = {DETAILS_KEY: _details(text, hit, place, search)} if search.with_details else {}
-    return _as_asked(text, hit, search, score, added)
+    changes = {}
+    if search.bare_kind is not None:
+        # The page was asked by other clauses: what the engine thought of the hit stands in the window.
+        said = (hit.member(name) for name in ("_score", "sort"))
+        changes = {member.key: text[member.value_start : member.end] for member in said if member is not None}
+        text, hit = search.shown[number]
+    if place.score is not None:
+        changes["_score"] = float_text(place.score)
+    return _as_asked(text, hit, search, changes, added)
 
 
 def _as_asked(
@@ -160,6 +115,8 @@ def _as_asked(
 ) -> str:
     """A document of the answer without what the caller did not ask for."""
     source_filter = search.source_filter
+    if search.bare_kind is not None:  # its page was asked for as he asked
+        return write_object(text, hit, search.added_keys, changes, added)
     dropped = [*search.added_keys, "_source"] if source_filter.drop else search.added_keys
     changed = dict(changes or {})
     source = hit.member("_source") if source_filter.extra else None

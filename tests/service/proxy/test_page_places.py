@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reranker.proxy.page import places_behind, ranked_places
 from reranker.proxy.search import PagePlan
-from reranker.proxy.write import places_behind, ranked_places
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.scores import WINDOW_FLOOR, scores_behind
 
