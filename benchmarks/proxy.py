@@ -129,7 +129,7 @@ def compare(
         if requests[0].window is not None:
             runs["window"] = _sender([request.for_window() for request in requests], engine, False)
         # Connections, caches and the engine's own compiler; and each document is known before it is timed.
-        in_turn(runs, 2 * len(requests))
+        in_turn(runs, max(30, len(requests)))
         before = {side: proxy.cpu_s() for side, proxy in proxies.items()}
         times = in_turn(runs, rounds)
         medians = {side: median(times[side].wall_ms) for side in runs}

@@ -85,7 +85,9 @@ class HitTexts:
         if any(search.was_misread for search in searches):
             self._known.clear()
         is_ours = cache(self._is_ours)  # a window has one index or a few
-        hits = self._with_fetched(searches, calls.incoming.caller, look_up)
+        hits: list[Sequence[Hit]] = [search.window for search in searches]
+        if any(search.bare_kind == NUMBERS for search in searches):
+            hits = self._with_fetched(searches, calls.incoming.caller, look_up)
         bags: list[list[Bag | None]] = [
             [self._in_hand(search, hit, is_ours) for hit in found] for search, found in zip(searches, hits, strict=True)
         ]
@@ -122,7 +124,7 @@ class HitTexts:
                 {**hit, "_id": one.doc_id, _KNOWN: one.bag} if one is not None else {}
                 for hit, one in zip(search.window, known, strict=True)
             ]
-            search.known_share = 1 - len(unknown) / len(known) if known else 1.0
+            search.known_share = 1 - len(unknown) / len(known) if known else None
             if unknown and len(unknown) <= len(known) * _MOST_FETCHED:
                 asked.append((number, search, unknown))
         if asked:
@@ -162,14 +164,14 @@ class HitTexts:
     ) -> None:
         """Keeps what the next search can be asked by: the bags by their sequence numbers, and how many were known."""
         search.has_stored_bags = all(is_ours(index) for index in {str(hit.get("_index")) for hit in hits})
-        if search.has_stored_bags or NUMBERS not in search.bare_plan.kinds or search.answer is None:
+        if search.has_stored_bags or NUMBERS not in search.bare_plan.kinds or search.answer is None or not hits:
             return
         if not is_of_one_shard(search.answer.raw.parsed):
             return
         keys = [_number_key(search, hit, caller) for hit in hits]
         if search.bare_kind is None:
             found = self._known.get(keys)
-            search.known_share = sum(one is not None for one in found) / len(found) if found else 0.0
+            search.known_share = sum(one is not None for one in found) / len(found)
         self._known.put(
             (key, KnownBag(bag, str(hit.get("_id"))))
             for key, bag, hit in zip(keys, bags, hits, strict=True)

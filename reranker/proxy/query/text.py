@@ -156,7 +156,7 @@ def read_query(
     what = decision.read(node)
     decision.check_boosts()
     text = " ".join(decision.texts)
-    reason = _first(decision.reasons)
+    reason = _first(decision.reasons) if decision.reasons else ""
     if not reason and not text:
         reason = "filter_only" if what is _What.FILTER else "no_query_text"
     return QueryReading(text, tuple(Field(*one) for one in decision.fields.items()), reason)

@@ -81,7 +81,10 @@ def test_the_text_is_read_from_the_url(service: Service) -> None:
 
 def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: Service) -> None:
     search = read(service, {"query": QUERY, "_source": ["title"], "ext": {"rerank": {}}})
-    assert json.loads(search.sent)["_source"] == {"excludes": [], "includes": ["title", "bag", "lang"]}
+    assert json.loads(search.sent)["_source"] == {
+        "excludes": [],
+        "includes": ["title", "bag", "lang", "doc_id", "title_key", "text_key"],
+    }
     assert json.loads(search.body_without_ours or b"") == {"query": QUERY, "_source": ["title"]}
 
 

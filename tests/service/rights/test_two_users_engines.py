@@ -14,6 +14,7 @@ from werkzeug.test import TestResponse
 from reranker.api.app import create_app
 from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
+from reranker.proxy.bare_windows import BAGS, NUMBERS, WindowMemory
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
@@ -125,6 +126,33 @@ def test_the_proxy_shows_what_the_engine_shows(
     assert found.keys() == SHOWN[user]
     assert secrets_in(answer) == MAY_READ[user]
     assert answer.headers["X-Rerank-Status"] == ("fallback" if user == "ben" else "applied")
+
+
+@USERS
+@pytest.mark.parametrize(("index", "kind"), [("notes", BAGS), ("press", NUMBERS)])
+def test_windows_without_their_text_show_what_the_engine_shows(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch, user: str, index: str, kind: str
+) -> None:
+    kinds: list[str | None] = []
+    chosen = WindowMemory.kind_for
+
+    def kind_for(memory: WindowMemory, *arguments: Any) -> str | None:
+        kinds.append(chosen(memory, *arguments))
+        return kinds[-1]
+
+    monkeypatch.setattr(WindowMemory, "kind_for", kind_for)
+    for _ in range(6):
+        for asked_before in ("service", "anna", "ben", user):
+            ask(client, asked_before, f"/{index}/_search", **PRESS, size=1)
+    assert kind in kinds
+    pages = [ask(client, user, f"/{index}/_search", **PRESS, size=1, **{"from": n}) for n in range(5)]
+    found = [hit for page in pages for hit in page.get_json()["hits"]["hits"]]
+    assert {hit["_id"] for hit in found} == SHOWN[user]
+    assert len(found) == len(SHOWN[user])
+    assert {secret for page in pages for secret in secrets_in(page)} == MAY_READ[user]
+    assert {page.headers["X-Rerank-Status"] for page in pages[:-1]} <= (
+        {"fallback", "skipped"} if user == "ben" else {"applied", "skipped"}
+    )
 
 
 def test_texts_that_are_looked_up_for_one_user_rank_nothing_for_another(client: FlaskClient) -> None:
