@@ -21,10 +21,13 @@ from reranker.base import retries
 from reranker.base.errors import BadInput, NotFound, SinkrankError, StoreUnavailable
 from reranker.base.retries import Backoff
 from reranker.stores import EngineAccess, open_store
+from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.base.writing import WriteResult
 from reranker.stores.engine import bulk
+from reranker.stores.engine.client import connect, engine_errors
 from reranker.stores.engine.store import EngineStore
 from reranker.stores.engine.writer import BatchSize
+from tests.service.proxy.fake_engine import fake_engine, ok
 from tests.stores.fake_engine import serve
 from tests.stores.samples import ALL, DESCRIPTION, make_document, query, write_documents
 
@@ -251,6 +254,22 @@ def test_a_connection_that_is_cut_is_tried_again() -> None:
         return (0, None) if n_requests <= 3 else (200, bulk_answer(ids, {}))
 
     assert list(write(answer, ["1"])) == [WriteResult("1")]
+
+
+def test_an_answer_that_is_cut_anywhere_in_its_head_is_unavailable() -> None:
+    whole = ok(b"{}")
+    head = whole.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    with fake_engine() as node:
+        address = read_address(node.url)
+        assert isinstance(address, EngineAddress)
+        client = connect(address)
+        for n_bytes in range(len(head) + 1):
+            node.answer = lambda received, n_bytes=n_bytes: whole[:n_bytes]  # type: ignore[misc]
+            with pytest.raises(StoreUnavailable), engine_errors(node.url):
+                client.search(index="pages")
+        node.answer = lambda received: whole
+        assert client.search(index="pages") == {}
+        client.close()
 
 
 def test_the_waits_grow_to_a_bound_and_never_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

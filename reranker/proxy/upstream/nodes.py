@@ -23,6 +23,7 @@ from urllib3.util import SKIP_HEADER
 from reranker.base.errors import BadInput, Busy, StoreUnavailable
 from reranker.base.leaving import EndsWithClient, reading_call
 from reranker.base.request_context import engine_call
+from reranker.base.whole_heads import WholeHeadResponse
 from reranker.proxy.upstream.tls import tls_context
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, NodeAddress
@@ -289,11 +290,11 @@ class _EngineConnection(EndsWithClient):
 
 
 class _Connection(_EngineConnection, HTTPConnection):
-    pass
+    response_class = WholeHeadResponse
 
 
 class _TlsConnection(_EngineConnection, HTTPSConnection):
-    pass
+    response_class = WholeHeadResponse
 
 
 class _Pool(HTTPConnectionPool):

@@ -16,6 +16,7 @@ from opensearchpy import exceptions
 from reranker.base.errors import BadInput, NotAllowed, NotFound, StoreUnavailable, Unauthenticated
 from reranker.base.leaving import EndsWithClient, reading_call
 from reranker.base.request_context import caller_credentials, current_request, engine_call
+from reranker.base.whole_heads import WholeHeadResponse
 from reranker.stores.base.addresses import Distribution, EngineAddress
 from reranker.stores.base.nodes import CONNECT_TIMEOUT_S
 from reranker.stores.engine.access import EngineAccess, Signer
@@ -37,11 +38,11 @@ _NO_VERSION = (exceptions.TransportError, LookupError, TypeError, AttributeError
 
 
 class _HttpConnection(EndsWithClient, urllib3.connection.HTTPConnection):
-    pass
+    response_class = WholeHeadResponse
 
 
 class _HttpsConnection(EndsWithClient, urllib3.connection.HTTPSConnection):
-    pass
+    response_class = WholeHeadResponse
 
 
 class _Connection(opensearchpy.Urllib3HttpConnection):

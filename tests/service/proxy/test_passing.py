@@ -293,6 +293,18 @@ def test_an_answer_that_stops_before_its_first_block_is_given_up(make_proxy: Cal
     assert "proxy_timeout_s" in response.get_json()["error"]["reason"]
 
 
+@pytest.mark.parametrize("path", ["/pages/_doc/1", "/pages/_search"])
+def test_an_answer_that_is_cut_anywhere_in_its_head_is_an_error(fake: FakeEngine, url: str, path: str) -> None:
+    whole = ok(b'{"found":true}')
+    head = whole.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    for n_bytes in range(len(head) + 1):
+        fake.answer = lambda received, n_bytes=n_bytes: whole[:n_bytes]  # type: ignore[misc]
+        response = urllib3.request("GET", url + path, retries=False)
+        assert response.status == 502, f"{whole[:n_bytes]!r} gives {response.status} {response.data!r}"
+    fake.answer = lambda received: whole
+    assert urllib3.request("GET", url + path, retries=False).data == b'{"found":true}'
+
+
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 @pytest.mark.parametrize("rest", [LENGTH + LARGE, CHUNKS + b"30D40\r\n" + LARGE + b"\r\n"])
 def test_an_answer_that_breaks_off_later_ends_with_its_connection_and_one_line_in_the_log(
