@@ -22,7 +22,6 @@ from reranker.text.exact_text import exact_key
         ({"a": "x", "b": "y"}, ["a.english"], "x"),
         ({"a": "x", "b": "y"}, ["a.*"], "x"),
         ({"a": {"b": "x"}, "c": "y"}, ["a.*"], "x"),
-        ({"doc_id": "cat", "a": {"doc_id": "x"}}, [], "x"),
         ({"doc_id": "cat", "a": "x"}, ["doc_id"], "cat"),
         (None, [], ""),
         ({}, [], ""),
