@@ -75,10 +75,10 @@ def _distances(
         return _closed_form(_nearest_words(problem, cost), method)
     if method == "emd":
         places = np.arange(len(problem.candidates))
-        values, errors, n_iterations = exact.distances(
+        values, errors, _ = exact.distances(
             problem.query.weights, problem.candidates, places, lambda start, end: cost[:, start:end].T, n_threads
         )
-        return _found(values, method, errors < parameters.converged_below(), errors, n_iterations)
+        return _found(values, method, errors < parameters.converged_below(), errors, np.zeros(len(values)))
     values, errors, n_iterations = _scaled(problem, cost, method, parameters)
     for place in np.flatnonzero(np.isnan(values)):  # a scaling left the range of float64
         plan, pair_cost, errors[place] = reference.plan_and_cost(

@@ -80,14 +80,9 @@ def _solve_part(
     if method == "rwmd":
         return _nearest_words(costs, part, places, cost)
     if method == "emd":
-        n = len(costs.problem.query)
-        rows = part.index
+        query, rows, double = costs.problem.query, part.index, cost.astype(np.float64, copy=False)
         return exact.distances(
-            costs.problem.query.weights,
-            part.bags,
-            places,
-            lambda start, end: cost[rows[start:end], :n],
-            costs.n_threads,
+            query.weights, part.bags, places, lambda start, end: double[rows[start:end], : len(query)], costs.n_threads
         )
     if arithmetic == "log":
         return _solve_log(costs, part, places, cost, method, parameters)
