@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import growth, nearest, report, sweep
+from benchmarks import growth, memory, nearest, report, sweep
 from benchmarks.peers import CONVERGED, FIFTY, OURS, SIDES, Side, oracle
 from benchmarks.timing import in_turn, once
 from benchmarks.workload import Workload, clustered_embeddings, real, synthetic
 from reranker.transport import warm_up
 
 QUERY_WORDS = (30, 100, 300)
+# What people type.
+SHORT_QUERY_WORDS = (3, 5, 10)
 # A side under this is tried more often: it is over before the machine's other work evens out.
 QUICK_MS = 200
 
@@ -28,11 +30,17 @@ QUICK_MS = 200
 def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     options.rounds = max(options.rounds, 1)
+    if options.short:
+        options.query_words, options.vocabulary, options.only_sides = SHORT_QUERY_WORDS, [60_000, 500_000], True
     results: dict[str, Any] = {"machine": report.machine(), "options": _plain(options)}
     print(f"{results['machine']}\nseed {options.seed}, rounds {options.rounds}, threads up to {options.threads}")
     warm_up()
     sides = [side for side in SIDES if _wanted(side, options.sides)]
     results["workloads"] = [_measured(work, sides, options) for work in _workloads(options)]
+    if options.short:
+        embeddings = clustered_embeddings(max(options.vocabulary), np.random.default_rng(options.seed))
+        results["memory_read"] = memory.random_rows(embeddings, options.threads, options.rounds, options.seed)
+        print("\nreading 31,000 random rows", *results["memory_read"], sep="\n")
     if not options.only_sides:
         results |= _others(options)
     for path in report.write(results, options.out):
@@ -45,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="most threads of a side")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--query-words", type=int, nargs="+", default=QUERY_WORDS)
+    parser.add_argument(
+        "--short", action="store_true", help="3, 5 and 10 query words, vocabularies 60,000 and 500,000, and memory"
+    )
     parser.add_argument("--vocabulary", type=int, nargs="+", default=[20_000], help="20000 500000 for the whole work")
     parser.add_argument("--candidates", type=int, default=500)
     parser.add_argument("--embeddings", type=Path, help="a real embedding store, with --pages")

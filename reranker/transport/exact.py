@@ -1,35 +1,79 @@
-"""Solves a checked problem by exact optimal transport (`emd`), one candidate after the other."""
+"""Solves exact optimal transport (`emd`) from costs that are computed already, one candidate after the other."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
 
-from reranker.transport import reference
-from reranker.transport.parameters import Parameters
-from reranker.transport.problem import Problem
-from reranker.transport.results import Distances
-from reranker.transport.threads import one_blas_thread, run
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.base.extras import extra
+from reranker.text.bags import WeightedBags
+from reranker.transport.parameters import CONVERGED_BELOW
+from reranker.transport.reference import EMD_ITERATIONS
+from reranker.transport.threads import run
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+# The costs (m, n) of the words from one place to another of all candidates' words.
+CostOf = Callable[[int, int], Matrix]
+# Of two weights, costs, iterations and threads: plan, distance, both potentials and how it ended.
+Solver = Callable[[Vector, Vector, Matrix, int, int], tuple[Matrix, float, Vector, Vector, int]]
 
 # Candidates that a thread takes at once.
 PIECE = 8
+# The solver's `result_code` for a plan that is optimal.
+_OPTIMAL = 1
 
 
-def distances(problem: Problem, parameters: Parameters, n_threads: int) -> Distances:
-    """The distances of all candidates."""
-    candidates = problem.candidates
-    values, errors = np.full(len(candidates), np.inf), np.zeros(len(candidates))
+def distances(
+    a: Vector, bags: WeightedBags, places: NDArray[np.int64], cost_of: CostOf, n_threads: int
+) -> tuple[Vector, Vector, NDArray[np.int32]]:
+    """The distances, marginal errors and iterations (0: not counted) of the candidates at some places; +inf for one
+    without a word.
+
+    By network simplex (POT; Bonneel et al. 2011). The error is 0 unless the solver gave up. POT's own entry checks the
+    weights, converts them and makes the potentials as well; with few words that takes twice as long as the solve, so
+    the solver beneath is called. It lets other threads run.
+
+    Args:
+        a: (n,) weights of the query's words.
+    """
+    values, errors = np.full(len(places), np.inf), np.zeros(len(places))
 
     def work(first: int, last: int) -> None:
-        for place in range(first, last):
-            document = candidates[place]
-            if len(document):
-                plan, cost, errors[place] = reference.plan_and_cost(
-                    problem.query, document, problem.embeddings, "emd", parameters
-                )
-                values[place] = max(float((plan * cost).sum()), 0.0)  # rounding can leave -1e-17
+        for k in range(first, last):
+            start, end = bags.offsets[places[k]], bags.offsets[places[k] + 1]
+            if start < end:
+                b = bags.weights[start:end]
+                values[k], errors[k] = _solved(b * (a.sum() / b.sum()), a, cost_of(start, end))
 
-    pieces = [(first, min(first + PIECE, len(candidates))) for first in range(0, len(candidates), PIECE)]
-    with one_blas_thread():
-        run(work, pieces, n_threads)
-    converged, no_iterations = errors < parameters.converged_below(), np.zeros(len(values), np.int32)
-    return Distances(values, "emd", converged, errors, "float64", no_iterations)
+    run(work, [(first, min(first + PIECE, len(places))) for first in range(0, len(places), PIECE)], n_threads)
+    return values, errors, np.zeros(len(places), np.int32)
+
+
+def _solved(b: Vector, a: Vector, cost: Matrix) -> tuple[float, float]:
+    plan, value, _, _, code = _solver()(b, a, np.ascontiguousarray(cost), EMD_ITERATIONS, 1)
+    error = 0.0 if code == _OPTIMAL else max(float(np.abs(plan.sum(axis=1) - b).sum()), CONVERGED_BELOW)
+    return max(value, 0.0), error  # rounding can leave -1e-17
+
+
+@cache
+def _solver() -> Solver:
+    with extra("exact", "the method emd"):
+        import ot  # takes seconds, and no other method needs it
+    try:
+        from ot.lp.emd_wrap import emd_c
+    except ImportError:  # it is not among POT's public names
+        return partial(_public_solver, ot.emd)
+    return emd_c  # type: ignore[no-any-return]
+
+
+def _public_solver(
+    emd: Callable[..., tuple[Matrix, dict[str, Any]]], b: Vector, a: Vector, cost: Matrix, n_iterations: int, _: int
+) -> tuple[Matrix, float, Vector, Vector, int]:
+    """What the solver beneath gives, by POT's own entry."""
+    plan, log = emd(b, a, cost, numItermax=n_iterations, log=True)
+    return plan, log["cost"], log["u"], log["v"], log["result_code"]

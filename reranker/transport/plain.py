@@ -65,9 +65,7 @@ def _distances(
 ) -> Distances:
     if method == "nbow":
         return _nbow(problem)
-    if method == "emd":
-        return exact.distances(problem, parameters, n_threads)
-    if method != "rwmd" and parameters.epsilon < FLOAT64_FROM_EPSILON:
+    if method not in ("rwmd", "emd") and parameters.epsilon < FLOAT64_FROM_EPSILON:
         (found,) = reference.solve(problem, [(method, parameters)])
         return found
     cost = costs.get(parameters.ground_cost)
@@ -75,6 +73,12 @@ def _distances(
         cost = costs[parameters.ground_cost] = _cost(problem, parameters.ground_cost)
     if method == "rwmd":
         return _closed_form(_nearest_words(problem, cost), method)
+    if method == "emd":
+        places = np.arange(len(problem.candidates))
+        values, errors, _ = exact.distances(
+            problem.query.weights, problem.candidates, places, lambda start, end: cost[:, start:end].T, n_threads
+        )
+        return _found(values, method, errors < parameters.converged_below(), errors, np.zeros(len(values)))
     values, errors, n_iterations = _scaled(problem, cost, method, parameters)
     for place in np.flatnonzero(np.isnan(values)):  # a scaling left the range of float64
         plan, pair_cost, errors[place] = reference.plan_and_cost(

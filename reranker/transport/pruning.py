@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport import exact
 from reranker.transport.bounds import dual_bounds
 from reranker.transport.candidate_costs import CandidateCosts, Places
 from reranker.transport.cost_cache import CostCache
@@ -67,7 +66,7 @@ def nearest_by_emd(
     """Distances by `emd`, +inf where not solved, and how many were solved.
 
     `rwmd` bounds all candidates (Kusner et al. 2015, 4), the dual those that it does not leave out, and in the order of
-    that bound they are solved, one by one: POT holds the interpreter's lock, so threads would wait for each other.
+    that bound they are solved, one by one: each solve may lower the limit for the next.
     """
     least = _Least(offsets, k)
     costs = CandidateCosts(problem, "float64", n_threads, cost_cache)
@@ -83,7 +82,7 @@ def nearest_by_emd(
         for place in left[np.argsort(bounds[left], kind="stable")][:n_most]:
             if bounds[place] > least.limit:
                 break
-            least.add(np.array([place]), exact.distances(problem.part([place]), parameters, n_threads=1))
+            least.add(np.array([place]), _solved(costs, place, parameters))
 
     for places in costs.parts():
         (nearest_words,) = solve_from(costs, [("rwmd", parameters)], places)
@@ -94,6 +93,14 @@ def nearest_by_emd(
         tighten(rest)
     solve(np.arange(len(offsets)), len(offsets))
     return least.distances, int(np.count_nonzero(least.solved))
+
+
+def _solved(costs: CandidateCosts, place: int, parameters: Parameters) -> Distances:
+    """The exact distance of one candidate, from the table of all where there is only one."""
+    if len(costs.parts()) == 1:
+        return solve_from(costs, [("emd", parameters)], np.array([place]))[0]
+    alone = CandidateCosts(costs.problem.part([place]), "float64")
+    return solve_from(alone, [("emd", parameters)])[0]
 
 
 def _within(bounds: Vector, limit: float) -> NDArray[np.bool_]:

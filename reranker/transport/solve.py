@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reranker.transport import exact, nbow
 from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
 from reranker.transport.cost_cache import CostCache
-from reranker.transport.kernels import cost_tables, log_scaling, scaling
+from reranker.transport.kernels import cost_tables, log_scaling, scaling, short_scaling
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters, scaling_precision
 from reranker.transport.problem import Problem
 from reranker.transport.results import Distances
@@ -35,8 +35,6 @@ def solve(
     method, parameters = wanted[-1]
     if method == "nbow":
         return [nbow.distances(problem, n_threads)]
-    if method == "emd":
-        return [exact.distances(problem, parameters, n_threads)]
     return solve_from(CandidateCosts(problem, table_precision(method, parameters), n_threads, cost_cache), wanted)
 
 
@@ -46,7 +44,7 @@ def solve_from(
     """The distances of the candidates at some places (None: all), part after part: no cost is computed twice.
 
     Args:
-        wanted: `rwmd`, `sinkhorn`, `relaxed`, or `nbow`, which needs no costs.
+        wanted: `rwmd`, `emd`, `sinkhorn`, `relaxed`, or `nbow`, which needs no costs.
         in_log_domain: whatever epsilon is.
     """
     problem, asked = costs.problem, places
@@ -65,13 +63,15 @@ def solve_from(
 
 def table_precision(method: str, parameters: Parameters) -> str:
     """The type of tables from which a method is solved best: "float32" or "float64"."""
+    if method == "emd":
+        return "float64"
     scaled = method in ("sinkhorn", "relaxed")
     return "float64" if scaled and scaling_precision(parameters.epsilon) != "float32" else "float32"
 
 
 def _arithmetic(wanted: str, method: str, parameters: Parameters) -> str:
     """How a method is computed from tables of a precision: "float32", "float64" or "log"."""
-    if wanted == "float64" and method != "rwmd" and parameters.epsilon < FLOAT64_FROM_EPSILON:
+    if wanted == "float64" and method not in ("rwmd", "emd") and parameters.epsilon < FLOAT64_FROM_EPSILON:
         return "log"
     return wanted
 
@@ -82,6 +82,11 @@ def _solve_part(
     cost = costs.table(part, parameters.ground_cost)
     if method == "rwmd":
         return _nearest_words(costs, part, places, cost)
+    if method == "emd":
+        query, rows, double = costs.problem.query, part.index, cost.astype(np.float64, copy=False)
+        return exact.distances(
+            query.weights, part.bags, places, lambda start, end: double[rows[start:end], : len(query)], costs.n_threads
+        )
     if arithmetic == "log":
         return _solve_log(costs, part, places, cost, method, parameters)
     return _solve_scaled(costs, part, places, cost, method, parameters)
@@ -117,8 +122,9 @@ def _solve_scaled(
         scaling.SMALLEST[costs.precision],
     )
     longest_first = np.argsort(-np.diff(bags.offsets)[places], kind="stable")  # so that threads end together
+    scale_many = short_scaling.scale_many if len(a) <= short_scaling.MOST_WORDS else scaling.scale_many
     work = partial(
-        scaling.scale_many, np.zeros(1, np.int64), longest_first, cost, -1 / parameters.epsilon, part.index,
+        scale_many, np.zeros(1, np.int64), longest_first, cost, -1 / parameters.epsilon, part.index,
         bags.offsets, places, a, b, start, *settings, values, errors, iterations,
     )  # fmt: skip
     n_operations = len(bags.term_ids) * cost.shape[1] * 2 * _USUAL_ITERATIONS

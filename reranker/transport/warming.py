@@ -13,14 +13,15 @@ from reranker.transport.methods import METHODS, distances
 from reranker.transport.nearest import nearest_documents
 from reranker.transport.parameters import Parameters
 
-# Words of a long query (more than `fixed_point.LEAST_WORDS`).
-_LONG = 256
+# Words of queries for which there are loops of their own: a short one (up to `short_scaling.MOST_WORDS`), a longer one,
+# and a long one (more than `fixed_point.LEAST_WORDS`).
+_SHORT, _LONGER, _LONG = 2, 32, 256
 
 
 def warm_up() -> None:
     """Compiles every kernel by tiny solves (a minute at the first time, then read from disk); call it before
     forking, if it is quick (`loads_quickly`)."""
-    bag, bags, table = _solve(2)
+    bag, bags, table = _solve(_SHORT)
     for method in METHODS:
         if method != "emd":
             distances(bag, bags, table, method)
@@ -29,6 +30,7 @@ def warm_up() -> None:
     kept = CostCache()
     for method, epsilon in (("rwmd", 0.1), ("sinkhorn", 0.1), ("sinkhorn", 0.02), ("sinkhorn", 0.01)):  # also float64
         distances(bag, bags, table, method, Parameters(epsilon=epsilon), cost_cache=kept)  # kernels of kept costs
+        distances(*_solve(_LONGER), method, Parameters(epsilon=epsilon))
     distances(bag, bags, table, "sinkhorn", Parameters(epsilon=0.001))  # in the log domain
     distances(*_solve(_LONG), "rwmd")  # products in fixed point
     from reranker.transport.kernels.likeness import shared_products

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import nearest, peers, rerank, sweep
+from benchmarks import memory, nearest, peers, rerank, sweep
 from benchmarks.timing import in_turn
 from benchmarks.workload import clustered_embeddings, synthetic
 
@@ -53,6 +53,22 @@ def test_every_side_of_fifty_iterations_gives_what_pot_gives(work, side):
 def test_in_double_it_is_pot_to_a_millionth(work):
     side = next(side for side in peers.SIDES if side.name.endswith("in double"))
     np.testing.assert_allclose(side.solve(work, 1), peers.oracle(work), atol=1e-6)
+
+
+def test_exact_transport_of_all_is_that_of_pot(work):
+    ours, pot = (next(side for side in peers.SIDES if side.name == name) for name in ("sinkrank emd, all", "POT emd2"))
+    np.testing.assert_allclose(ours.solve(work, 2), pot.solve(work, 1), atol=1e-4)
+
+
+def test_the_rows_that_are_read_are_of_whole_halved_and_quartered_size(monkeypatch):
+    monkeypatch.setattr(memory, "N_ROWS", 50)
+    found = memory.random_rows(np.ones((100, 300), np.float32), 2, 1, 0)
+    assert [(row["row_bytes"], row["threads"]) for row in found] == [
+        (1200, 1), (1200, 2), (600, 1), (600, 2), (300, 1), (300, 2)
+    ]  # fmt: skip
+    totals = np.empty(3, np.float32)
+    memory._sum_rows(np.arange(12, dtype=np.float32).reshape(4, 3), np.array([0, 3, 1]), totals)
+    assert totals.tolist() == [0 + 1 + 2, 9 + 10 + 11, 3 + 4 + 5]
 
 
 def test_sides_run_in_turn():

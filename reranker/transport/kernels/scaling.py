@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.transport.kernels import simd, sinkhorn_iteration
+from reranker.transport.kernels.buffers import floats, rounded_up
 from reranker.transport.kernels.compiling import compiled, inlined
-from reranker.transport.kernels.simd import REGISTER_BYTES
+from reranker.transport.kernels.targets import further_target, plain_target
 from reranker.transport.kernels.tolerances import SHRUNK
 
 Float = NDArray[Any]  # float32 or float64: Numba compiles for each
@@ -64,11 +65,11 @@ def scale_many(
     longest = 0
     for candidate in places:
         longest = max(longest, offsets[candidate + 1] - offsets[candidate])
-    longest, width = _rounded_up(longest, simd.n_lanes(cost)), cost.shape[1]
-    tile = _floats(longest * width, cost)
-    w, sums, z, weights = _floats(width, tile), _floats(width, tile), _floats(longest, tile), _floats(longest, tile)
-    reached = _floats(longest, tile)
-    wanted, empty_columns = _floats(width, tile), _floats(width, tile)
+    longest, width = rounded_up(longest, simd.n_lanes(cost)), cost.shape[1]
+    tile = floats(longest * width, cost)
+    w, sums, z, weights = floats(width, tile), floats(width, tile), floats(longest, tile), floats(longest, tile)
+    reached = floats(longest, tile)
+    wanted, empty_columns = floats(width, tile), floats(width, tile)
     wanted[: len(a)] = a
     empty_columns[len(a) :] = 1
     while True:
@@ -100,7 +101,7 @@ def _fill(tile: Float, cost: Float, scale: float, index: NDArray[np.int32], star
     weight, fill the last group."""
     width, n_lanes, n_group = cost.shape[1], simd.n_lanes(tile), sinkhorn_iteration.size(tile)
     scales = simd.spread(tile, tile.dtype.type(scale))
-    for j in range(_rounded_up(m, n_group)):
+    for j in range(rounded_up(m, n_group)):
         row = index[start + j if j < m else start] * width
         ahead = index[start + min(j + _AHEAD, m - 1)] * width
         place = j // n_group * n_group * width + j % n_group * n_lanes
@@ -108,20 +109,6 @@ def _fill(tile: Float, cost: Float, scale: float, index: NDArray[np.int32], star
             simd.prefetch(cost, ahead + i)
             kernel = simd.exponential(simd.multiply(scales, simd.load(cost, row + i)))
             simd.store(tile, place + i * n_group, kernel)
-
-
-@compiled
-def _rounded_up(m: int, step: int) -> int:
-    return (m + step - 1) // step * step
-
-
-@compiled
-def _floats(n: int, like: Float) -> Float:
-    """n zeros that begin with a cache line: a register that lies across two takes twice as long to load."""
-    itemsize = like.itemsize
-    room = np.zeros(n + REGISTER_BYTES // itemsize, like.dtype)
-    skipped = (-room.ctypes.data % REGISTER_BYTES) // itemsize
-    return room[skipped : skipped + n]
 
 
 @compiled
@@ -172,20 +159,13 @@ def _scale(
             least = simd.smaller(total, least)
             target = simd.divide(simd.load(a, i), total)
             if not exact:
-                target = _further(target, simd.load(w, i), simd.spread(tile, smallest))
+                target = further_target(target, simd.load(w, i), simd.spread(tile, smallest))
             simd.store(w, i, target)
         if not simd.least_of(least) > smallest:
             return 0
         if last:
             return iteration + 1
     return n_iterations
-
-
-@inlined
-def _further(target: Any, before: Any, smallest: Any) -> Any:
-    """target^1.5 / before^0.5: half a step more in logarithms (Thibault et al. 2021)."""
-    ratio = simd.divide(target, simd.larger(smallest, before))
-    return simd.multiply(target, simd.root(ratio))
 
 
 @inlined
@@ -213,7 +193,7 @@ def _sweep(
     width, n_group = len(w), sinkhorn_iteration.size(tile)
     change = sinkhorn_iteration.spread(tile, tile.dtype.type(0))
     least = sinkhorn_iteration.spread(tile, tile.dtype.type(np.inf))
-    n_groups = _rounded_up(m, n_group) // n_group
+    n_groups = rounded_up(m, n_group) // n_group
     start, step = ((n_groups - 1) * n_group, -n_group) if backwards else (0, n_group)
     lag = 1 if n_group * width * tile.itemsize > _LARGE_GROUP_BYTES else 2
     for k in range(n_groups):
@@ -225,25 +205,13 @@ def _sweep(
         least = simd.smaller(reached, least)
         # In this order a NaN stays a NaN.
         in_range = simd.larger(sinkhorn_iteration.spread(tile, smallest), reached)
-        before, plain = sinkhorn_iteration.load(z, j), _plain(sinkhorn_iteration.load(b, j), in_range, power)
+        before, plain = sinkhorn_iteration.load(z, j), plain_target(sinkhorn_iteration.load(b, j), in_range, power)
         change = simd.multiply_add(simd.size(simd.subtract(plain, before)), reached, change)
-        simd.store(z, j, _further(plain, before, sinkhorn_iteration.spread(tile, smallest)) if further else plain)
+        simd.store(z, j, further_target(plain, before, sinkhorn_iteration.spread(tile, smallest)) if further else plain)
     for k in range(max(n_groups - lag, 0), n_groups):
         j = start + k * step
         sinkhorn_iteration.add(tile, j * width, z, j, sums)
     return float(simd.total(change)), simd.least_of(least)
-
-
-@inlined
-def _plain(weights: Any, total: Any, power: float) -> Any:
-    """b (1 / total)^power; quickly for `sinkhorn` (1), and for `relaxed` at tau = epsilon (1/2) and at tau = 0."""
-    if power == 1.0:
-        return simd.divide(weights, total)
-    if power == 0.5:
-        return simd.divide(weights, simd.root(total))
-    if power == 0.0:
-        return weights
-    return simd.multiply(weights, simd.inverse_power(total, power))
 
 
 @compiled
@@ -277,10 +245,10 @@ def _pay(
             payments = simd.multiply_add(mass, simd.load(cost, row + i), payments)
         reached[j] = simd.total(masses)
         distance += z[j] * simd.total(payments)
-    reached[m : _rounded_up(m, n_lanes)] = 1
+    reached[m : rounded_up(m, n_lanes)] = 1
     error = simd.spread(tile, tile.dtype.type(0))
     for j in range(0, m, n_lanes):
         sums = simd.load(reached, j)
-        off = simd.size(simd.subtract(_plain(simd.load(b, j), sums, power), simd.load(z, j)))
+        off = simd.size(simd.subtract(plain_target(simd.load(b, j), sums, power), simd.load(z, j)))
         error = simd.multiply_add(off, sums, error)
     return distance, float(simd.total(error))
