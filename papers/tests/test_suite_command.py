@@ -29,6 +29,8 @@ from papers.suite.questions import classification, translations
 from papers.suite.report import markdown
 from papers.systems.catalogue import ALL_NAMES
 
+pytestmark = pytest.mark.slow
+
 SVG = "{http://www.w3.org/2000/svg}svg"
 
 
