@@ -70,8 +70,8 @@ campaign: .venv/.dev ## Kills, hostile input, failing engines, for an hour; repo
 	@mkdir -p build
 	@$(BIN)/python -m campaign --report build/campaign.md $(CAMPAIGN)
 
-# Tests of one engine stay in one process, so that each engine is started once; tests/tiers.py puts long groups first.
-PYTEST := $(BIN)/pytest -q --dist loadgroup --no-loadscope-reorder -n
+# tests/groups.py: tests of one engine stay in one process, so that it is started once, and long groups come first.
+PYTEST := $(BIN)/pytest -q --dist loadscope --no-loadscope-reorder -n
 
 lint: .venv/.dev ## Lint, format, types and the import contract
 	$(BIN)/ruff check .

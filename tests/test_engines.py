@@ -24,6 +24,7 @@ def test_the_engine_is_of_the_version_it_is_named_for(engine: Engine) -> None:
     assert engine.name == f"{engine.distribution}-{engine.version}"
 
 
+@pytest.mark.conformance  # it starts a node of its own
 @pytest.mark.engine
 def test_a_node_is_gone_after_its_parent_was_killed(tmp_path: Path) -> None:
     name = chosen_engines()[0]

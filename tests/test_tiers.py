@@ -46,14 +46,22 @@ def test_suites_and_clients_of_others_are_in_conformance_alone(markers: dict[str
     assert tests <= of(markers, "conformance")
 
 
-def test_conformance_has_the_whole_rest_suite_of_each_engine_and_the_others_a_sample(
+def test_conformance_has_the_whole_rest_suite_of_each_engine_and_the_others_a_sample_of_the_first(
     markers: dict[str, set[str]],
 ) -> None:
     whole = "tests/clients/test_rest_suites.py::test_each_test_turns_out_through_the_proxy_as_directly"
     some = "tests/clients/test_rest_suites.py::test_each_test_of_a_sample_turns_out_through_the_proxy_as_directly"
     assert {f"{whole}[{engine}]" for engine in chosen_engines()} <= of(markers, "conformance")
-    first = set(chosen_engines()) - repeated_engines()
-    assert {f"{some}[{engine}]" for engine in first} <= markers.keys() - of(markers, "conformance")
+    first, *others = chosen_engines()
+    assert f"{some}[{first}]" in markers.keys() - of(markers, "conformance")
+    assert {f"{some}[{engine}]" for engine in others} <= of(markers, "conformance")
+
+
+def test_what_any_engine_shows_runs_on_the_first_and_in_conformance_on_the_others(markers: dict[str, set[str]]) -> None:
+    for place, engine in enumerate(chosen_engines()):
+        tests = {test for test in of(markers, "any_engine") & of(markers, "engine") if f"[{engine}" in test}
+        in_conformance = tests & of(markers, "conformance")
+        assert len(in_conformance) == len(tests) > 0 if place else len(in_conformance) < len(tests) / 2
 
 
 def test_the_second_version_of_an_engine_is_in_conformance_alone(markers: dict[str, set[str]]) -> None:

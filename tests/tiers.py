@@ -1,19 +1,22 @@
-"""pytest plugin: says which tier a test is in, and which tests run in one process.
+"""pytest plugin: says which tier a test is in.
 
     make check          -m unit                  no engine, no network, no browser, no other process
     make test           -m "not conformance"     one OpenSearch and one Elasticsearch
     make conformance    -m conformance           test suites and clients of others, other versions of an engine
 
-A test in a browser is marked `slow`; one that runs again on another version of an engine, `conformance`. A test without
-any other marker is marked `unit`, but for the tests of the papers' systems.
+A test in a browser is marked `slow`. One that runs again on another version of an engine is marked `conformance`, and
+so is one marked `any_engine` on each engine but the first. A test without any other marker is marked `unit`, but for
+the tests of the papers' systems.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 
 from tests.engines.fixtures import engine_of
-from tests.engines.sources import repeated_engines
+from tests.engines.sources import chosen_engines, repeated_engines
 
 MARKERS = pytest.StashKey[dict[str, set[str]]]()
 """The markers of each test that was collected, also of those that `-m` has left out."""
@@ -25,13 +28,11 @@ NOT_UNIT = ("engine", "corpus", "slow", "conformance")
 def pytest_itemcollected(item: pytest.Item) -> None:
     if "browser" in getattr(item, "fixturenames", ()):
         item.add_marker("slow")
-    if engine_of(item) in repeated_engines():
+    if engine_of(item) in _engines_left_to_conformance(item):
         item.add_marker("conformance")
     is_of_papers = item.path.is_relative_to(item.config.rootpath / "papers")
     if not is_of_papers and not any(item.get_closest_marker(name) for name in NOT_UNIT):
         item.add_marker("unit")
-    if item.config.pluginmanager.hasplugin("xdist"):
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
 
 
 @pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")  # before `-m` leaves any out
@@ -39,27 +40,5 @@ def pytest_note_markers(config: pytest.Config, items: list[pytest.Item]) -> None
     config.stash[MARKERS] = {item.nodeid: {mark.name for mark in item.iter_markers()} for item in items}
 
 
-@pytest.hookimpl(trylast=True)  # after pytest has put tests together by their fixtures
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several processes, groups that take long come first: the short ones fill what time is left in each."""
-    group_of = {item: mark.args[0] for item in items if (mark := item.get_closest_marker("xdist_group"))}
-    ranks = dict.fromkeys(group_of.values(), _UNIT)
-    for item, group in group_of.items():
-        ranks[group] = min(ranks[group], _rank(item))
-    if ranks:
-        items.sort(key=lambda item: ranks[group_of[item]])
-
-
-_UNIT = 3
-
-
-def _rank(item: pytest.Item) -> int:
-    markers = ("engine", "corpus", "slow")
-    return next((rank for rank, name in enumerate(markers) if item.get_closest_marker(name)), _UNIT)
-
-
-def _group(item: pytest.Item) -> str:
-    """Tests of one engine run in one process, so that it is started once; so do those that fetch a corpus."""
-    if engine := engine_of(item):
-        return engine
-    return "corpus" if item.get_closest_marker("corpus") else item.path.as_posix()
+def _engines_left_to_conformance(item: pytest.Item) -> Collection[str]:
+    return chosen_engines()[1:] if item.get_closest_marker("any_engine") else repeated_engines()

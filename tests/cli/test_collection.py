@@ -110,6 +110,7 @@ def test_systems_order_the_same_candidates(run: Run, pets: str, monkeypatch: pyt
     assert methods["minilm"]["means"]["P@1"] == 0.5
 
 
+@pytest.mark.any_engine
 @pytest.mark.engine
 def test_an_engine_holds_the_index_while_it_is_needed(run: Run, pets: str, engine: Engine) -> None:
     address = f"{engine.distribution}://{engine.url.removeprefix('http://')}"

@@ -87,6 +87,7 @@ def foreign(engine: Engine) -> Iterator[str]:
     urllib3.request("DELETE", url, timeout=60)
 
 
+@pytest.mark.any_engine
 @pytest.mark.engine
 def test_the_collection_may_be_an_index(foreign: str, empty_home: Path, run: Run, files: list[str]) -> None:
     command = ["embeddings", "import", *files, "--collection", foreign, "--text-field", "body_text"]
@@ -160,6 +161,7 @@ def test_a_collection_in_other_languages_is_told_from_one_without_documents(
     assert "the collection has no words in en, fr" in result.stderr
 
 
+@pytest.mark.any_engine
 @pytest.mark.engine
 @pytest.mark.usefixtures("encoder")
 def test_what_is_built_may_be_of_an_index(foreign: str, empty_home: Path, run: Run, dictionary: str) -> None:

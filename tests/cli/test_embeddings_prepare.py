@@ -355,6 +355,7 @@ def foreign(engine: Engine) -> Iterator[str]:
     urllib3.request("DELETE", url, timeout=60)
 
 
+@pytest.mark.any_engine
 @pytest.mark.engine
 @pytest.mark.usefixtures("encoder", "offline")
 def test_the_documents_may_be_an_index_of_ones_own(engine: Engine, foreign: str, empty_home: Path, run: Run) -> None:

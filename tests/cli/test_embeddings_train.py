@@ -246,6 +246,7 @@ def foreign(engine: Engine) -> Iterator[str]:
     urllib3.request("DELETE", url, timeout=60)
 
 
+@pytest.mark.any_engine
 @pytest.mark.engine
 def test_the_documents_may_be_those_of_an_index(foreign: str, empty_home: Path, run: Run) -> None:
     options = ["--text-field", "article", "--group-field", "page.group", "--json"]

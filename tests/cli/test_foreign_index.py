@@ -17,7 +17,7 @@ from tests.cli.test_doctor import checks
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import make_index
 
-pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("home")]
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine, pytest.mark.usefixtures("home")]
 
 _numbers = itertools.count(1)
 

@@ -105,7 +105,7 @@ def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("stop", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.conformance)])
 def test_the_service_answers_and_ends_with_code_0_when_told_to(indexed: Path, stop: signal.Signals) -> None:
     with serving(indexed) as (process, address):
         ready = urllib3.request("GET", f"{address}/-/ready", timeout=60)

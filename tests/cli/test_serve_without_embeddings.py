@@ -17,7 +17,7 @@ from tests.engines.sources import Engine
 from tests.service.proxy.calls import make_index
 from tests.tiny import tiny_embeddings
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
 SEARCH = {"query": {"match": {"text": "chat car cat"}}, "ext": {"rerank": {"method": "rwmd", "language": "en"}}}
 _numbers = itertools.count(1)

@@ -85,6 +85,7 @@ def at_engine(run: Run, home: Path, engine: Engine) -> Iterator[list[str]]:
     store.close()
 
 
+@pytest.mark.any_engine
 def test_an_engine_holds_documents_in_any_script(run: Run, at_engine: list[str]):
     for language in SAMPLES:
         check(run, language, *at_engine)

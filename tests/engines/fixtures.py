@@ -65,6 +65,10 @@ def engine_of(item: pytest.Item) -> str:
 
     `store_kind` (tests/stores) is an engine's name, or `embedded` for no engine.
     """
+    fixtures = ENGINE_FIXTURES & set(getattr(item, "fixturenames", ()))
+    callspec = getattr(item, "callspec", None)
+    if not fixtures and callspec is None:
+        return ""
     named = {
         "first_engine": chosen_engines()[0],
         "opensearch_2_url": OPENSEARCH_2.name,
@@ -73,9 +77,8 @@ def engine_of(item: pytest.Item) -> str:
         "opensearch_3_url": OPENSEARCH_3.name,
         "elasticsearch_8_url": ELASTICSEARCH_8.name,
     }
-    fixtures = ENGINE_FIXTURES & set(getattr(item, "fixturenames", ()))
     asked = {named[name] for name in fixtures if name in named}
-    if callspec := getattr(item, "callspec", None):
+    if callspec is not None:
         asked |= {str(callspec.params[name]) for name in ("engine", "store_kind") if name in callspec.params}
         asked &= RECIPES.keys()
     return asked.pop() if len(asked) == 1 else "several" if fixtures else ""

@@ -72,6 +72,7 @@ def test_a_page_detected_as_english_goes_in_its_language_alone() -> None:
 
 @pytest.mark.corpus
 @pytest.mark.timeout(900)
+@pytest.mark.conformance
 def test_no_page_of_the_test_pool_nor_one_like_it_is_in_training() -> None:
     cache = os.environ.get("SINKRANK_CORPUS_CACHE")
     try:

@@ -27,7 +27,7 @@ from tests.ingest.test_interruption import N_DOCUMENTS, assert_whole, documents,
 from tests.service.conftest import DOCUMENTS, fill
 
 __all__ = ["documents"]
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.conformance]  # each starts three nodes
 
 N_BEFORE_THE_KILL = 600
 # Each thread asks so often before a node is killed and after the last document is written.
@@ -88,12 +88,10 @@ class Searches:
 
 
 def cases() -> Iterator[object]:
-    """The first node, which is the cluster's manager, on one engine; the others and the other engines take long."""
+    """Each node of each engine; the first is the cluster's manager."""
     for engine in (OPENSEARCH_2, OPENSEARCH_3, ELASTICSEARCH_8):
         for place in range(3):
-            is_short = (engine, place) == (OPENSEARCH_2, 0)
-            marks = () if is_short else (pytest.mark.conformance,)
-            yield pytest.param(engine.name, place, marks=marks, id=f"{engine.name}-node-{place}")
+            yield pytest.param(engine.name, place, id=f"{engine.name}-node-{place}")
 
 
 @pytest.mark.parametrize(("name", "place"), list(cases()))

@@ -28,7 +28,7 @@ from reranker.stores.base.protocol import Store
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.any_engine, pytest.mark.slow]
 
 N_DOCUMENTS = 3_000
 WORDS = ("chat", "chien", "eau", "pain", "voiture")
@@ -154,7 +154,10 @@ SCHEDULES: dict[str, Callable[[int], Fault]] = {
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    "schedule",
+    ["everything", *(pytest.param(one, marks=pytest.mark.conformance) for one in SCHEDULES if one != "everything")],
+)
 def test_a_run_against_a_node_that_fails_now_and_then_ends_with_exactly_the_documents(
     first_engine: Engine,
     documents: Path,

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import urllib3
+from typer.testing import CliRunner
 
 from ingest.claims import CLAIM_SECONDS, Claim
 from reranker.base import retries
@@ -24,6 +25,7 @@ from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
+from sinkrank.commands.app import app
 from tests.engines.nodes import Node, start_node
 from tests.engines.sources import Engine, chosen_engines, is_assembled
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
@@ -31,6 +33,7 @@ from tests.ingest.test_interruption import N_DOCUMENTS, Stopping, assert_whole, 
 from tests.stores.test_claims import n_claims
 
 __all__ = ["documents"]
+pytestmark = pytest.mark.any_engine
 
 
 @contextmanager
@@ -190,7 +193,7 @@ def test_a_disk_that_is_full_ends_the_run_in_one_line_and_the_next_one_goes_on(
     assert full.returncode == 1
     assert "Traceback" not in full.stderr
     assert "disk" in full.stderr
-    freed = subprocess.run([sys.executable, "-m", "sinkrank", *command], capture_output=True, text=True, check=False)
+    freed = CliRunner().invoke(app, command, prog_name="sinkrank")
     assert "3,000 of 3,007 documents are in index" in freed.stdout, freed.stderr
     store = open_store(str(tmp_path / "store"))
     assert_whole(store, "pages", tmp_path / "r.jsonl")

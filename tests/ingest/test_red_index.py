@@ -65,6 +65,7 @@ def give_it_its_shards(engine: Engine, index: str) -> None:
     assert answer.status == 200, answer.data
 
 
+@pytest.mark.any_engine
 @pytest.mark.engine
 def test_a_red_index_takes_the_documents_when_it_has_its_shards(
     engine: Engine, red: str, documents: Path, embeddings: Embeddings, tmp_path: Path
@@ -88,6 +89,7 @@ def test_a_red_index_takes_the_documents_when_it_has_its_shards(
     direct.close()
 
 
+@pytest.mark.any_engine
 @pytest.mark.engine
 def test_a_run_whose_index_stays_red_ends_with_the_cure_and_the_next_one_goes_on(
     engine: Engine,

@@ -83,7 +83,11 @@ def wait_for_workers(process: subprocess.Popen[str]) -> None:
 
 @pytest.mark.parametrize(
     ("number", "seconds"),
-    list(zip((signal.SIGTERM, signal.SIGINT, signal.SIGHUP), SECONDS_AFTER_THE_FIRST_WORKER, strict=True)),
+    [
+        (signal.SIGTERM, SECONDS_AFTER_THE_FIRST_WORKER[0]),
+        pytest.param(signal.SIGINT, SECONDS_AFTER_THE_FIRST_WORKER[1], marks=pytest.mark.conformance),
+        pytest.param(signal.SIGHUP, SECONDS_AFTER_THE_FIRST_WORKER[2], marks=pytest.mark.conformance),
+    ],
 )
 def test_a_signal_to_the_group_ends_ingest_and_the_next_run_completes_it(
     tmp_path: Path, embeddings: Embeddings, number: signal.Signals, seconds: float
