@@ -80,7 +80,9 @@ STAGES = {
         "reranker.transport.kernels.nbow_means:fill_means",
         "reranker.transport.kernels.nbow_means:one_less_products",
         "reranker.transport.kernels.scaling:scale_many",
+        "reranker.transport.kernels.short_scaling:scale_many",
     ],
+    "fetch the page": ["reranker.proxy.proxy:complete"],
     "write the answer": ["reranker.proxy.proxy:write_answer"],
     "compress": ["reranker.proxy.proxy:compressed"],
 }
