@@ -170,7 +170,7 @@ def rows_in_registers(simd: Any) -> dict[str, Any]:
 def sweep_in_two(kernels: Any, scaling: Any) -> Any:
     """`scaling._sweep` that reaches a group and then adds the same group, always forwards."""
     simd, groups = kernels["kernels.simd"], kernels["kernels.sinkhorn_iteration"]
-    plain_target, further_target = scaling._plain, scaling._further
+    plain_target, further_target = scaling.plain_target, scaling.further_target
 
     def sweep(tile, m, w, z, sums, b, power, further, smallest, backwards):  # type: ignore[no-untyped-def]
         width, n_group = len(w), groups.size(tile)
@@ -255,7 +255,7 @@ def deduplicate(term_ids, offsets, first, max_terms, n_terms):  # type: ignore[n
 
 @plain
 def floats(n, like):  # type: ignore[no-untyped-def]
-    """`scaling._floats`, wherever they begin."""
+    """`buffers.floats`, wherever they begin."""
     return np.zeros(n, like.dtype)
 
 

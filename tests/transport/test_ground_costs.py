@@ -71,8 +71,9 @@ def test_both_parts_of_auto_are_solved_from_one_table(table, random_bag, documen
     assert len(made) == 1
     monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 30_000)
     made.clear()
-    distances(random_bag(20), documents, table, "auto")
-    assert len(made) == len(list(candidate_costs._parts(documents, 400, 32 * 4))) > 1
+    query = random_bag(20)
+    distances(query, documents, table, "auto")
+    assert len(made) == len(candidate_costs._parts(checked_problem(query, documents, table), 30_000 // (32 * 4))) > 1
 
 
 def test_rwmd_is_the_larger_cost_of_each_word_s_nearest_word(table, random_bag, documents):
