@@ -259,6 +259,7 @@ def instance(home: Path, port: int) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.conformance  # it starts four instances
 @pytest.mark.skipif(
     not any(map(shutil.which, ("haproxy", "apt-get"))), reason="haproxy is not installed, and this is no Debian"
 )

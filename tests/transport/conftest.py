@@ -26,7 +26,10 @@ def table() -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-@pytest.fixture(params=["reference", "plain", "compiled"])
+IMPLEMENTATIONS = ("reference", "plain", "compiled")
+
+
+@pytest.fixture(params=IMPLEMENTATIONS)
 def implementation(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
