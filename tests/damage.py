@@ -12,7 +12,6 @@ import argparse
 import json
 import random
 import shutil
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -251,4 +250,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
