@@ -32,7 +32,9 @@ def index(engine: Engine) -> Iterator[str]:
         http.request("DELETE", f"{engine.url}/{name}")
 
 
-@pytest.mark.parametrize("more", [[], ["--processes", "2"]])
+@pytest.mark.parametrize(
+    "more", [[], pytest.param(["--processes", "2"], marks=pytest.mark.conformance, id="two processes")]
+)
 def test_it_passes_searches_on_and_takes_up_embeddings_that_are_made_later(
     engine: Engine, index: str, empty_home: Path, more: list[str]
 ) -> None:

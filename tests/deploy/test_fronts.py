@@ -115,14 +115,14 @@ def test_searches_go_to_the_engine_while_sinkrank_is_away_and_none_fails(front: 
     answers: list[object] = []
 
     def ask() -> None:
-        while not ended.wait(0.01):
+        while not ended.wait(0.05):
             try:
                 answer = search(front, instance.index)
                 answers.append((answer.status, STATUS in answer.headers))
             except urllib3.exceptions.HTTPError as error:
                 answers.append("cut" if "IncompleteRead" in repr(error) else repr(error))
 
-    def come(answer: tuple[int, bool], n: int = 100) -> None:
+    def come(answer: tuple[int, bool], n: int = 40) -> None:
         """Waits for so many answers, the last of them this one."""
         start = len(answers)
         wait_until(lambda: len(answers) > start + n and answers[-1] == answer, f"{answer} comes")

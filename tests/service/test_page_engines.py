@@ -24,7 +24,7 @@ from tests.engines.sources import Engine
 from tests.service.conftest import fill, serving
 from tests.service.proxy.calls import make_index
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
 OURS, FOREIGN, ALIAS = f"page-ours-{os.getpid()}", f"page-foreign-{os.getpid()}", f"page-alias-{os.getpid()}"
 PROPERTIES = {
