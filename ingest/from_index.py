@@ -29,7 +29,7 @@ from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.access import EngineAccess
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors, time_out
-from reranker.stores.engine.queries import read_document
+from reranker.stores.engine.hits import read_document
 from reranker.stores.engine.retries import with_retries
 from reranker.stores.engine.scan import PointInTime
 

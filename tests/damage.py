@@ -121,7 +121,7 @@ def store_answers(store: EmbeddedStore) -> Any:
 
     def found(candidates: Any) -> list[Any]:
         return [
-            (one.doc_id, one.language, one.title, one.bag.term_ids.tolist(), round(one.first_stage_score, 9))
+            (one.doc_id, one.language, one.title_key, one.bag.term_ids.tolist(), round(one.first_stage_score, 9))
             for one in candidates
         ]
 

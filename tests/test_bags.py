@@ -40,6 +40,13 @@ def test_unpack_gives_back_what_was_packed(counts, n_unknown, hashes):
     assert found.n_unknown == n_unknown
 
 
+@pytest.mark.parametrize("n_hashes", [0, 1, 2])
+def test_a_bag_without_the_padding_of_its_base64_is_read(n_hashes: int) -> None:
+    packed = pack(bag([3, 258], [1, 5], 2, list(range(n_hashes))))
+    found = unpack(packed.rstrip("="))
+    assert (found.term_ids.tolist(), found.counts.tolist(), found.n_unknown) == ([3, 258], [1, 5], 2)
+
+
 def test_the_packed_form_is_little_endian_and_fixed():
     # format 2, 2 unknown tokens, 1 hash, 0x01020304, term ids 3 and 258, counts 1 and 5: written by hand
     by_hand = bytes([2, 2, 0, 0, 0, 1, 0, 4, 3, 2, 1, 3, 0, 0, 0, 2, 1, 0, 0, 1, 0, 5, 0])

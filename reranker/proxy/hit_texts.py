@@ -284,14 +284,16 @@ def _at(value: Any, path: Sequence[str]) -> Any:
 
 
 def named_strings(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """All strings below a value, such as a `_source`, but packed bags; each with the dotted name of its field."""
+    """All strings below a value, such as a `_source`, but packed bags and the ids that Sinkrank writes beside their
+    hashes; each with the dotted name of its field."""
     if isinstance(value, str):
         yield path, value
     elif depth > _MAX_DEPTH:
         return
     elif isinstance(value, Mapping):
         for name, one in value.items():
-            if not (name == BAG_FIELD and _is_packed(one)):
+            is_id = name == "doc_id" and isinstance(value.get("id_hash"), int)
+            if not is_id and not (name == BAG_FIELD and _is_packed(one)):
                 yield from named_strings(one, f"{path}.{name}" if path else str(name), depth + 1)
     elif isinstance(value, list):
         for one in value:

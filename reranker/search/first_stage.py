@@ -82,7 +82,7 @@ class Window:
     def exact_titles(self, text: str) -> NDArray[np.bool_]:
         """Of which candidates the title is the query, word for word (n,)."""
         key = exact_key(text)
-        return np.array([key is not None and exact_key(each.title) == key for each in self.candidates], dtype=bool)
+        return np.array([key is not None and each.title_key == key for each in self.candidates], dtype=bool)
 
     def with_document(self, encoded: EncodedDocument) -> Window:
         """The same with one more candidate, the last, where it is not among them."""
@@ -90,7 +90,7 @@ class Window:
         if any(candidate.doc_id == document.doc_id for candidate in self.candidates):
             return self
         added = Candidate(
-            document.doc_id, document.language, encoded.bag, 0.0, len(self.candidates) + 1, document.title
+            document.doc_id, document.language, encoded.bag, 0.0, len(self.candidates) + 1, exact_key(document.title)
         )
         return replace(self, candidates=[*self.candidates, added])
 

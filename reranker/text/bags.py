@@ -134,13 +134,14 @@ def pack(bag: BagOfWords) -> str:
 
 
 def unpack(packed: str) -> BagOfWords:
-    """Reads a bag that `pack` wrote, in this format or the previous one.
+    """Reads a bag that `pack` wrote, in this format or the previous one; the padding of the base64 may be missing, as
+    in OpenSearch's doc values.
 
     Raises:
         BadInput: the text is not base64, or not in one of these formats.
     """
     try:
-        raw = base64.b64decode(packed, validate=True)
+        raw = base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadInput(f"a packed bag of words is not base64 ({error}); index the document again") from error
     n_unknown, n_hashes, at = _header(raw)

@@ -56,7 +56,7 @@ class Candidate:
     """A document that a first stage found, with what re-ranking needs. Its text stays in the store.
 
     Attributes:
-        title: as given; compared with the query word for word (`exact_text`).
+        title_key: of its title (`exact_text.exact_key`), which is compared with that of the query.
         first_stage_score: the cosine for kNN, the engine's BM25, or the fused reciprocal ranks.
         first_stage_rank: from 1.
     """
@@ -66,4 +66,4 @@ class Candidate:
     bag: BagOfWords
     first_stage_score: float
     first_stage_rank: int
-    title: str = ""
+    title_key: int | None = None

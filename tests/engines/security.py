@@ -163,7 +163,7 @@ _SEARCHER = {
     ],
 }
 # `~` hides a field; the texts lie in sub-fields by language.
-_HIDDEN_FROM_BLUE = ["~text", "~text.*", "~title", "~title.*", "~url", "~bag", "~nbow"]
+_HIDDEN_FROM_BLUE = ["~text", "~text.*", "~title", "~title.*", "~url", "~bag", "~nbow", "~title_key", "~text_key"]
 
 
 def _reader(team: str, hidden: list[str] | None = None) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from reranker.stores.embedded.rows import (
 from reranker.stores.embedded.terms import bm25_terms
 from reranker.text.bags import unpack
 from reranker.text.documents import Candidate, Document
+from reranker.text.exact_text import exact_key
 from reranker.text.tokens import MAX_TOKENS
 
 # FTS5 weighs every term in every document that has any of them: 300 terms take ten times as long as 50.
@@ -97,7 +98,7 @@ def candidates_of_rows(
     found = {}
     for row_id, found_sum, index_id, partition_id, language, doc_id, bag, title in rows:
         check_row(found_sum, "documents", row_id, (row_id, index_id, partition_id), language, doc_id, bag, title)
-        found[row_id] = (doc_id, language, unpack(bag), title)
+        found[row_id] = (doc_id, language, unpack(bag), exact_key(title))
     for row_id in row_ids:
         if row_id not in found:
             raise wrong_row("documents", row_id)

@@ -1,4 +1,4 @@
-"""Builds the bodies of searches and reads their hits; sends nothing."""
+"""Builds the bodies of searches, and documents as an index holds them; sends nothing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import regex
 from numpy.typing import NDArray
 
 from mappings import OTHER_LANGUAGE, TEXT_FIELDS, analyzed_languages
-from reranker.base.errors import BadInput
 from reranker.stores.base.addresses import Distribution
 from reranker.stores.base.filters import Filters, Range
-from reranker.text.bags import BagOfWords, pack, unpack
-from reranker.text.documents import Candidate, Document, EncodedDocument
+from reranker.text.bags import pack
+from reranker.text.documents import EncodedDocument
 from reranker.text.exact_text import exact_key
 from reranker.translation.engine_query import CountedRarity, group_clauses
 from reranker.translation.groups import WordGroup
@@ -42,12 +41,11 @@ _TERM = regex.compile(
     r"|[^\W\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+"
 )
 
-# What re-ranking needs of a document, and what a page of hits shows of it.
-_CANDIDATE_FIELDS = ["bag", "lang", "title"]
+# What a page of hits shows of a document.
+_SHOWN_FIELDS = ["lang", "title", "text", "url", "metadata"]
 # Equal scores come in the order of a hash of the ids; the engine's own order depends on the shards. A document without
 # the hash was written by another program or an older version.
 _ORDER = ["_score", {"id_hash": {"order": "asc", "missing": "_last", "unmapped_type": "long"}}]
-_SHOWN_FIELDS = ["lang", "title", "text", "url", "metadata"]
 
 
 def knn_body(distribution: Distribution, vector: NDArray[np.float32], depth: int, filters: Filters) -> dict[str, Any]:
@@ -58,7 +56,7 @@ def knn_body(distribution: Distribution, vector: NDArray[np.float32], depth: int
     knn: dict[str, Any] = {"k": depth}
     if clauses:
         knn["filter"] = {"bool": {"filter": clauses}}
-    body: dict[str, Any] = {"size": depth, "_source": _CANDIDATE_FIELDS, "track_total_hits": False}
+    body: dict[str, Any] = {"size": depth, "track_total_hits": False}
     if distribution == "elasticsearch":
         return body | {"knn": knn | {"field": "nbow", "query_vector": vector.tolist(), "num_candidates": n_candidates}}
     knn |= {"vector": vector.tolist(), "method_parameters": {"ef_search": n_candidates}}
@@ -114,7 +112,6 @@ def translated_body(
 def _ordered_search(query: Mapping[str, Any], depth: int) -> dict[str, Any]:
     return {
         "size": depth,
-        "_source": _CANDIDATE_FIELDS,
         "track_total_hits": False,
         "track_scores": True,
         "sort": _ORDER,
@@ -191,56 +188,6 @@ def id_hash(doc_id: str) -> int:
     4681665781835383343
     """
     return int.from_bytes(blake2b(doc_id.encode(), digest_size=8).digest(), "big", signed=True)
-
-
-def read_candidates(answer: Mapping[str, Any], scores_are_cosines: bool) -> list[Candidate]:
-    """The hits of a search by score, equal ones by `id_hash`. Both engines score a cosine c as (1 + c) / 2."""
-    hits = sorted(answer["hits"]["hits"], key=lambda hit: (-hit["_score"], id_hash(hit["_id"])))
-    return [
-        Candidate(
-            doc_id=hit["_id"],
-            language=hit["_source"].get("lang", ""),
-            bag=read_bag(hit),
-            first_stage_score=2 * hit["_score"] - 1 if scores_are_cosines else hit["_score"],
-            first_stage_rank=rank,
-            title=_only(hit["_source"].get("title")),
-        )
-        for rank, hit in enumerate(hits, start=1)
-    ]
-
-
-def read_document(hit: Mapping[str, Any]) -> Document:
-    source = hit["_source"]
-    return Document(
-        doc_id=hit["_id"],
-        text=_only(source.get("text")),
-        language=source.get("lang", ""),
-        title=_only(source.get("title")),
-        url=source.get("url", ""),
-        metadata=source.get("metadata", {}),
-    )
-
-
-def read_bag(hit: Mapping[str, Any]) -> BagOfWords:
-    """The hit's bag; an empty one where another program has written the document, which no search is to fail for."""
-    try:
-        return unpack(hit["_source"].get("bag", ""))
-    except BadInput:
-        return BagOfWords(np.empty(0, np.int32), np.empty(0, np.int32))
-
-
-def read_encoded(hit: Mapping[str, Any]) -> EncodedDocument:
-    nbow = hit["_source"].get("nbow")
-    return EncodedDocument(
-        read_document(hit),
-        read_bag(hit),
-        None if nbow is None else np.array(nbow, np.float32),
-        hit["_source"].get("weights", ""),
-    )
-
-
-def _only(by_language: Mapping[str, str] | None) -> str:
-    return next(iter((by_language or {}).values()), "")
 
 
 def _beginning(text: str, n_terms: int) -> str:

@@ -13,7 +13,7 @@ from opensearchpy import exceptions
 
 from reranker.stores.base.addresses import Distribution
 from reranker.stores.base.writing import StoredBag
-from reranker.stores.engine.queries import read_bag
+from reranker.stores.engine.hits import read_bag
 from reranker.stores.engine.retries import with_retries
 
 # Between two pages; a slow reader asks for it anew with every page.
@@ -121,7 +121,9 @@ def read_bags(
     for hits in moment.all_pages(query, ["lang", "bag", "weights"], timeout):
         for hit in hits:
             source = hit["_source"]
-            yield StoredBag(hit["_id"], source.get("lang", ""), read_bag(hit), source.get("weights", ""))
+            yield StoredBag(
+                hit["_id"], source.get("lang", ""), read_bag(source.get("bag", "")), source.get("weights", "")
+            )
 
 
 def _stale_query(versions: Mapping[str, str]) -> dict[str, Any]:

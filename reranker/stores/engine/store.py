@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,14 @@ from reranker.stores.engine.actions import delete_action, preparer, vector_actio
 from reranker.stores.engine.claims import EngineClaims
 from reranker.stores.engine.client import connect, detect_distribution, engine_errors, nodes_of, time_out
 from reranker.stores.engine.health import red_index_error
+from reranker.stores.engine.hits import (
+    FROM_DOC_VALUES,
+    FROM_SOURCE,
+    candidates_from_doc_values,
+    candidates_from_source,
+    read_document,
+    read_encoded,
+)
 from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
 from reranker.stores.engine.known_indices import KnownIndex, KnownIndices, count_languages
 from reranker.stores.engine.probes import NodeProbes
@@ -35,9 +44,6 @@ from reranker.stores.engine.queries import (
     documents_body,
     filter_clauses,
     knn_body,
-    read_candidates,
-    read_document,
-    read_encoded,
     translated_body,
 )
 from reranker.stores.engine.sample import sample_documents
@@ -236,7 +242,7 @@ class EngineStore:
         vector = check_query_vector(vector, known.description.dim)
         with engine_errors(self._address, index):
             body = knn_body(self._distribution(), vector, depth, filters)
-            return read_candidates(self._client.search(index=known.name, body=body), scores_are_cosines=True)
+            return self._candidates(known, body, scores_are_cosines=True)
 
     def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
         check_depth(depth, MAX_DEPTH)
@@ -245,7 +251,8 @@ class EngineStore:
             languages = filters.languages or self._known.languages(index, known)
             if not languages:
                 return []
-            return self._ranked(known, bm25_body(self._distribution(), text, languages, depth, filters))
+            body = bm25_body(self._distribution(), text, languages, depth, filters)
+            return self._candidates(known, body)
 
     def translated(
         self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
@@ -257,7 +264,7 @@ class EngineStore:
             body = translated_body(self._distribution(), groups, n_documents, depth, filters)
             if body is None:
                 return []
-            return self._ranked(known, body)
+            return self._candidates(known, body)
 
     def idf(self, index: str) -> IdfTable:
         known = self._known.ask(index)
@@ -293,10 +300,18 @@ class EngineStore:
     def close(self) -> None:
         self._client.close()
 
-    def _ranked(self, known: KnownIndex, body: Mapping[str, Any]) -> list[Candidate]:
-        """The candidates of a search by words, scored with the statistics of the whole index."""
-        answer = self._client.search(index=known.name, body=body, params=_WHOLE_INDEX)
-        return read_candidates(answer, scores_are_cosines=False)
+    def _candidates(
+        self, known: KnownIndex, body: Mapping[str, Any], scores_are_cosines: bool = False
+    ) -> list[Candidate]:
+        """The candidates of a search, by words unless its scores are cosines: from doc values if the index and each
+        document have them, else by a search for their `_source`."""
+        params = {} if scores_are_cosines else _WHOLE_INDEX
+        search = partial(self._client.search, index=known.name, params=params)
+        if known.has_doc_values:
+            found = candidates_from_doc_values(search(body={**body, **FROM_DOC_VALUES}), scores_are_cosines)
+            if found is not None:
+                return found
+        return candidates_from_source(search(body={**body, **FROM_SOURCE}), scores_are_cosines)
 
     def _create(self, name: str, description: IndexDescription, version_of: str) -> None:
         check_index_name(name)

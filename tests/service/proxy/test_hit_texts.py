@@ -56,6 +56,12 @@ def test_a_packed_bag_is_taken_before_the_text(embeddings: Embeddings) -> None:
     assert (theirs.term_ids.tolist(), language) == ([8], "fr")  # the packed text is no text
 
 
+def test_the_id_that_ingest_writes_into_a_document_is_no_text_and_the_id_of_others_is() -> None:
+    ours = {"doc_id": "chat", "id_hash": -5, "text": {"fr": "pain"}}
+    assert source_text(ours, ()) == "pain"
+    assert source_text({"doc_id": "chat", "text": "pain"}, ()) == "chat\npain"
+
+
 @pytest.mark.parametrize("packed", ["", "no base64!", "AAAA", 7, None])
 def test_a_bag_that_is_broken_is_none(embeddings: Embeddings, packed: Any) -> None:
     assert reader_of(embeddings).packed_bag({"bag": packed, "lang": "en", "text": "cat"}) is None

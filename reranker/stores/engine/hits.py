@@ -1,0 +1,101 @@
+"""Reads the hits of searches in our indices: as candidates, documents and bags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reranker.base.errors import BadInput
+from reranker.stores.engine.queries import id_hash
+from reranker.text.bags import BagOfWords, unpack
+from reranker.text.documents import Candidate, Document, EncodedDocument
+from reranker.text.exact_text import exact_key
+
+# What a search for candidates asks of each hit, as parts of its body. For `_source`, and even for `_id`, the engine
+# decompresses the whole stored document with its vector; doc values need none of that.
+FROM_DOC_VALUES = {"stored_fields": "_none_", "docvalue_fields": ["doc_id", "lang", "bag", "title_key"]}
+FROM_SOURCE = {"_source": ["lang", "bag", "title"]}
+
+
+class _Row(NamedTuple):
+    score: float
+    doc_id: str
+    language: str
+    packed_bag: Any
+    title_key: int | None
+
+
+def candidates_from_doc_values(answer: Mapping[str, Any], scores_are_cosines: bool) -> list[Candidate] | None:
+    """The candidates of a search with `FROM_DOC_VALUES`, as `candidates_from_source` gives them. None if a document
+    lacks its id (another program wrote it, or the caller may not see the field) or two have the same."""
+    rows = []
+    for hit in answer["hits"]["hits"]:
+        values = {name: found[0] for name, found in hit.get("fields", {}).items()}
+        if "doc_id" not in values:
+            return None
+        doc_id, language, bag = values["doc_id"], values.get("lang", ""), values.get("bag", "")
+        rows.append(_Row(hit["_score"], doc_id, language, bag, values.get("title_key")))
+    are_distinct = len({row.doc_id for row in rows}) == len(rows)
+    return _candidates(rows, scores_are_cosines) if are_distinct else None
+
+
+def candidates_from_source(answer: Mapping[str, Any], scores_are_cosines: bool) -> list[Candidate]:
+    """The candidates of a search with `FROM_SOURCE` by score, equal ones by `id_hash`. Both engines score a cosine c as
+    (1 + c) / 2."""
+    rows = []
+    for hit in answer["hits"]["hits"]:
+        source = hit["_source"]
+        title_key = exact_key(_only(source.get("title")))
+        rows.append(_Row(hit["_score"], hit["_id"], source.get("lang", ""), source.get("bag", ""), title_key))
+    return _candidates(rows, scores_are_cosines)
+
+
+def read_document(hit: Mapping[str, Any]) -> Document:
+    source = hit["_source"]
+    return Document(
+        doc_id=hit["_id"],
+        text=_only(source.get("text")),
+        language=source.get("lang", ""),
+        title=_only(source.get("title")),
+        url=source.get("url", ""),
+        metadata=source.get("metadata", {}),
+    )
+
+
+def read_encoded(hit: Mapping[str, Any]) -> EncodedDocument:
+    nbow = hit["_source"].get("nbow")
+    return EncodedDocument(
+        read_document(hit),
+        read_bag(hit["_source"].get("bag", "")),
+        None if nbow is None else np.array(nbow, np.float32),
+        hit["_source"].get("weights", ""),
+    )
+
+
+def read_bag(packed: Any) -> BagOfWords:
+    """The bag; an empty one where another program has written the document, which no search is to fail for."""
+    try:
+        return unpack(packed)
+    except BadInput:
+        return BagOfWords(np.empty(0, np.int32), np.empty(0, np.int32))
+
+
+def _candidates(rows: Sequence[_Row], scores_are_cosines: bool) -> list[Candidate]:
+    ordered = sorted(rows, key=lambda row: (-row.score, id_hash(row.doc_id)))
+    return [
+        Candidate(
+            doc_id=row.doc_id,
+            language=row.language,
+            bag=read_bag(row.packed_bag),
+            first_stage_score=2 * row.score - 1 if scores_are_cosines else row.score,
+            first_stage_rank=rank,
+            title_key=row.title_key,
+        )
+        for rank, row in enumerate(ordered, start=1)
+    ]
+
+
+def _only(by_language: Mapping[str, str] | None) -> str:
+    return next(iter((by_language or {}).values()), "")
