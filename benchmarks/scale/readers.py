@@ -31,7 +31,7 @@ _NO_LOCALES = frozenset({"usr", "doc"})
 _MOST_BYTES = 8 << 20
 _LEAST_WORDS = 5
 _PROSE = "//p | //li[not(.//p)] | //dd[not(.//p)]"
-_NO_PROSE = ".//script | .//style | .//pre | .//nav"
+_NO_PROSE = ("script", "style", "pre", "nav")
 _DICTIONARIES = (".dict.dz",)
 _BLANK_LINES = re.compile(r"\n\s*\n")
 _POD_MARK = re.compile(r"[A-Z]<+\s*([^<>]*?)\s*>+")
@@ -132,8 +132,7 @@ def _manual(content: bytes) -> Iterator[tuple[str, Iterable[str]]]:
 
 def _html(content: bytes) -> Iterator[tuple[str, Iterable[str]]]:
     root = html.document_fromstring(content, parser=html.HTMLParser(encoding="utf-8"))
-    for element in root.xpath(_NO_PROSE):
-        element.drop_tree()
+    etree.strip_elements(root, *_NO_PROSE, with_tail=False)
     yield root.findtext(".//title") or "", [element.text_content() for element in root.xpath(_PROSE)]
 
 
