@@ -86,7 +86,7 @@ def language_of(package: str, file_name: str) -> str | None:
                 code = re.split(r"[-_@]", part)[0]
                 return code if code in LANGUAGES else None
         return "en"
-    found = re.search(r"-([a-z]{2})(?:-br|-dev)?$", package)
+    found = re.search(r"-([a-z]{2})(?:-br)?(?:-dev)?$", package)
     return found[1] if found and found[1] in LANGUAGES else "en"
 
 

@@ -74,6 +74,7 @@ def test_descriptions_are_read_without_what_is_not_translated():
     ("package", "file_name", "expected"),
     [
         ("libreoffice-help-pt-br", "./usr/share/libreoffice/help/pt-BR/text/a.html", "pt"),
+        ("manpages-pt-br-dev", "./usr/share/man/pt_BR/man2/open.2.gz", "pt"),
         ("manpages-fr-dev", "./usr/share/man/fr/man2/open.2.gz", "fr"),
         ("postgresql-doc-15", "./usr/share/doc/postgresql-doc-15/html/it/a.html", "en"),
         ("gnome-user-docs", "./usr/share/help/sv/gnome-help/a.page", "sv"),
