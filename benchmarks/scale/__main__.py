@@ -38,6 +38,10 @@ def main() -> None:
         from benchmarks.scale.nodes import run_nodes
 
         run_nodes(state, arguments.engine, arguments.heap)
+    elif step == "report":
+        from benchmarks.scale.report import report
+
+        print(report(folder / "results.json"))
     elif step == "stop":
         state.unlink(missing_ok=True)
     else:
@@ -84,7 +88,7 @@ def _arguments() -> argparse.Namespace:
         prog="python -m benchmarks.scale", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     steps = parser.add_subparsers(dest="step", required=True)
-    for name in ("collect", "nodes", "ingest", "search", "recall", "variants", "spread", "stop"):
+    for name in ("collect", "nodes", "ingest", "search", "recall", "variants", "spread", "report", "stop"):
         step = steps.add_parser(name)
         step.add_argument("--folder", type=Path, required=True, help="where everything lies")
         step.add_argument("--index", default="scale")

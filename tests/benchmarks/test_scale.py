@@ -12,6 +12,7 @@ import pytest
 from benchmarks.scale.__main__ import keep
 from benchmarks.scale.passages import Page, Passages, cut
 from benchmarks.scale.readers import language_of, read_descriptions, read_package
+from benchmarks.scale.report import report, slope
 from benchmarks.scale.resources import process_tree, processes
 from benchmarks.scale.searching import spread, timed
 
@@ -135,3 +136,23 @@ def test_results_are_added_to_those_of_earlier_steps(tmp_path):
         keep(tmp_path / "results.json", step, {"index": "pages"})
     kept = json.loads((tmp_path / "results.json").read_text())
     assert [one["step"] for one in kept] == ["ingest", "search"]
+
+
+def test_the_slope_of_growth_is_the_power_of_the_size():
+    assert slope([10, 100, 1000], [3, 30, 300]) == pytest.approx(1)
+    assert slope([10, 1000], [7, 7]) == pytest.approx(0)
+    assert slope([100, 10_000], [5, 50]) == pytest.approx(0.5)
+
+
+def test_figures_of_an_ingest_are_those_of_a_document(tmp_path):
+    """1,000 documents in 10 seconds, 2 of our CPU seconds and 4 of the engine's."""
+    after = {"primaries": {"bytes": 5_000_000, "segments": 3}}
+    most = {"anonymous_mb": 150, "heap_mb": 300, "checkpoint_mb": 1.04}
+    figures = {"wall_s": 10.0, "our_cpu_s": 2.0, "engine_cpu_with_merges_s": 4.0, "after": after, "most": most}
+    kept = {"step": "ingest", "documents": 1_000, "files": {"graph": 64_000}, **figures}
+    (tmp_path / "results.json").write_text(json.dumps([kept]))
+    lines = report(tmp_path / "results.json").splitlines()
+    assert "| documents a second | 100 |  |" in lines
+    assert "| our CPU, ms | 2.0 |  |" in lines
+    assert "| bytes on disk | 5,000 |  |" in lines
+    assert "| graph | 64.0 |  |" in lines
