@@ -74,10 +74,11 @@ def _recall(results: Sequence[Result]) -> list[str]:
     columns = []
     for one in results:
         if one["step"] == "recall":
-            values = {"exact, ms": one["exact"]["median_ms"]}
+            values = {"exact, ms": one["exact"]["median_ms"], "exact, CPU": one["exact"].get("cpu_ms", 0)}
             for row in one["by_ef"]:
                 values[f"recall, ef {row['ef']}"] = row["recall"]
                 values[f"ms, ef {row['ef']}"] = row["median_ms"]
+                values[f"CPU of the engine, ef {row['ef']}"] = row.get("cpu_ms", 0)
             columns.append((one["engine"]["primaries"]["documents"], values))
     return _grown(columns)
 

@@ -146,21 +146,39 @@ def recall(nodes: Sequence[dict[str, Any]], index: str, queries: Sequence[Asked]
     url = nodes[0]["url"]
     vectors = [asked.vector for asked in queries]
     exact, exact_ms = [], []
+    used = EngineTime(nodes)
     for vector in vectors:
         body, took = _asked(url, index, _exact_body(vector))
         exact.append(body)
         exact_ms.append(took)
+    exactly = {**spread(exact_ms), "cpu_ms": used.ms_a_search(len(vectors))}
     rows = []
     for ef in EF:
         shares, times = [], []
-        for _ in range(2):
+        for _ in range(2):  # the first round warms up
+            used = EngineTime(nodes)
             for vector, nearest in zip(vectors, exact, strict=True):
                 approximate, took = _asked(url, index, _knn_body(vector, ef))
                 times.append(took)
                 shares.append(len(set(approximate) & set(nearest)) / len(nearest))
         half = len(vectors)
-        rows.append({"ef": ef, "recall": round(mean(shares[half:]), 4), **spread(times[half:])})
-    return {"queries": len(vectors), "exact": spread(exact_ms), "by_ef": rows, **_state(nodes, index)}
+        cpu_ms = used.ms_a_search(half)
+        rows.append({"ef": ef, "recall": round(mean(shares[half:]), 4), **spread(times[half:]), "cpu_ms": cpu_ms})
+    return {"queries": len(vectors), "exact": exactly, "by_ef": rows, **_state(nodes, index)}
+
+
+class EngineTime:
+    """Counts the CPU time of the nodes from its making on."""
+
+    def __init__(self, nodes: Sequence[dict[str, Any]]) -> None:
+        self._pids = [node["pid"] for node in nodes]
+        self._before = self._cpu_s()
+
+    def ms_a_search(self, n_searches: int) -> float:
+        return round(1e3 * (self._cpu_s() - self._before) / n_searches, 2)
+
+    def _cpu_s(self) -> float:
+        return resources.processes(self._pids)["cpu_s"]
 
 
 def _exact_body(vector: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.scale import resources
-from benchmarks.scale.searching import DEPTH, spread
+from benchmarks.scale.searching import DEPTH, EngineTime, spread
 
 EF = (100, 200, 400, 800)
 _BULK, _PAGE = 1_000, 2_000
@@ -114,7 +114,8 @@ def _measured(
     rows = []
     for ef in EF:
         shares, times = [], []
-        for _ in range(2):
+        for _ in range(2):  # the first round warms up
+            used = EngineTime(nodes)
             for vector, wanted in zip(_numbers(queries, is_byte), nearest, strict=True):
                 asked = time.perf_counter()
                 answer = resources.ask(url, f"/{index}/_search", _body(engine, vector, ef), "POST")
@@ -122,7 +123,14 @@ def _measured(
                 found = {int(hit["_id"]) for hit in answer["hits"]["hits"]}
                 shares.append(len(found & set(wanted.tolist())) / len(wanted))
         half = len(queries)
-        rows.append({"ef": ef, "recall": round(mean(shares[half:]), 4), **spread(times[half:])})
+        rows.append(
+            {
+                "ef": ef,
+                "recall": round(mean(shares[half:]), 4),
+                **spread(times[half:]),
+                "cpu_ms": used.ms_a_search(half),
+            }
+        )
     resources.ask(url, f"/{index}", method="DELETE")
     return {
         "variant": name,
