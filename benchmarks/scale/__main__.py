@@ -28,7 +28,7 @@ from benchmarks.report import machine
 def main() -> None:
     arguments = _arguments()
     folder: Path = arguments.folder
-    state = folder / "nodes.json"
+    state = folder / arguments.state
     step = arguments.step
     if step == "collect":
         from benchmarks.scale.collect import collect
@@ -58,22 +58,31 @@ def _measure(step: str, arguments: argparse.Namespace, folder: Path, state: Path
     nodes, engine = running["nodes"], running["engine"]
     embeddings_path = arguments.embeddings or folder / "embeddings"
     if step == "ingest":
-        return ingesting.ingest(folder, nodes, arguments.index, arguments.documents, embeddings_path, arguments.shards)
+        documents = folder / arguments.file
+        return ingesting.ingest(
+            documents, nodes, arguments.index, arguments.documents, embeddings_path, arguments.shards
+        )
     if step == "spread":
         return spreading.spread_out(state, arguments.index, arguments.nodes, arguments.replicas)
-    url, path = nodes[0]["url"], folder / f"vectors-{arguments.index}.npy"
-    if step == "variants" and not engine.startswith("opensearch"):
-        vectors, asked = np.load(path), np.load(folder / f"asked-{arguments.index}.npy")
+    url = nodes[0]["url"]
+    if step == "variants":
+        vectors, asked = _vectors(arguments, folder, url, embeddings_path)
         return {"engine": engine, "variants": variants.compare(nodes, engine, vectors, asked)}
     queries = searching.read_queries(folder, url, arguments.index, embeddings_path, arguments.queries)
     if step == "search":
         return searching.search(nodes, arguments.index, embeddings_path, queries, arguments.rounds)
-    if step == "recall":
-        return searching.recall(nodes, arguments.index, queries)
-    vectors = variants.load_or_read(path, url, arguments.index, arguments.documents)
-    asked = np.array([one.vector for one in queries])
-    np.save(folder / f"asked-{arguments.index}.npy", asked)
-    return {"engine": engine, "variants": variants.compare(nodes, engine, vectors, asked)}
+    return searching.recall(nodes, arguments.index, queries)
+
+
+def _vectors(arguments: argparse.Namespace, folder: Path, url: str, embeddings_path: Path) -> tuple[Any, Any]:
+    """The vectors of an index and of queries to it; read once, and kept for other engines."""
+    from benchmarks.scale import searching, variants
+
+    paths = folder / f"vectors-{arguments.index}.npy", folder / f"asked-{arguments.index}.npy"
+    if not paths[1].exists():
+        queries = searching.read_queries(folder, url, arguments.index, embeddings_path, arguments.queries)
+        np.save(paths[1], np.array([one.vector for one in queries]))
+    return variants.load_or_read(paths[0], url, arguments.index, arguments.documents), np.load(paths[1])
 
 
 def keep(path: Path, step: str, result: dict[str, Any]) -> None:
@@ -91,6 +100,8 @@ def _arguments() -> argparse.Namespace:
     for name in ("collect", "nodes", "ingest", "search", "recall", "variants", "spread", "report", "stop"):
         step = steps.add_parser(name)
         step.add_argument("--folder", type=Path, required=True, help="where everything lies")
+        step.add_argument("--state", default="nodes.json", help="file in FOLDER that names the nodes (%(default)s)")
+        step.add_argument("--file", default="documents.jsonl", help="file in FOLDER to ingest (%(default)s)")
         step.add_argument("--index", default="scale")
         step.add_argument("--documents", type=int, default=1_000_000)
         step.add_argument("--embeddings", type=Path, help="default: FOLDER/embeddings")

@@ -28,9 +28,12 @@ FILES = {
 
 
 def ingest(
-    folder: Path, nodes: Sequence[dict[str, Any]], index: str, n_documents: int, embeddings: Path, shards: int
+    documents: Path, nodes: Sequence[dict[str, Any]], index: str, n_documents: int, embeddings: Path, shards: int
 ) -> dict[str, Any]:
     """Runs the command, again where it was stopped, and waits for the merges; the figures of this run.
+
+    Args:
+        documents: a file; an index that is there grows by it.
 
     Raises:
         SystemExit: the command fails.
@@ -40,9 +43,10 @@ def ingest(
     own = (sys.executable, "-m", "sinkrank", "ingest")
     number = [f"--setting=number_of_shards={shards}", "--setting=number_of_replicas=0"]
     subprocess.run([*own, "template", "--index", index, *number, *store, "--embeddings", str(embeddings)], check=True)
-    home = folder / "home"
-    command = [*own, "files", str(folder / "documents.jsonl"), "--limit", str(n_documents), "--index", index, *store]
+    home = documents.parent / "home"
+    command = [*own, "files", str(documents), "--limit", str(n_documents), "--index", index, *store]
     command += ["--embeddings", str(embeddings), "--home", str(home), "--json"]
+    n_before = n_indexed(url, index)
     before, started = resources.engine(nodes), time.monotonic()
     samples: list[dict[str, Any]] = []
     most = {"rss_mb": 0.0, "anonymous_mb": 0.0, "heap_mb": 0.0, "checkpoint_mb": 0.0}
@@ -66,6 +70,7 @@ def ingest(
     after = resources.engine(nodes, index)
     return {
         "documents": after["primaries"]["documents"],
+        "added": after["primaries"]["documents"] - n_before,
         "shards": shards,
         "wall_s": round(wall_s, 1),
         "our_cpu_s": ours["cpu_s"],
@@ -79,6 +84,11 @@ def ingest(
         "summary": json.loads(answer),
         "samples": samples,
     }
+
+
+def n_indexed(url: str, index: str) -> int:
+    """Documents of the index; 0 where it is not there."""
+    return int(resources.ask(url, f"/{index}/_count?ignore_unavailable=true")["count"])
 
 
 def file_sizes(url: str, index: str) -> dict[str, int]:
