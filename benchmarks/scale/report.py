@@ -1,0 +1,114 @@
+"""Turns `results.json` into tables: what each index cost, its searches and its recall, and how these grow."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Result = Mapping[str, Any]
+
+
+def slope(sizes: Sequence[float], values: Sequence[float]) -> float:
+    """Of log value over log size, by least squares: 1 where the value grows as the size, 0 where it stays."""
+    logs = [(math.log(size), math.log(value)) for size, value in zip(sizes, values, strict=True)]
+    mean_x, mean_y = (sum(one) / len(logs) for one in zip(*logs, strict=True))
+    above = sum((x - mean_x) * (y - mean_y) for x, y in logs)
+    return above / sum((x - mean_x) ** 2 for x, _ in logs)
+
+
+def report(path: Path) -> str:
+    """The tables, as Markdown."""
+    results: list[Result] = json.loads(path.read_text(encoding="utf-8"))
+    return "\n\n".join(
+        "\n".join(table) for table in (_ingest(results), _files(results), _searches(results), _recall(results)) if table
+    )
+
+
+def ingest_figures(result: Result) -> dict[str, float]:
+    """Of one ingest, by name; CPU and bytes are those of a document."""
+    n = result["documents"]
+    added = result.get("added", n)
+    return {
+        "documents a second": round(added / result["wall_s"]),
+        "our CPU, ms": round(1e3 * result["our_cpu_s"] / added, 2),
+        "engine's CPU with merges, ms": round(1e3 * result["engine_cpu_with_merges_s"] / added, 2),
+        "bytes on disk": round(result["after"]["primaries"]["bytes"] / n),
+        "segments": result["after"]["primaries"]["segments"],
+        "our memory, MB": result["most"]["anonymous_mb"],
+        "engine's heap, MB": result["most"]["heap_mb"],
+        "checkpoint, MB": round(result["most"]["checkpoint_mb"], 1),
+    }
+
+
+def _ingest(results: Sequence[Result]) -> list[str]:
+    return _grown([(one["documents"], ingest_figures(one)) for one in results if one["step"] == "ingest"])
+
+
+def _files(results: Sequence[Result]) -> list[str]:
+    columns = [
+        (one["documents"], {kind: round(size / one["documents"], 1) for kind, size in one["files"].items()})
+        for one in results
+        if one["step"] == "ingest"
+    ]
+    return _grown(columns)
+
+
+def _searches(results: Sequence[Result]) -> list[str]:
+    columns = []
+    for one in results:
+        if one["step"] != "search":
+            continue
+        values: dict[str, float] = {}
+        for name, times in {**one["first_stage"], **one["whole"]}.items():
+            values[f"{name}, ms"] = times["median_ms"]
+            values[f"{name}, 95 %"] = times["p95_ms"]
+            for who, ms in times["cpu_ms"].items():
+                values[f"{name}, CPU of {who}"] = ms
+        columns.append((one["before"]["engine"]["primaries"]["documents"], values))
+    return _grown(columns)
+
+
+def _recall(results: Sequence[Result]) -> list[str]:
+    columns = []
+    for one in results:
+        if one["step"] == "recall":
+            values = {"exact, ms": one["exact"]["median_ms"], "exact, CPU": one["exact"].get("cpu_ms", 0)}
+            for row in one["by_ef"]:
+                values[f"recall, ef {row['ef']}"] = row["recall"]
+                values[f"ms, ef {row['ef']}"] = row["median_ms"]
+                values[f"CPU of the engine, ef {row['ef']}"] = row.get("cpu_ms", 0)
+            columns.append((one["engine"]["primaries"]["documents"], values))
+    return _grown(columns)
+
+
+def _grown(columns: Sequence[tuple[int, Mapping[str, float]]]) -> list[str]:
+    """A row a figure, a column an index, and the slope of the growth."""
+    if not columns:
+        return []
+    columns = sorted(columns, key=lambda column: column[0])
+    return [
+        f"| | {' | '.join(f'{n:,}' for n, _ in columns)} | slope |",
+        f"|---|{'---:|' * len(columns)}---:|",
+        *(_row(name, columns) for name in columns[0][1]),
+    ]
+
+
+def _row(name: str, columns: Sequence[tuple[int, Mapping[str, float]]]) -> str:
+    known = [(n, values[name]) for n, values in columns if values.get(name, 0) > 0]
+    is_growth = len({n for n, _ in known}) > 1
+    grown = f"{slope([n for n, _ in known], [value for _, value in known]):.2f}" if is_growth else ""
+    return f"| {name} | {' | '.join(_shown(values.get(name)) for _, values in columns)} | {grown} |"
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def sampled_growth(result: Result, n_points: int = 10) -> Iterator[tuple[int, float, float]]:
+    """Of a long ingest: documents, seconds and the engine's CPU seconds, at some moments."""
+    samples = [one for one in result["samples"] if one["engine"].get("primaries", {}).get("documents")]
+    for sample in samples[:: max(1, len(samples) // n_points)]:
+        yield sample["engine"]["primaries"]["documents"], sample["at_s"], sample["engine"]["cpu_s"]

@@ -1,0 +1,109 @@
+"""What processes and the engine use at a moment: CPU time, memory, the index's size and merges."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import urllib3
+
+_TICK = os.sysconf("SC_CLK_TCK")
+_LONGEST_S = 7200.0
+http = urllib3.PoolManager(timeout=600, retries=False)
+
+
+def ask(url: str, path: str, body: object = None, method: str = "GET") -> Any:
+    """The engine's answer to a request, as JSON.
+
+    Raises:
+        SystemExit: it refuses.
+    """
+    content = None if body is None else json.dumps(body).encode()
+    answer = http.request(method, f"{url}{path}", body=content, headers={"Content-Type": "application/json"})
+    if answer.status >= 300:
+        raise SystemExit(f"{method} {path} was answered {answer.status}: {answer.data[:500]!r}")
+    return json.loads(answer.data) if answer.data else None
+
+
+def process_tree(pid: int) -> list[int]:
+    """A process and all below it."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            children.setdefault(parent, []).append(int(folder.name))
+    found, waiting = [], [pid]
+    while waiting:
+        found.append(waiting.pop())
+        waiting += children.get(found[-1], [])
+    return found
+
+
+def processes(pids: Iterable[int]) -> dict[str, float]:
+    """CPU seconds, and MB of memory: in all (RSS; shared pages count in each process), and without what files give
+    back (anonymous)."""
+    cpu = rss = anonymous = 0.0
+    for pid in pids:
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        except OSError:
+            continue
+        cpu += (int(fields[11]) + int(fields[12])) / _TICK
+        sizes = {line.split(":")[0]: float(line.split()[1]) / 1e3 for line in lines if line.startswith("Rss")}
+        rss += sum(sizes.values())
+        anonymous += sizes.get("RssAnon", 0.0)
+    return {"cpu_s": round(cpu, 2), "rss_mb": round(rss), "anonymous_mb": round(anonymous)}
+
+
+def engine(nodes: Iterable[Mapping[str, Any]], index: str | None = None) -> dict[str, Any]:
+    """Of all nodes together: CPU, memory, heap; of the index: documents, bytes, segments, merges."""
+    nodes = list(nodes)
+    stats = ask(nodes[0]["url"], "/_nodes/stats/jvm")["nodes"].values()
+    found: dict[str, Any] = processes(node["pid"] for node in nodes)
+    found["heap_mb"] = round(sum(one["jvm"]["mem"]["heap_used_in_bytes"] for one in stats) / 1e6)
+    if index is not None:
+        total = ask(nodes[0]["url"], f"/{index}/_stats/store,docs,merge,segments,refresh,flush")["_all"]
+        both = {"primaries": total["primaries"], "total": total["total"]}
+        for name, one in both.items():
+            found[name] = {
+                "documents": one["docs"]["count"],
+                "bytes": one["store"]["size_in_bytes"],
+                "segments": one["segments"]["count"],
+                "merging": one["merges"]["current"],
+                "merged_documents": one["merges"]["total_docs"],
+                "merge_s": one["merges"]["total_time_in_millis"] / 1e3,
+                "refresh_s": one["refresh"]["total_time_in_millis"] / 1e3,
+            }
+    return found
+
+
+def machine_now() -> dict[str, float]:
+    """Load, and MB of memory that is free or only a cache of files."""
+    sizes = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    return {
+        "load": round(os.getloadavg()[0], 1),
+        "available_mb": round(int(sizes["MemAvailable"].split()[0]) / 1e3),
+        "page_cache_mb": round(int(sizes["Cached"].split()[0]) / 1e3),
+    }
+
+
+def wait_for_merges(
+    nodes: Iterable[Mapping[str, Any]], index: str, calm_s: float = 10.0, limit_s: float = 7200
+) -> float:
+    """Waits until nothing was merged for a while; seconds until then."""
+    nodes, started = list(nodes), time.monotonic()
+    calm_since = last = started
+    while last - calm_since < calm_s and last - started < _LONGEST_S:
+        time.sleep(1)
+        last = time.monotonic()
+        if engine(nodes, index)["total"]["merging"]:
+            calm_since = last
+    return calm_since - started
