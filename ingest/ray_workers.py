@@ -57,7 +57,7 @@ class RayWorkers(Generic[_Shared]):
     def __enter__(self) -> Self:
         """
         Raises:
-            BadInput: no cluster at the address.
+            BadInput: no cluster at the address, or Ray does not start here.
         """
         check_ray_address(self._address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -71,9 +71,14 @@ class RayWorkers(Generic[_Shared]):
                 logging_level="ERROR",
                 **(options if self._address == LOCAL else {}),
             )
-        except (ConnectionError, ValueError, RuntimeError) as error:
+        except Exception as error:  # Ray's own, which have no common class
             self._talk.close()
-            raise BadInput(f"no Ray cluster answers at {self._address} ({error}); check --ray-address") from error
+            reason = " ".join(str(error).split())
+            if self._address == LOCAL:
+                message = f"Ray does not start here ({reason}); it has half a minute: try again when less runs"
+            else:
+                message = f"no Ray cluster answers at {self._address} ({reason}); check --ray-address"
+            raise BadInput(message) from error
         n_workers = self._n_workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         actor = self._ray.remote(num_cpus=1, max_restarts=_MAX_RESTARTS, max_task_retries=_MAX_RESTARTS)(_Worker)
         # Not by reference: a worker that is started again would look for it in vain.

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -167,3 +168,14 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(BadInput, match=r"sinkrank\[ray\]"):
         RayWorkers(None, 2)
+
+
+@NEEDS_RAY
+def test_a_ray_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**options: object) -> None:
+        raise Exception("The current node timed out\nduring startup.")  # Ray raises it so
+
+    workers = RayWorkers(None, 2)
+    monkeypatch.setattr(workers, "_ray", SimpleNamespace(init=init))
+    with pytest.raises(BadInput, match=r"does not start here \(The current node timed out during startup\.\)"):
+        workers.__enter__()
