@@ -16,7 +16,7 @@ def slope(sizes: Sequence[float], values: Sequence[float]) -> float:
     logs = [(math.log(size), math.log(value)) for size, value in zip(sizes, values, strict=True)]
     mean_x, mean_y = (sum(one) / len(logs) for one in zip(*logs, strict=True))
     above = sum((x - mean_x) * (y - mean_y) for x, y in logs)
-    return above / sum((x - mean_x) ** 2 for x, _ in logs)
+    return float(above / sum((x - mean_x) ** 2 for x, _ in logs))
 
 
 def report(path: Path) -> str:
