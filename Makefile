@@ -14,6 +14,7 @@ BENCH ?=
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
+COMPILE := 0
 .PHONY: help demo evaluate papers bench campaign lint check test conformance site sbom audit format lock clean
 
 help: ## List the targets
@@ -31,10 +32,10 @@ LOCKED := --quiet --no-deps --require-hashes -r
 	-@$(BIN)/python -m pip install $(LOCKED) requirements-install.lock
 	@touch $@
 
-# $(call install,environment,options)
+# $(call install,environment,options). Tests take warnings for errors, also those of compiling: so all is compiled here.
 define install
 index=$${PIP_INDEX_URL:-$$($(1)/bin/python -m pip config get global.index-url 2>/dev/null)}; \
-  $(BIN)/uv pip install --native-tls --no-config --python $(1)/bin/python $${index:+--default-index "$$index"} $(2) 2>/dev/null || \
+  UV_COMPILE_BYTECODE=$(COMPILE) $(BIN)/uv pip install --native-tls --no-config --python $(1)/bin/python $${index:+--default-index "$$index"} $(2) 2>/dev/null || \
   $(1)/bin/python -m pip install $(2)
 endef
 
@@ -43,6 +44,7 @@ endef
 	@$(call install,.venv,--quiet --no-deps --editable .)
 	@touch $@
 
+.venv/.dev: COMPILE := 1
 .venv/.dev: requirements-dev.lock .venv/.runtime
 	@$(call install,.venv,$(LOCKED) requirements-dev.lock)
 	@touch $@
