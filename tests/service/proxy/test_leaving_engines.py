@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import urllib3
 
 from tests.engines.sources import Engine
@@ -29,6 +30,8 @@ def tasks(http: urllib3.PoolManager, engine: Engine) -> list[dict[str, object]]:
 def test_the_engine_cancels_the_search_of_a_client_that_has_left(
     http: urllib3.PoolManager, url: str, engine: Engine, index_name: str
 ) -> None:
+    if engine.distribution == "elasticsearch":
+        pytest.skip("the assembled Elasticsearch has no scripts")
     lines = "".join(f'{{"index":{{}}}}\n{{"text":"cat {n}"}}\n' for n in range(N_DOCUMENTS))
     headers = {"Content-Type": "application/x-ndjson"}
     bulk = http.request("POST", f"{engine.url}/{index_name}/_bulk?refresh=true", body=lines, headers=headers).json()
