@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import regex
 from cachetools import TTLCache
@@ -29,8 +28,6 @@ MAX_AGE_S = 300.0
 _DIGEST_BYTES = 16
 # 5 KB each at most: 50 MB in each process.
 _MAX_BAGS = 10_000
-# Packed bags, which come with the hits of each search again: 10 KB each at most, text and bag.
-_MAX_PACKED = 5_000
 # A language code in lower case; base64 of a packed bag, whose first byte is its format, begins with A.
 _STORED = regex.compile(r"([a-z]{2,3})(A[A-Za-z0-9+/]+={0,2})")
 
@@ -101,16 +98,11 @@ def checked_bag(packed: str, embeddings: Embeddings) -> BagOfWords | None:
 
     Term ids are checked: whoever may write to the index may have written anything.
     """
-    return _checked(packed, embeddings.n_terms)
-
-
-@lru_cache(_MAX_PACKED)
-def _checked(packed: str, n_terms: int) -> BagOfWords | None:
     try:
         bag = unpack(packed)
     except BadInput:
         return None
-    return bag if bag.is_within(n_terms) else None
+    return bag if bag.is_within(embeddings.n_terms) else None
 
 
 def read_stored_bag(text: str, embeddings: Embeddings) -> Bag | None:

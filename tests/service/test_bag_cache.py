@@ -1,10 +1,5 @@
-from types import SimpleNamespace
-
-import numpy as np
-
 from reranker.embeddings import Embeddings
-from reranker.service.text_bags import MAX_AGE_S, BagCache, TextBags, checked_bag, text_key
-from reranker.text.bags import BagOfWords, pack
+from reranker.service.text_bags import MAX_AGE_S, BagCache, TextBags, text_key
 
 
 def test_it_holds_no_more_than_it_may(embeddings: Embeddings) -> None:
@@ -39,10 +34,3 @@ def test_a_text_is_another_in_another_language(embeddings: Embeddings) -> None:
 def test_no_text_is_taken_for_one_of_a_language() -> None:
     assert len({text_key("chat", "fr"), text_key("frchat"), text_key("fr\0chat")}) == 3
     assert text_key("\ud800") != text_key("?")
-
-
-def test_a_packed_bag_is_read_once_for_each_vocabulary(embeddings: Embeddings) -> None:
-    packed = pack(BagOfWords(np.array([5], np.int32), np.ones(1, np.int32)))
-    assert checked_bag(packed, embeddings) is checked_bag(packed[:2] + packed[2:], embeddings)
-    smaller = SimpleNamespace(n_terms=5)
-    assert checked_bag(packed, smaller) is None  # type: ignore[arg-type]
