@@ -37,6 +37,8 @@ _MAX_KNOWN = 10_000
 _MOST_OF_WINDOW = 0.5
 # Of the bags of the last windows, so many have to be known for `numbers`; the last window counts by this weight.
 _LEAST_KNOWN = 0.8
+# Of the bags of a window of sequence numbers; where more are unknown the whole window costs less.
+MOST_FETCHED = 0.25
 _WEIGHT_OF_LAST = 0.5
 
 # What only the page needs; the window is asked for without it.
@@ -220,6 +222,17 @@ class WindowMemory:
         """A trial has shown it."""
         with self._lock:
             self._tried[names] = kind
+
+    def lost(self, caller: bytes, names: tuple[str, ...], known_share: float | None) -> None:
+        """A bare window was of no use. If its bags were not known, whole windows follow until most are known again.
+
+        Args:
+            known_share: of its bags; None where that does not matter.
+        """
+        if known_share is not None and 1 - known_share > MOST_FETCHED:
+            self.note_known(caller, names, known_share)
+        else:
+            self.failed(caller, names)
 
     def failed(self, caller: bytes, names: tuple[str, ...]) -> None:
         """A bare window, its page or a trial did not fit together."""

@@ -17,7 +17,7 @@ from typing import Any
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.proxy.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
-from reranker.proxy.bare_windows import BAGS, NUMBERS, is_of_one_shard, place_of
+from reranker.proxy.bare_windows import BAGS, MOST_FETCHED, NUMBERS, is_of_one_shard, place_of
 from reranker.proxy.known_bags import DocumentKey, KnownBag, KnownBags, Reading
 from reranker.proxy.search import Search
 from reranker.proxy.term_vectors import TermVectors
@@ -31,8 +31,6 @@ _MAX_TEXT_CHARS = 20_000
 _MAX_DEPTH = 16
 # The engine's own limit on a page.
 _MAX_LOOKED_UP = 10_000
-# Of a window of sequence numbers; where more are unknown the whole window costs less.
-_MOST_FETCHED = 0.25
 # Packed bags that are kept unpacked, 2 KB each for some 100 words.
 _MAX_PACKED = 5_000
 # In place of the text of a hit whose bag is known.
@@ -125,7 +123,7 @@ class HitTexts:
                 for hit, one in zip(search.window, known, strict=True)
             ]
             search.known_share = 1 - len(unknown) / len(known) if known else None
-            if unknown and len(unknown) <= len(known) * _MOST_FETCHED:
+            if unknown and len(unknown) <= len(known) * MOST_FETCHED:
                 asked.append((number, search, unknown))
         if asked:
             answers = look_up([(search, _numbers_body(search, unknown)) for _, search, unknown in asked])

@@ -165,7 +165,7 @@ class Proxy:
         complete(read)
         lost = [search for search in read.searches if search.is_lost]
         for search in lost:
-            self._memory.failed(read.calls.incoming.caller, search.indices)
+            self._memory.lost(read.calls.incoming.caller, search.indices, search.known_share)
         failed = next((search for search in lost if search.status == "fallback"), None)
         if failed is not None and not read.is_multi:
             raise Fallback(failed.reason, failed.message)

@@ -127,6 +127,20 @@ def test_sequence_numbers_are_asked_for_while_most_bags_are_known() -> None:
     assert memory.kind_for(PLAN, CALLER, NAMES) is None
 
 
+def test_a_window_of_unknown_bags_is_followed_by_whole_ones_until_most_are_known_again() -> None:
+    memory = WindowMemory(clock=lambda: 0.0)
+    for _ in range(3):
+        memory.note_known(CALLER, NAMES, 1.0)
+    memory.fits(NAMES, NUMBERS)
+    memory.lost(CALLER, NAMES, known_share=0.5)  # 0.875 and 0.5: 0.6875
+    assert memory.kind_for(PLAN, CALLER, NAMES) is None
+    memory.note_known(CALLER, NAMES, 1.0)
+    assert memory.kind_for(PLAN, CALLER, NAMES) == NUMBERS
+    memory.lost(CALLER, NAMES, known_share=1.0)
+    memory.note_known(CALLER, NAMES, 1.0)
+    assert memory.kind_for(PLAN, CALLER, NAMES) is None
+
+
 def test_whole_windows_can_be_kept() -> None:
     memory = WindowMemory(kinds=())
     assert memory.kind_to_try(PLAN, CALLER, NAMES, has_stored_bags=True) is None
