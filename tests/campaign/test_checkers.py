@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -233,7 +234,10 @@ def test_a_relay_passes_cuts_and_resets_answers() -> None:
 def test_a_process_that_is_left_behind_is_found_by_its_token_and_ended() -> None:
     environment = {**os.environ, TOKEN: "of-this-test"}
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env=environment)
-    assert process.pid in with_token("of-this-test")
+    end = time.monotonic() + 60
+    while process.pid not in with_token("of-this-test"):  # its environment shows a moment after its start
+        assert time.monotonic() < end
+        time.sleep(0.01)
     assert len(end_all("of-this-test")) == 1
     assert process.wait(60) != 0
     assert with_token("of-this-test") == {}
