@@ -51,9 +51,11 @@ _BOTH = (
 )
 _MEMBERS = frozenset([*PAGE_ONLY, *WINDOW_ONLY, *_BOTH])
 
+# Of the URL's query; once it is translated it stands in the body.
+URL_QUERY = ("q", "df", "analyzer", "default_operator", "lenient", "analyze_wildcard")
 WINDOW_ONLY_PARAMETERS = (
     *("terminate_after", "track_total_hits", "suggest_field", "suggest_mode", "suggest_size", "suggest_text"),
-    *("q", "df", "analyzer", "default_operator", "lenient", "analyze_wildcard"),
+    *URL_QUERY,
 )
 PAGE_ONLY_PARAMETERS = ("docvalue_fields", "stored_fields", "version", *URL_PARAMETERS)
 _PARAMETERS = frozenset(

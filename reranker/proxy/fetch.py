@@ -15,7 +15,13 @@ from functools import partial
 from typing import Any
 
 from reranker.proxy.answer_filters import URL_PARAMETERS
-from reranker.proxy.bare_windows import PAGE_ONLY_PARAMETERS, WINDOW_ONLY_PARAMETERS, WindowMemory, is_same_window
+from reranker.proxy.bare_windows import (
+    PAGE_ONLY_PARAMETERS,
+    URL_QUERY,
+    WINDOW_ONLY_PARAMETERS,
+    WindowMemory,
+    is_same_window,
+)
 from reranker.proxy.guard import Turn
 from reranker.proxy.raw_json import RawArray, RawObject, Reader, read_array, read_document, read_object, read_value
 from reranker.proxy.read import written_lines
@@ -39,8 +45,6 @@ _REPLACED = (
 _REPLACED_OF_SEVERAL = ("rerank", "filter_path")
 _REPLACED_FOR_BARE = (*_REPLACED, *PAGE_ONLY_PARAMETERS)
 _REPLACED_FOR_PAGE = tuple({*_REPLACED, *WINDOW_ONLY_PARAMETERS} - set(URL_PARAMETERS))
-# Of the URL's query; once it is translated it stands in the body.
-_URL_QUERY = ("q", "df", "analyzer", "default_operator", "lenient", "analyze_wildcard")
 _LOOK_UP_PARAMETERS = ("routing", "preference", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
 _NDJSON = "application/x-ndjson"
 
@@ -111,7 +115,7 @@ def _fetch_translated(
             return None
         added_ms = (time.perf_counter() - started) * 1000
         bodies = [(search.header, search.window_body(translation, search.bare_kind)) for search, translation in found]
-        replaced = (*(_REPLACED_FOR_BARE if found[0][0].bare_kind else _REPLACED), *_URL_QUERY)
+        replaced = (*(_REPLACED_FOR_BARE if found[0][0].bare_kind else _REPLACED), *URL_QUERY)
         again = _ask(request, bodies, request.calls.search_again, replaced)
     except Fallback as failed:
         turn.succeeded = None  # re-ranking itself did not fail
@@ -133,24 +137,24 @@ def _ask_for_all(request: SearchRequest, memory: WindowMemory) -> Fetched:
     Raises:
         Refused, Fallback: the engine refuses them.
     """
-    calls = request.calls
+    calls, first = request.calls, request.searches[0]
+    for_first = _replaced(first, first.bare_kind)
     try:
-        return _ask(request, [(line.header, line.sent) for line in request.lines], calls.search, _replaced(request))
+        return _ask(request, [(line.header, line.sent) for line in request.lines], calls.search, for_first)
     except Refused:
         raise
     except Fallback:
-        if request.is_multi or request.searches[0].bare_kind is None:
+        if request.is_multi or first.bare_kind is None:
             raise
-        memory.failed(calls.incoming.caller, request.searches[0].indices)
-        request.searches[0].bare_kind = None
-    return _ask(request, [(line.header, line.sent) for line in request.lines], calls.search, _replaced(request))
+        memory.failed(calls.incoming.caller, first.indices)
+        first.bare_kind = None
+    return _ask(request, [(first.header, first.sent)], calls.search, _replaced(first, None))
 
 
-def _replaced(request: SearchRequest) -> tuple[str, ...]:
-    """The parameters of a search that the body for its window stands for."""
-    search = request.searches[0]
-    replaced = _REPLACED if search.bare_kind is None else _REPLACED_FOR_BARE
-    return replaced if search.translation is None else (*replaced, *_URL_QUERY)
+def _replaced(search: Search, kind: str | None) -> tuple[str, ...]:
+    """The parameters that the body for a window of this kind (None: a whole one) stands for."""
+    replaced = _REPLACED if kind is None else _REPLACED_FOR_BARE
+    return replaced if search.translation is None else (*replaced, *URL_QUERY)
 
 
 def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched | None:
@@ -164,7 +168,7 @@ def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched |
         search.bare_kind, search.shown = None, ()
     bodies = [(search.header, search.sent) for search in searches]
     try:
-        fetched = _ask(request, bodies, request.calls.search_again, _replaced(request))
+        fetched = _ask(request, bodies, request.calls.search_again, _replaced(searches[0], None))
     except Fallback as failed:
         if not request.is_multi:
             raise
@@ -199,7 +203,7 @@ def try_bare_windows(request: SearchRequest, memory: WindowMemory) -> None:
                 tried.append((search, kind))
     if not tried:
         return
-    replaced = _REPLACED_FOR_BARE if request.searches[0].translation is None else (*_REPLACED_FOR_BARE, *_URL_QUERY)
+    replaced = _replaced(*tried[0])
     bodies = [(search.header, search.window_body(search.translation, kind)) for search, kind in tried]
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):

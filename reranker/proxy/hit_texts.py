@@ -116,7 +116,7 @@ class HitTexts:
         for number, search in enumerate(searches):
             if search.bare_kind != NUMBERS:
                 continue
-            known = self._known.get([_number_key(search, hit, caller) for hit in search.window])
+            known = self._known.get(_number_keys(search, search.window, caller))
             unknown = [hit for hit, one in zip(search.window, known, strict=True) if one is None]
             hits[number] = [
                 {**hit, "_id": one.doc_id, _KNOWN: one.bag} if one is not None else {}
@@ -166,7 +166,7 @@ class HitTexts:
             return
         if not is_of_one_shard(search.answer.raw.parsed):
             return
-        keys = [_number_key(search, hit, caller) for hit in hits]
+        keys = _number_keys(search, hits, caller)
         if search.bare_kind is None:
             found = self._known.get(keys)
             search.known_share = sum(one is not None for one in found) / len(found)
@@ -260,23 +260,24 @@ def _identity(hit: Hit) -> tuple[Any, ...]:
 
 def _document_key(search: Search, hit: Hit, caller: bytes) -> DocumentKey | None:
     """By its id: what a text that is not in hand is known by."""
+    reading = Reading(caller, (), search.weighted_fields, not search.text_fields)
+    return _key(reading, hit, str(hit.get("_id")))
+
+
+def _number_keys(search: Search, hits: Sequence[Hit], caller: bytes) -> list[DocumentKey | None]:
+    """By their sequence numbers, in an index of one shard."""
+    is_in_hand = search.source_filter.is_partial and search.source_filter.brings(search.read_fields)
+    within = search.source_filter.brought if is_in_hand else ()
+    reading = Reading(caller, search.indices, search.weighted_fields, not search.text_fields, within)
+    return [_key(reading, hit, None) for hit in hits]
+
+
+def _key(reading: Reading, hit: Hit, doc_id: str | None) -> DocumentKey | None:
     index, seq_no, primary_term = place_of(hit)
     # An engine gives -2 where it knows none.
     if not isinstance(seq_no, int) or not isinstance(primary_term, int) or seq_no < 0:
         return None
-    reading = Reading(caller, (), search.weighted_fields, not search.text_fields)
-    return DocumentKey(reading, index, str(hit.get("_id")), seq_no, primary_term)
-
-
-def _number_key(search: Search, hit: Hit, caller: bytes) -> DocumentKey | None:
-    """By its sequence number, in an index of one shard."""
-    index, seq_no, primary_term = place_of(hit)
-    if not isinstance(seq_no, int) or not isinstance(primary_term, int) or seq_no < 0:
-        return None
-    is_in_hand = search.source_filter.is_partial and search.source_filter.brings(search.read_fields)
-    within = search.source_filter.brought if is_in_hand else ()
-    reading = Reading(caller, search.indices, search.weighted_fields, not search.text_fields, within)
-    return DocumentKey(reading, index, None, seq_no, primary_term)
+    return DocumentKey(reading, index, doc_id, seq_no, primary_term)
 
 
 def _numbers_body(search: Search, hits: Sequence[Hit]) -> bytes:
@@ -401,7 +402,7 @@ def named_strings(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[
         return
     elif isinstance(value, Mapping):
         for name, one in value.items():
-            is_id = name == "doc_id" and isinstance(value.get("id_hash"), int)
+            is_id = name == ID_FIELD and isinstance(value.get("id_hash"), int)
             if not is_id and not (name == BAG_FIELD and _is_packed(one)):
                 yield from named_strings(one, f"{path}.{name}" if path else str(name), depth + 1)
     elif isinstance(value, list):
