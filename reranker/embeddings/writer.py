@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -26,6 +27,7 @@ from reranker.embeddings.folder import (
     version_hasher,
 )
 from reranker.embeddings.manifest import describe, digest_of_meta
+from reranker.embeddings.query_encoder import MEAN, MODEL, TOKENIZER, QueryEncoderFiles
 from reranker.embeddings.rows import STORED_AS, Precision, check_precision, packed
 from reranker.embeddings.spelling import SPELLINGS, spelling_entries
 from reranker.embeddings.vocabulary import LANGUAGES, SLOTS, TERM_BYTES, TERM_OFFSETS, Vocabulary, VocabularyBuilder
@@ -55,6 +57,7 @@ class EmbeddingsWriter:
         source: object,
         replace: bool = False,
         precision: Precision = "float32",
+        query_encoder: QueryEncoderFiles | None = None,
     ) -> None:
         """
         Args:
@@ -62,6 +65,7 @@ class EmbeddingsWriter:
             source: where the embeddings come from, for `meta.json`; anything that JSON can hold.
             replace: whether to put the new store in the place of an old one; the old one goes last.
             precision: in what the numbers are kept (`reranker.embeddings.rows`).
+            query_encoder: the sentence encoder whose space the vectors lie in, which encodes queries.
 
         Raises:
             BadInput: the folder exists and may not be replaced, or is not an embedding store; or no such precision.
@@ -74,6 +78,7 @@ class EmbeddingsWriter:
         self._dim = dim
         self._precision = check_precision(precision)
         self._source = source
+        self._query_encoder = query_encoder
         self._vocabulary = VocabularyBuilder()
         self._hasher = version_hasher(dim, precision)
         self._frequencies: list[NDArray[np.int32]] = []
@@ -185,7 +190,8 @@ class EmbeddingsWriter:
                 np.save(file, values, allow_pickle=False)
                 sync(file)
         meta = self._meta(n_documents)
-        meta["files"] = describe(folder, [VECTORS, *arrays], {VECTORS: "version"})
+        names = [VECTORS, *arrays, *self._write_query_encoder(folder)]
+        meta["files"] = describe(folder, names, {VECTORS: "version"})
         meta["digest"] = digest_of_meta(meta)
         with (folder / META).open("wb") as file:
             file.write(json.dumps(meta, ensure_ascii=False, indent=2).encode() + b"\n")
@@ -193,6 +199,19 @@ class EmbeddingsWriter:
         sync_folder(folder)
         self._put_in_place(folder)
         self._folder = None
+
+    def _write_query_encoder(self, folder: Path) -> Iterator[str]:
+        """Its files, by name, each when it is written."""
+        encoder = self._query_encoder
+        if encoder is None:
+            return
+        mean = BytesIO()
+        np.save(mean, encoder.mean, allow_pickle=False)
+        for name, content in ((MODEL, encoder.onnx), (TOKENIZER, encoder.tokenizer), (MEAN, mean.getvalue())):
+            with (folder / name).open("wb") as file:
+                file.write(content)
+                sync(file)
+            yield name
 
     def _meta(self, n_documents: Mapping[str, int] | None) -> dict[str, Any]:
         hasher = self._hasher.copy()
@@ -208,6 +227,7 @@ class EmbeddingsWriter:
             "languages": dict(self.counts),
             "n_documents": None if n_documents is None else dict(n_documents),
             "source": self._source,
+            **({} if self._query_encoder is None else {"query_encoder": self._query_encoder.model.meta()}),
         }
 
     def _put_in_place(self, folder: Path) -> None:

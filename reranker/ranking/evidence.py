@@ -1,4 +1,5 @@
-"""Adds the evidence for each candidate into its score: the first stage's score, transport, feedback and neighbours.
+"""Adds the evidence for each candidate into its score: the first stage's score, transport, feedback, neighbours and
+what a sentence encoder makes of the query.
 
 Each kind of evidence is scaled to 0 to 1 over the candidates (the worst 0, the best 1) and weighted by its share. The
 shares sum to 1, so the score lies in [0.02, 1] and is the sum of its parts.
@@ -26,26 +27,28 @@ class Shares(NamedTuple):
     transport: float
     feedback: float = 0.0
     neighbours: float = 0.0
+    encoder: float = 0.0
 
-    def with_first_stage(self, share: float) -> Shares:
-        """The first stage counts `share` (0 to 1); the other evidence shares the rest in proportion.
+    def with_share(self, kind: str, share: float) -> Shares:
+        """One kind of evidence counts `share` (0 to 1); the others share the rest in proportion.
 
-        >>> Shares(first_stage=0.6, transport=0.2, neighbours=0.2).with_first_stage(0.5)
-        Shares(first_stage=0.5, transport=0.25, feedback=0.0, neighbours=0.25)
+        >>> Shares(first_stage=0.6, transport=0.2, neighbours=0.2).with_share("first_stage", 0.5)
+        Shares(first_stage=0.5, transport=0.25, feedback=0.0, neighbours=0.25, encoder=0.0)
         """
-        scale = (1.0 - share) / (self.transport + self.feedback + self.neighbours)
-        return Shares(share, scale * self.transport, scale * self.feedback, scale * self.neighbours)
-
-    def without_neighbours(self) -> Shares:
-        """The other evidence takes the share of the neighbours in proportion."""
-        scale = 1.0 / (1.0 - self.neighbours)
-        return Shares(scale * self.first_stage, scale * self.transport, scale * self.feedback)
+        scale = (1.0 - share) / (1.0 - getattr(self, kind))
+        return Shares(*(scale * each for each in self))._replace(**{kind: share})
 
 
 # Chosen on six English collections together (docs/evaluation.md).
 PLAIN = Shares(first_stage=0.8, transport=0.2)
 WITH_NEIGHBOURS = Shares(first_stage=0.6, transport=0.2, neighbours=0.2)
 WITH_FEEDBACK = Shares(first_stage=0.25, transport=0.2, feedback=0.3, neighbours=0.25)
+
+ENCODER_SHARE = 0.2
+"""Of the sentence encoder, where the query is encoded."""
+
+SHORT_QUERY_ENCODER_SHARE = 0.5
+"""The same where neither feedback nor neighbours count: the words of a short query say less."""
 
 # Of a document in another language than the query's, whose first stage is by translations of the query's words. Chosen
 # on the development half of the LibreOffice help and on German and Greek questions (docs/evaluation.md).
@@ -87,11 +90,14 @@ class Evidence:
         neighbours: (n,) scores of the candidates that each resembles (`ranking.neighbours`); None where they do not
             count.
         exact: (n,) whether a field of the candidate is the query word for word: transport moves nothing to that field,
-            so the order distance counts as 0, however long the other fields are. None for nowhere.
-        first_stage_share: how much the first stage counts, 0 to 1 (`Shares.with_first_stage`); None for the default.
+            so the order distance counts as 0, however long the other fields are, and the encoder finds none more
+            like. None for nowhere.
+        first_stage_share: how much the first stage counts, 0 to 1 (`Shares.with_share`); None for the default.
         translated: (n,) whether the first stage's score is by translations of the query's words: it counts
             `translated_share` by default, and is scaled over these candidates alone. None for nowhere.
         translated_share: see the function of that name.
+        encoder: (n,) cosines between the encoded query and the candidates' nBOW embeddings; NaN for a candidate
+            without a known word. None where the query is not encoded.
         arrays: of the corrections; made of them where it is left out.
     """
 
@@ -104,6 +110,7 @@ class Evidence:
     first_stage_share: float | None = None
     translated: NDArray[np.bool_] | None = None
     translated_share: float = TRANSLATED_SHARE
+    encoder: NDArray[np.float64] | None = None
     arrays: CorrectionArrays = field(default=None)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -120,12 +127,12 @@ class Evidence:
         return [ScoreParts(*row) for row in self._columns().T.tolist()]
 
     def _columns(self) -> NDArray[np.float64]:
-        """(7, n): the values of `ScoreParts` in the order of its fields."""
-        first, transport, feedback, neighbours = self._shares()
+        """(8, n): the values of `ScoreParts` in the order of its fields."""
+        first, transport, feedback, neighbours, encoder = self._shares()
         nearness, slope = self._nearness(self.distances)
         lacking = 0.0 - transport * slope * self.arrays.added_by_lacking_words
         hubness = 0.0 - transport * slope * self.arrays.added_by_hubness
-        columns = np.zeros((7, len(self.distances)))
+        columns = np.zeros((8, len(self.distances)))
         columns[0] = WINDOW_FLOOR
         columns[1] = first * self._scaled_first_stage()
         columns[2] = transport * nearness - lacking - hubness
@@ -135,23 +142,32 @@ class Evidence:
             columns[5] = feedback * self._nearness(self.feedback)[0]
         if self.neighbours is not None:
             columns[6] = neighbours * scaled(self.neighbours, np.ones(len(self.neighbours), np.bool_))
+        if self.encoder is not None:
+            columns[7] = encoder * self._encoder_likeness(self.encoder)
         return columns
 
     def _shares(self) -> NDArray[np.float64]:
-        """(4, n): of each kind of evidence, for each candidate; what is missing leaves its share to the others, in
+        """(5, n): of each kind of evidence, for each candidate; what is missing leaves its share to the others, in
         proportion."""
-        without_feedback = PLAIN if self.neighbours is None else WITH_NEIGHBOURS
-        shares = without_feedback if self.feedback is None else WITH_FEEDBACK
-        if self.neighbours is None:
-            shares = shares.without_neighbours()
-        wanted, across = shares, shares.with_first_stage(self.translated_share)
+        shares = self._default_shares()
+        wanted, across = shares, shares.with_share("first_stage", self.translated_share)
         if self.first_stage_share is not None:
-            wanted = across = shares.with_first_stage(self.first_stage_share)
-        without = shares.with_first_stage(0.0)
+            wanted = across = shares.with_share("first_stage", self.first_stage_share)
+        without = shares.with_share("first_stage", 0.0)
         choices = np.array([wanted, across, without]).T
         kinds = np.where(np.isnan(self.first_stage), 2, 0 if self.translated is None else self.translated)
         found: NDArray[np.float64] = choices[:, kinds.astype(np.intp)]
         return (1.0 - WINDOW_FLOOR) * found
+
+    def _default_shares(self) -> Shares:
+        """Those of the evidence that there is, where each candidate has all of it."""
+        if self.feedback is None:
+            shares = PLAIN if self.neighbours is None else WITH_NEIGHBOURS
+        else:
+            shares = WITH_FEEDBACK if self.neighbours is not None else WITH_FEEDBACK.with_share("neighbours", 0.0)
+        if self.encoder is None:
+            return shares
+        return shares.with_share("encoder", SHORT_QUERY_ENCODER_SHARE if shares is PLAIN else ENCODER_SHARE)
 
     def _scaled_first_stage(self) -> NDArray[np.float64]:
         """(n,) from 0 to 1; scores by translations are scaled apart, since they are lower."""
@@ -161,6 +177,11 @@ class Evidence:
             return scaled(scores, has_score)
         translated = has_score & self.translated
         return scaled(scores, has_score & ~self.translated) + scaled(scores, translated)
+
+    def _encoder_likeness(self, cosines: NDArray[np.float64]) -> NDArray[np.float64]:
+        """1 for exact candidates and the likest, 0 for the least like and for those without a known word."""
+        likeness = scaled(cosines, ~np.isnan(cosines))
+        return likeness if self.exact is None else np.where(self.exact, 1.0, likeness)
 
     def _nearness(self, distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """1 for exact candidates and the nearest by `Correction.order_distance`, 0 for the farthest and for those

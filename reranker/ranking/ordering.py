@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.answers.search import Precision
+from reranker.embeddings.query_encoder import QueryEncoding
 from reranker.ranking.corrections import Correction, CorrectionArrays, order_distance
 from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
@@ -20,6 +21,7 @@ from reranker.ranking.scores import score, score_of_total
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Nearest, Parameters, auto_shares
 from reranker.transport.cost_cache import CostCache
+from reranker.transport.nbow import candidate_means
 from reranker.transport.nearest import nearest_of
 from reranker.transport.problem import Problem
 
@@ -76,6 +78,7 @@ class Ordering:
         first_stage: NDArray[np.float64],
         with_feedback: bool,
         with_neighbours: bool,
+        encoding: QueryEncoding | None = None,
         exact: NDArray[np.bool_] | None = None,
         first_stage_share: float | None = None,
         translated: NDArray[np.bool_] | None = None,
@@ -86,6 +89,8 @@ class Ordering:
             first_stage: (n,) scores of the candidates; NaN where there is none.
             with_feedback: whether to solve again for the moved query (`feedback`).
             with_neighbours: whether candidates speak for each other (`neighbours`).
+            encoding: of the query; None where it is not encoded. It is asked for last, so that it may be computed
+                meanwhile.
             exact, first_stage_share, translated: as of `Evidence`.
         """
         problem, bags = self._problem, self._bags
@@ -105,6 +110,8 @@ class Ordering:
             moved = moved_query(self._query, bags, evidence.scores())
             solves.append(self._solve(problem.with_query(moved), len(bags)))
             evidence = replace(evidence, feedback=_in_place(solves[-1]))
+        if encoding is not None:
+            evidence = replace(evidence, encoder=self._encoder_cosines(encoding))
         if with_neighbours:
             evidence = replace(evidence, neighbours=neighbour_scores(bags, evidence.scores(), self._distinct()))
         parts, distances = evidence.parts(), evidence.distances.tolist()
@@ -133,6 +140,15 @@ class Ordering:
             offsets=self._moves.offset,
             cost_cache=self._cost_cache,
         )
+
+    def _encoder_cosines(self, encoding: QueryEncoding) -> NDArray[np.float64] | None:
+        """Between the encoded query and each candidate (n,), NaN for one without a known word; None where the query
+        cannot be encoded."""
+        vector = encoding.vector()
+        if vector is None:
+            return None
+        cosines = candidate_means(self._problem, self._n_threads) @ vector
+        return np.where(np.diff(self._problem.candidates.offsets) > 0, cosines, np.nan).astype(np.float64)
 
     def _distinct(self) -> Distinct | None:
         """Of the bags, where the transport has found them out; not where it left words without weight out."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language
+from reranker.embeddings.query_encoder import QueryEncoding
 from reranker.ranking.unknown_terms import unknown_share
 from reranker.text.bags import WeightedBag
 from reranker.text.idf import IdfTable
@@ -27,6 +28,7 @@ class Query:
         unknown_words: the tokens that take no embedding, numbers among them, in reading order.
         unknown_share: of all tokens, 0 to 1 (`unknown_terms.unknown_share`).
         tokens: all of them, in reading order.
+        encoding: of its text by the sentence encoder of the embeddings; None where they have none for its language.
     """
 
     text: str
@@ -35,6 +37,7 @@ class Query:
     unknown_words: tuple[str, ...]
     unknown_share: float = 0.0
     tokens: tuple[str, ...] = ()
+    encoding: QueryEncoding | None = None
 
     @property
     def n_words(self) -> int:
@@ -68,7 +71,9 @@ def read_query(
         # Rather than find nothing: the words within its numbers (`internet2`).
         tokens += [word for word in letter_tokens(text, language) if _is_known_part(language, word, embeddings)]
     weighted = idf.weigh(embeddings.bag_of_tokens(tokens, language), language)
-    return Query(text, language, weighted, unknown, unknown_share(tokens, unknown), tuple(tokens))
+    encoder = embeddings.query_encoder
+    encoding = None if encoder is None else encoder.query(text, language)
+    return Query(text, language, weighted, unknown, unknown_share(tokens, unknown), tuple(tokens), encoding)
 
 
 def check_known_words(query: Query, embeddings: Embeddings, has_language: bool) -> None:

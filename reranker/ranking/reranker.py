@@ -152,6 +152,9 @@ class Reranker:
         first_stage_order = np.argsort(ranks, kind="stable")
         indices = first_stage_order.tolist()
         in_order = [candidates[place] for place in indices]
+        by_evidence = method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates) > 0
+        if by_evidence and query.encoding is not None:
+            query.encoding.start()
         bags = self.idf.weigh_all(in_order)
         problem = checked_problem(query.weighted, bags, self.embeddings.vectors)
         corrections = [NO_CORRECTION] * len(candidates)
@@ -172,13 +175,14 @@ class Reranker:
             self.n_threads,
             self.cost_cache,
         )
-        if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
+        if by_evidence and first_stage_scores is not None:
             n_translated = 0 if translated is None else int(np.count_nonzero(translated))
             learns = is_worth_it(query.n_words, len(candidates) - n_translated)
             reranking = ordering.by_evidence(
                 first_stage_scores[first_stage_order],
                 with_feedback=learns and feedback,
                 with_neighbours=learns,
+                encoding=query.encoding,
                 exact=None if exact is None else exact[first_stage_order],
                 first_stage_share=first_stage_share,
                 translated=None if translated is None else translated[first_stage_order],

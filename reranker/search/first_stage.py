@@ -120,7 +120,7 @@ class CandidateSearch:
         """The first `depth` candidates."""
         runs: list[list[Candidate]] = []
         weights: list[float] = []
-        vector = self.embeddings.nbow(self.query.weighted) if self.first_stage in ("knn", "hybrid") else None
+        vector = self._query_vector() if self.first_stage in ("knn", "hybrid") else None
         if vector is not None:
             runs.append(self.store.knn(self.index, vector, depth, self.filters))
             weights.append(2 * self.knn_weight)  # both count 1 by default
@@ -142,6 +142,12 @@ class CandidateSearch:
             runs[0] if len(runs) == 1 else reciprocal_rank_fusion(runs, depth, weights if vector is not None else None)
         )
         return Window(found, bm25, depth, translated, groups)
+
+    def _query_vector(self) -> NDArray[np.float32] | None:
+        """What kNN compares with the documents' nBOW embeddings; None where nothing points anywhere."""
+        encoding = self.query.encoding
+        encoded = None if encoding is None else encoding.vector()
+        return self.embeddings.nbow(self.query.weighted) if encoded is None else encoded
 
     def _groups(self) -> dict[str, tuple[WordGroup, ...]]:
         """The translations of the query's words into the languages of documents that the embeddings hold."""

@@ -151,6 +151,8 @@ class Searcher:
             return request, reranker.query(request.text, request.language)
         # BM25 finds words that have no embedding too (names, identifiers); there is nothing to re-rank by, then.
         query = reranker.query_with_unknown_words(request.text, request.language)
+        if request.method == CORRECTED_METHOD and query.encoding is not None:
+            query.encoding.start()
         if request.first_stage == "auto":
             request = replace(request, first_stage=DEFAULT_FIRST_STAGE)
         return request, query

@@ -143,6 +143,11 @@ class Service:
             raise NoEmbeddings(self.no_embeddings())
         return opened
 
+    def load_query_encoder(self) -> None:
+        """Loads the sentence encoder of the embeddings in the background, so that the first search does not wait."""
+        if self.opened is not None and self.opened.embeddings.query_encoder is not None:
+            self.opened.embeddings.query_encoder.begin("")
+
     def check_files(self) -> None:
         """Starts the checks of the files in the background, each once in a process; call it after the last fork."""
         parts: dict[str, Blocks] = {}

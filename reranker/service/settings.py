@@ -175,6 +175,11 @@ class Settings(BaseModel):
         description="score again with the query moved towards its best candidates",
         json_schema_extra=_see("methods.md#feedback"),
     )
+    query_encoder: bool = Field(
+        True,
+        description="encode queries by the sentence encoder of the embeddings, if they have one",
+        json_schema_extra=_see("methods.md#the-sentence-encoder"),
+    )
     first_stage_share: float | None = Field(
         None,
         ge=0,

@@ -81,7 +81,13 @@ def _embeddings(settings: Settings, quick: bool) -> tuple[Embeddings | None, Che
         f"{embeddings.path}: version {embeddings.version}, {embeddings.n_terms:,} terms of {embeddings.dim} "
         f"dimensions ({', '.join(embeddings.languages)})"
     )
-    return embeddings, Check("embeddings", True, found)
+    encoder = embeddings.query_encoder
+    if encoder is None:
+        return embeddings, Check("embeddings", True, found)
+    encoder.load()
+    if encoder.problem:
+        return embeddings, Check("embeddings", False, f"{found}; queries are not encoded: {encoder.problem}")
+    return embeddings, Check("embeddings", True, f"{found}; queries are encoded by {encoder.model.name}")
 
 
 def _store(settings: Settings, embeddings: Embeddings | None, quick: bool) -> Iterator[Check]:

@@ -211,6 +211,8 @@ def info(
     counted = facts["n_documents"]
     trained = ", ".join(f"{language} {n:,}" for language, n in counted.items()) if counted else "not counted"
     console.print(f"texts with document frequencies: {trained}", markup=False)
+    if facts["query_encoder"] is not None:
+        console.print(f"queries are encoded by {facts['query_encoder']}", markup=False)
 
 
 @app.command()
@@ -260,4 +262,5 @@ def _facts(store: Embeddings) -> dict[str, Any]:
         "languages": dict(store.meta["languages"]),
         "n_documents": store.meta["n_documents"],
         "source": store.meta["source"],
+        "query_encoder": None if store.query_encoder is None else store.query_encoder.model.name,
     }

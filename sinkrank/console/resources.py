@@ -33,7 +33,9 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
     from reranker.service.missing_embeddings import no_embeddings_message
 
     try:
-        return Embeddings.open(settings.embeddings_path, settings.unknown_words)
+        return Embeddings.open(
+            settings.embeddings_path, settings.unknown_words, with_query_encoder=settings.query_encoder
+        )
     except NoEmbeddings:
         raise NoEmbeddings(no_embeddings_message(settings, files)) from None
 

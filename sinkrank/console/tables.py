@@ -130,6 +130,7 @@ _PART_NAMES = {
     "words": "near words",
     "feedback": "words of the best candidates",
     "neighbours": "candidates that it resembles",
+    "encoder": "the query as a whole, by the sentence encoder",
     "lacking_words": "words without an embedding that the document lacks",
     "hubness": "hubness",
     "window": "every candidate",

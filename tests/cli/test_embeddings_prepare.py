@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from evaluation.corpora.shipped import load_parallel_texts
 from ingest.embeddings import joining
+from ingest.embeddings.onnx_model import OnnxModel
 from ingest.embeddings.preparing import parts, passages, published_part
 from ingest.embeddings.preparing import run as running
 from ingest.embeddings.selection import Source
@@ -68,6 +69,7 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     for name in ENCODERS:
         monkeypatch.setattr(name, lambda *arguments: Encoder("fake 1", 32, encode))
+    monkeypatch.setattr(OnnxModel, "files", lambda *arguments: (b"the model", b"its tokenizer"))
     return asked
 
 
@@ -150,6 +152,11 @@ def test_english_embeddings_are_mapped_to_the_encodings_of_passages(
     assert max(len(passage.split()) for passage in encoded) == 40
     mapped = store(empty_home)
     assert mapped.meta["source"]["n_passages"] == len(encoded)
+    # The store keeps the encoder, for queries.
+    assert mapped.query_encoder is not None
+    assert mapped.query_encoder.model.name == "all-minilm-l6-v2"
+    assert (mapped.path / "query_encoder.onnx").read_bytes() == b"the model"
+    assert "queries are encoded by all-minilm-l6-v2" in run("embeddings", "info").stdout
     # The figure of the result is its own, though it has one part alone.
     assert report["joined"] != report["made"][0]["figures"]
     assert left_over(empty_home) == []

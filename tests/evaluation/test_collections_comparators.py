@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from evaluation.collections.comparators import Candidates, parse_comparators, rank_by_bm25, rank_by_encoder, scaled
 from evaluation.collections.encoders import ENCODERS, E5Encoder, OnnxEncoder
 from evaluation.judged.judgments import JudgedQuery
-from ingest.embeddings.onnx_model import OnnxModel, OnnxSession
+from ingest.embeddings.onnx_model import OnnxModel
 from ingest.fetching.maven import fetched_jar
 from reranker.base.errors import BadInput, NotFound, WrongParameter
+from reranker.embeddings.onnx_session import OnnxSession
 from tests.evaluation.onnx_model import embedding_model
 
 TEXTS = {"a": "left", "b": "right", "c": "both"}

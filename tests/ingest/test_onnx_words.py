@@ -13,9 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from ingest.embeddings import onnx_words
-from ingest.embeddings.onnx_model import OnnxModel, OnnxSession
+from ingest.embeddings.onnx_model import OnnxModel
 from ingest.embeddings.word_encoder import WordVectors
 from reranker.base.errors import BadInput
+from reranker.embeddings.onnx_session import OnnxSession
 from tests.evaluation.onnx_model import embedding_model
 
 pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
@@ -96,8 +97,8 @@ def test_a_model_is_read_from_its_jar_and_a_changed_jar_is_refused(tmp_path: Pat
     path = tmp_path / "org.example-tiny-1.jar"
     jar(path)
     model = OnnxModel("org.example:tiny:1", sha256(path.read_bytes()).hexdigest(), "tiny", "mean", 8)
-    loaded = OnnxSession.fetched(model, tmp_path)
+    loaded = model.session(tmp_path)
     assert loaded.encoded(loaded.tokenized(["a"])) == pytest.approx(np.array([[0.0, 1.0]]))
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(BadInput, match=r"has the sha256 .* expected"):
-        OnnxSession.fetched(model, tmp_path)
+        model.session(tmp_path)

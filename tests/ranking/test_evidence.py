@@ -15,13 +15,16 @@ NAN, INF = math.nan, math.inf
 ABOVE_FLOOR = 1 - WINDOW_FLOOR
 
 
-def evidence(first_stage, distances, corrections=None, feedback=None, neighbours=None, exact=None, share=None):
+def evidence(
+    first_stage, distances, corrections=None, feedback=None, neighbours=None, exact=None, share=None, encoder=None
+):
     corrections = corrections or [Correction()] * len(distances)
     moved = None if feedback is None else np.array(feedback, float)
     like = None if neighbours is None else np.array(neighbours, float)
     is_exact = None if exact is None else np.array(exact, bool)
     scores = np.array(first_stage, float)
-    return Evidence(scores, np.array(distances, float), corrections, moved, like, is_exact, share)
+    cosines = None if encoder is None else np.array(encoder, float)
+    return Evidence(scores, np.array(distances, float), corrections, moved, like, is_exact, share, encoder=cosines)
 
 
 @pytest.mark.parametrize("shares", [PLAIN, WITH_NEIGHBOURS, WITH_FEEDBACK])
@@ -59,6 +62,38 @@ def test_without_feedback_the_first_stage_and_neighbours_count_more():
 def test_without_neighbours_the_others_take_their_share_in_proportion():
     found = evidence(first_stage=[10, 4, 4], distances=[0.9, 0.1, 0.9], feedback=[0.9, 0.9, 0.2]).scores()
     assert found.tolist() == pytest.approx([0.02 + 0.98 * share / 0.75 for share in (0.25, 0.20, 0.30)])
+
+
+def test_the_encoder_takes_a_fifth_and_the_others_keep_their_proportions():
+    rows = {"first_stage": [10, 4, 4, 4, 4], "distances": [0.9, 0.1, 0.9, 0.9, 0.9]}
+    like = {"feedback": [0.9, 0.9, 0.2, 0.9, 0.9], "neighbours": [0.3, 0.3, 0.3, 0.8, 0.3]}
+    found = evidence(**rows, **like, encoder=[0.1, 0.1, 0.1, 0.1, 0.7])
+    assert found.scores().tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.20, 0.16, 0.24, 0.20, 0.20)])
+    assert [parts.encoder for parts in found.parts()] == pytest.approx([0, 0, 0, 0, ABOVE_FLOOR * 0.2])
+
+
+def test_of_a_short_query_the_encoder_takes_half():
+    found = evidence(first_stage=[10, 4, 4], distances=[0.9, 0.1, 0.9], encoder=[0.1, 0.1, 0.7]).scores()
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.4, 0.1, 0.5)])
+
+
+def test_a_chosen_share_of_the_first_stage_holds_beside_the_encoder_too():
+    found = evidence(first_stage=[10, 4, 4], distances=[0.9, 0.1, 0.9], encoder=[0.1, 0.1, 0.7], share=0.4).scores()
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.4, 0.1, 0.5)])
+    alone = evidence(first_stage=[10, 4, 4], distances=[0.9, 0.1, 0.9], encoder=[0.1, 0.1, 0.7], share=1.0).scores()
+    assert alone.tolist() == pytest.approx([1.0, 0.02, 0.02])
+
+
+def test_of_a_candidate_without_a_known_word_the_encoder_says_nothing():
+    found = evidence(first_stage=[4, 4, 4], distances=[INF, 0.9, 0.9], encoder=[NAN, 0.1, 0.7]).parts()
+    assert [parts.encoder for parts in found] == pytest.approx([0, 0, ABOVE_FLOOR * 0.5])
+
+
+def test_a_candidate_with_the_query_in_a_field_is_as_like_as_any():
+    found = evidence([4, 4, 4], [0.5, 0.3, 0.9], encoder=[0.1, 0.7, 0.4], exact=[True, False, False]).parts()
+    assert [parts.encoder for parts in found] == pytest.approx(
+        [ABOVE_FLOOR * 0.5, ABOVE_FLOOR * 0.5, ABOVE_FLOOR * 0.25]
+    )
 
 
 def test_where_the_first_stage_says_nothing_of_a_candidate_the_others_take_its_share():

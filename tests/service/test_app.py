@@ -11,12 +11,13 @@ import urllib3
 from flask import Flask
 from flask.testing import FlaskClient
 
-from reranker.api.app import create_app, drain, warm_up
+from reranker.api.app import create_app, drain, start, warm_up
 from reranker.base.errors import BadInput, ClientLeft, SinkrankError, StoreUnavailable
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
+from tests.query_encoder import encoder_files, encoding_embeddings
 from tests.service.conftest import serving
 from tests.tiny import tiny_embeddings
 
@@ -111,6 +112,18 @@ def test_embeddings_that_were_damaged_under_the_service_are_not_ready(tmp_path: 
     response = app.test_client().get("/-/ready")
     assert response.status_code == 503
     assert "not of length 1" in response.get_json()["checks"]["embeddings"]["message"]
+
+
+def test_a_service_whose_query_encoder_cannot_be_loaded_is_ready_and_says_so(tmp_path: Path) -> None:
+    embeddings = encoding_embeddings(tmp_path / "embeddings", encoder_files(onnx=b"no model"))
+    app = create_app(Settings(home=tmp_path, threads=1), None, embeddings)
+    warm_up(app)
+    start(app)
+    embeddings.query_encoder.begin("").result()
+    response = app.test_client().get("/-/ready")
+    told = response.get_json()["checks"]["embeddings"]
+    assert (response.status_code, told["ready"]) == (200, True)
+    assert "queries are not encoded: " in told["message"]
 
 
 def test_a_service_that_was_told_to_stop_is_not_ready_but_alive(app: Flask) -> None:

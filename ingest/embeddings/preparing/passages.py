@@ -18,6 +18,7 @@ from ingest.embeddings.word_encoder import WordVectors
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, Precision
+from reranker.embeddings.query_encoder import QueryEncoderFiles, QueryModel
 
 N_PASSAGES = 6_000
 """Passages that are encoded at most; half as many gain nearly as much (docs/evaluation.md)."""
@@ -31,6 +32,9 @@ ENCODING_S = 60.0
 
 PASSAGES_A_SECOND = 110
 """A core of an AMD EPYC (AVX-512)."""
+
+ENCODER_BYTES = 91_000_000
+"""The model, which the store keeps for queries."""
 
 _LANGUAGE = "en"
 # The time is looked at after so many.
@@ -46,7 +50,7 @@ class PassageMap:
     n_threads: int = 1
     seconds: float = ENCODING_S
     name: str = PASSAGES
-    description: str = "map the joined words to all-MiniLM-L6-v2's encodings of passages"
+    description: str = "map the joined words to all-MiniLM-L6-v2's encodings of passages, and keep it for queries"
 
     def estimate(self, texts: Texts) -> Estimate:
         n_passages = min(N_PASSAGES, texts.n_pairs / _DISTINCT_WORDS_A_PASSAGE)
@@ -71,6 +75,7 @@ class PassageMap:
         Raises:
             SinkrankError: the encoder cannot be had, or there are too few passages.
         """
+        from ingest.embeddings.onnx_model import MINILM
         from ingest.embeddings.onnx_words import minilm_words
 
         passages = draw_passages(texts)
@@ -90,10 +95,24 @@ class PassageMap:
         if len(known) < MIN_PASSAGES:
             raise BadInput(f"{len(known)} passages were encoded in {self.seconds:.0f} s; it takes {MIN_PASSAGES}")
         sentences = sentence_map(np.array([means[place] for place in known]), encoded[known])
+        onnx, tokenizer = MINILM.files(self.home / "models")
+        query_encoder = QueryEncoderFiles(
+            QueryModel(MINILM.name, MINILM.pooling, _LANGUAGE, MINILM.query_prefix),
+            onnx,
+            tokenizer,
+            encoded[known].mean(axis=0),
+        )
         notes.append(f"passages: the words were mapped to the encodings of {len(known):,} passages")
         source = {"mapped": joined.meta["source"], "encoder": encoder.name, "n_passages": len(known)}
         return map_store(
-            joined, sentences, output, source=source, replace=replace, precision=precision, progress=progress
+            joined,
+            sentences,
+            output,
+            source=source,
+            replace=replace,
+            precision=precision,
+            query_encoder=query_encoder,
+            progress=progress,
         )
 
 

@@ -22,7 +22,7 @@ from ingest.embeddings.preparing.parts import (
     Part,
     Training,
 )
-from ingest.embeddings.preparing.passages import PassageMap
+from ingest.embeddings.preparing.passages import ENCODER_BYTES, PassageMap
 from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import Texts
 from reranker.base.errors import WrongParameter
@@ -125,7 +125,7 @@ def make_plan(
         parts,
         [part.estimate(texts) for part in parts],
         left_out,
-        n_words * _BYTES_A_WORD,
+        n_words * _BYTES_A_WORD + (0 if passage_map is None else ENCODER_BYTES),
         None if passage_map is None else (passage_map, passage_map.estimate(texts)),
     )
 

@@ -29,6 +29,7 @@ const PARTS = {
   words: "from near words",
   feedback: "from words of the best hits",
   neighbours: "from the hits that it resembles",
+  encoder: "from the query as a whole, by the sentence encoder",
   lacking_words: "for unknown words that the document lacks",
   hubness: "because it is near to every query",
   window: "for every candidate",

@@ -6,6 +6,7 @@ const PARTS = {
   words: "Words near to the query’s",
   feedback: "Words of the best hits",
   neighbours: "Hits that it resembles",
+  encoder: "The query as a whole, by the sentence encoder",
   lacking_words: "Unknown words that it lacks",
   hubness: "Taken off: it is near to every query",
   window: "What every hit has",

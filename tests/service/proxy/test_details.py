@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
+from tests.query_encoder import encoding_embeddings
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 
 TEXTS = ["zzz", "dog", "qqq", "cat", "bread"]
@@ -20,6 +21,10 @@ TEXTS = ["zzz", "dog", "qqq", "cat", "bread"]
 
 @pytest.fixture
 def client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> FlaskClient:
+    return service_before(fake, embeddings, tmp_path)
+
+
+def service_before(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> FlaskClient:
     """A service before an engine that finds 100 texts, the same five again and again."""
 
     def page(received: Received) -> bytes:
@@ -58,6 +63,18 @@ def test_hits_without_a_known_word_are_marked_and_keep_the_share_of_the_engines_
     assert list(found)[:2] == [1, 2]
     assert list(found)[4:] == [5, 6, 7]
     assert found[6]["score_parts"] is None  # behind the window
+
+
+def test_the_sentence_encoder_counts_half_for_a_short_query(fake: FakeEngine, tmp_path: Path) -> None:
+    """By tests/query_encoder.py `cat` points to (0.2, 0.6), which is likest to the dog and least to the bread. The hit
+    that is the query word for word is as like as any."""
+    pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
+    client = service_before(fake, encoding_embeddings(tmp_path / "embeddings"), tmp_path)
+    found = {hit["first_stage_rank"]: hit["score_parts"] for hit in details(client, size=5, window_size=5)}
+    encoder = [found[rank]["encoder"] for rank in range(1, 6)]
+    assert encoder == pytest.approx([0.0, 0.98 * 0.5, 0.0, 0.98 * 0.5, 0.0], abs=1e-6)
+    assert found[1]["first_stage"] == pytest.approx(0.98 * 0.4)
+    assert [hit["score_parts"]["encoder"] for hit in details(client, size=5, language="fr")] == [0.0] * 5
 
 
 def test_a_search_may_say_how_much_the_engines_score_counts(client: FlaskClient) -> None:

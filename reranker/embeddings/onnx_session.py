@@ -1,0 +1,97 @@
+"""Runs a sentence encoder that is an ONNX model: onnxruntime and the model's tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reranker.base.errors import BadInput, NotFound
+
+Pooling = Literal["mean", "cls"]
+
+PACKAGES = ("onnxruntime", "tokenizers")
+
+
+class EncoderModel(Protocol):
+    """What a session needs to know of a model.
+
+    Attributes:
+        name: for errors.
+        pooling: `mean` of the token vectors, or that of the first token, `cls`.
+        max_tokens: tokens that it reads of a text.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def pooling(self) -> Pooling: ...
+
+    @property
+    def max_tokens(self) -> int: ...
+
+
+class OnnxSession:
+    """A model that is ready to encode; threads may share it.
+
+    Args:
+        content: the ONNX model, or its file; its first output is (n_texts, n_tokens, dim).
+        tokenizer: `tokenizer.json` of the package tokenizers.
+        n_threads: cores that one batch may use.
+
+    Raises:
+        NotFound: onnxruntime or tokenizers is not installed.
+        BadInput: the model or the tokenizer cannot be read.
+    """
+
+    def __init__(self, model: EncoderModel, content: bytes | Path, tokenizer: bytes, n_threads: int = 1) -> None:
+        runtime, tokenizers = (imported(package, model.name) for package in PACKAGES)
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = n_threads
+        source = str(content) if isinstance(content, Path) else content
+        try:
+            self._session = runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+            self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer.decode())
+        except Exception as error:  # both have errors of their own, which share no base
+            raise BadInput(f"the model {model.name} cannot be read: {error}") from error
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(model.max_tokens)
+        self._inputs = [each.name for each in self._session.get_inputs()]
+        self._pooling = model.pooling
+
+    def tokenized(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of each text, markers included."""
+        return [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+
+    def encoded(self, token_ids: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """(n_texts, dim): a vector of length 1 for each text. Texts of like length are the fastest: short ones are
+        padded, which changes no vector."""
+        lengths = np.array([len(ids) for ids in token_ids])
+        mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int64)
+        ids = np.zeros_like(mask)
+        ids[mask > 0] = np.concatenate([np.asarray(one, dtype=np.int64) for one in token_ids])
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        tokens = self._session.run(None, {name: given[name] for name in self._inputs})[0]
+        pooled = tokens[:, 0] if self._pooling == "cls" else np.einsum("ijk,ij->ik", tokens, mask / lengths[:, None])
+        norms = np.linalg.norm(pooled, axis=1, keepdims=True)
+        return np.asarray(pooled / np.where(norms > 0, norms, 1), dtype=np.float32)
+
+
+def imported(package: str, name: str) -> Any:
+    """A package that an encoder needs.
+
+    Raises:
+        NotFound: it is not installed.
+    """
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise NotFound(
+            f"{name} needs the package {package}, which is not installed; install it with: "
+            "pip install 'sinkrank[encoders]'"
+        ) from error

@@ -1,0 +1,139 @@
+"""Queries encoded by the sentence encoder of an embedding store; vectors worked by hand from tests/query_encoder.py."""
+
+import json
+import logging
+import os
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from reranker.base.errors import BadEmbeddings
+from reranker.embeddings import Embeddings
+from reranker.embeddings.manifest import digest_of_meta
+from reranker.embeddings.query_encoder import QueryModel
+from tests.query_encoder import encoder_files, encoding_embeddings
+
+pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
+pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[encoders]'")
+
+
+@pytest.fixture
+def embeddings(tmp_path):
+    return encoding_embeddings(tmp_path / "store")
+
+
+def vector(embeddings, text, language="en"):
+    return embeddings.query_encoder.query(text, language).vector()
+
+
+def test_the_mean_is_taken_off_and_the_rest_has_length_1(embeddings):
+    """vessel is (0, 1), less (0.6, 0): (-0.6, 1)."""
+    assert vector(embeddings, "vessel") == pytest.approx(np.array([-0.6, 1.0]) / np.sqrt(1.36))
+
+
+def test_a_text_is_read_as_a_whole(embeddings):
+    """feline and vessel together are (0.5, 0.5), at length 1 (√.5, √.5)."""
+    expected = np.array([np.sqrt(0.5) - 0.6, np.sqrt(0.5)])
+    assert vector(embeddings, "feline vessel") == pytest.approx(expected / np.linalg.norm(expected))
+
+
+def test_a_prefix_comes_before_each_query(tmp_path):
+    model = QueryModel("tiny", "mean", "en", query_prefix="vessel ")
+    prefixed = encoding_embeddings(tmp_path / "store", encoder_files(model=model))
+    plain = encoding_embeddings(tmp_path / "plain")
+    assert vector(prefixed, "feline") == pytest.approx(vector(plain, "vessel feline"))
+
+
+def test_of_a_long_query_the_beginning_is_read(tmp_path):
+    model = QueryModel("tiny", "mean", "en", max_tokens=1)
+    found = encoding_embeddings(tmp_path / "store", encoder_files(model=model))
+    assert vector(found, "vessel " + "feline " * 10_000) == pytest.approx(vector(found, "vessel"))
+
+
+def test_a_query_in_another_language_is_not_encoded(embeddings):
+    assert embeddings.query_encoder.query("chat", "fr") is None
+
+
+def test_a_text_that_is_only_the_mean_has_no_direction(tmp_path):
+    files = encoder_files()
+    at_mean = type(files)(files.model, files.onnx, files.tokenizer, np.array([1.0, 0.0], np.float32))
+    assert vector(encoding_embeddings(tmp_path / "store", at_mean), "feline") is None
+
+
+def test_the_same_query_is_encoded_once(embeddings):
+    encoder = embeddings.query_encoder
+    assert encoder.begin("feline") is encoder.begin("feline")
+    assert encoder.begin("feline") is not encoder.begin("vessel")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_encodes_too(embeddings):
+    before = vector(embeddings, "vessel")
+    child = os.fork()
+    if child == 0:
+        same = np.allclose(vector(embeddings, "vessel"), before)
+        os._exit(0 if same else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_store_without_an_encoder_encodes_nothing(tmp_path):
+    path = encoding_embeddings(tmp_path / "store").path
+    assert Embeddings.open(path, with_query_encoder=False).query_encoder is None
+
+
+def test_a_pickled_store_keeps_its_encoder_or_its_want(embeddings):
+    assert pickle.loads(pickle.dumps(embeddings)).query_encoder is not None
+    without = Embeddings.open(embeddings.path, with_query_encoder=False)
+    assert pickle.loads(pickle.dumps(without)).query_encoder is None
+
+
+def test_another_rule_for_unknown_words_keeps_the_encoder(embeddings):
+    assert embeddings.with_unknown_words("skip").query_encoder is embeddings.query_encoder
+
+
+def test_a_model_that_cannot_be_read_is_told_once_and_searches_go_on(tmp_path, caplog):
+    broken = encoding_embeddings(tmp_path / "store", encoder_files(onnx=b"no model"))
+    with caplog.at_level(logging.WARNING):
+        assert (vector(broken, "feline"), vector(broken, "vessel")) == (None, None)
+    (told,) = caplog.messages
+    assert "no query is encoded" in told
+    assert "the model tiny cannot be read" in broken.query_encoder.problem
+
+
+def test_without_onnxruntime_the_extra_is_named(embeddings, monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with caplog.at_level(logging.WARNING):
+        assert vector(embeddings, "feline") is None
+    assert "pip install 'sinkrank[encoders]'" in embeddings.query_encoder.problem
+
+
+@pytest.mark.parametrize("name", ["query_encoder.onnx", "query_encoder.tokenizer.json", "query_encoder_mean.npy"])
+def test_a_damaged_file_is_found_when_the_store_is_opened(embeddings, name):
+    path = embeddings.path / name
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(BadEmbeddings, match=name):
+        Embeddings.open(embeddings.path)
+
+
+@pytest.mark.parametrize(
+    "said", [{"name": "tiny"}, {"name": 1, "pooling": "mean", "language": "en"}, ["tiny"], {"pooling": "max"}]
+)
+def test_what_meta_says_of_the_encoder_must_be_whole(embeddings, said):
+    path = embeddings.path / "meta.json"
+    meta = json.loads(path.read_bytes()) | {"query_encoder": said}
+    path.write_text(json.dumps(meta | {"digest": digest_of_meta(meta)}))
+    with pytest.raises(BadEmbeddings, match="no proper query_encoder"):
+        Embeddings.open(embeddings.path)
+
+
+def test_the_mean_has_as_many_dimensions_as_the_store(tmp_path):
+    files = encoder_files()
+    with pytest.raises(BadEmbeddings, match=r"has the shape \(3,\), not \(2,\)"):
+        encoding_embeddings(
+            tmp_path / "store", type(files)(files.model, files.onnx, files.tokenizer, np.zeros(3, np.float32))
+        )
