@@ -272,7 +272,7 @@ def test_csv_metadata_has_the_types_that_are_given(tmp_path: Path) -> None:
     assert first.document == Document(
         "1", "x", "en", metadata={"year": 1999, "price": 2.5, "new": True, "tags": ["a", "b"]}
     )
-    assert second.reason == "field 'year' is 'soon', which is no int; mend it or its type"
+    assert second.reason == "field 'year' is 'soon', not of type int; correct it or its type"
 
 
 def test_a_type_that_is_not_known_is_wrong_use() -> None:
