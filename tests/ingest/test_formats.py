@@ -138,7 +138,7 @@ def test_a_page_that_is_no_html_is_a_reject_and_no_line_of_a_log(
 ) -> None:
     (tmp_path / "in.html").write_bytes(b"")
     (record,) = read(tmp_path / "in.html")
-    assert record.reason == "not HTML that can be read (Document is empty)"
+    assert record.reason == "the HTML cannot be read (Document is empty)"
     (tmp_path / "in.html").write_bytes(b"\xff\xfe\x00b")
     list(read(tmp_path / "in.html"))
     assert caplog.records == []
