@@ -174,7 +174,10 @@ def test_a_file_that_is_not_in_it_is_named(archive: Callable[[dict[str, bytes]],
 def test_a_file_that_unpacks_to_more_than_it_may_is_not_read(archive: Callable[[dict[str, bytes]], Path]) -> None:
     path = archive({"v": b"0" * 10_000_000})
     assert path.stat().st_size < 50_000
-    with pytest.raises(FetchFailed, match="has 10,000,000 bytes, more than the expected 1,000"), open_member(path, "v", 1_000):
+    with (
+        pytest.raises(FetchFailed, match="has 10,000,000 bytes, more than the expected 1,000"),
+        open_member(path, "v", 1_000),
+    ):
         pass
 
 
