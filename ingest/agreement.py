@@ -13,21 +13,21 @@ from reranker.text.documents import EncodedDocument
 
 SAMPLE_SIZE = 50
 
-# An approximate search misses a neighbour now and then, and near copies take each other's place: among many copies a
-# document is found with the depth that searches have, and not with ten.
+# An approximate search misses a neighbour now and then, and near copies can displace each other. A depth of 100, which
+# searches use too, finds a document among many copies; a depth of 10 does not.
 _LEAST_SHARE = 0.9
 _KNN_DEPTH = 100
 _SAME_COSINE = 0.9999
 _LEAST_ALONE = 0.1
 _BM25_DEPTH = 100
-# A text of fewer known words may have none that an analyzer keeps.
+# In a text with fewer known words an analyzer may drop all of them.
 _LEAST_WORDS = 3
 _QUERY_LETTERS = 500
 
 
 def disagreement(store: Store, version: str, n_documents: int, sample: Sequence[str]) -> str | None:
-    """Why a version is incomplete, or None. It must have as many documents as were confirmed. Each document of the
-    sample must be there and be found by its own vector and its own words.
+    """Why a version is incomplete, or None if it is complete. It must have as many documents as were confirmed. Each
+    document of the sample must exist and be found by its own vector and its own words.
 
     Args:
         sample: ids of confirmed documents.
@@ -43,20 +43,20 @@ def disagreement(store: Store, version: str, n_documents: int, sample: Sequence[
         try:
             documents.append(store.fetch(version, doc_id))
         except NotFound:
-            return f"document {doc_id!r} is not in it, though it was confirmed"
+            return f"document {doc_id!r} was confirmed but is missing"
     by_vector = [_is_found_by_vector(store, version, one) for one in _with_vectors_of_their_own(documents)]
     by_words = [_is_found_by_words(store, version, one) for one in documents if len(one.bag) >= _LEAST_WORDS]
     for name, outcomes in (("its own vector", by_vector), ("its own words", by_words)):
-        # Of a few documents one may be missed; a single one must be found.
+        # One of a few documents may be missed; a single one must be found.
         if outcomes and sum(outcomes) < max(1, int(_LEAST_SHARE * len(outcomes))):
-            return f"of {len(outcomes)} sampled documents {sum(outcomes)} alone are found by a search for {name}"
+            return f"only {sum(outcomes)} of {len(outcomes)} sampled documents are found by a search for {name}"
     return None
 
 
 def _with_vectors_of_their_own(documents: Sequence[EncodedDocument]) -> list[EncodedDocument]:
-    """The documents whose vector no other document of the sample has. With many equal vectors the graph that an engine
-    searches falls apart, and its hits are a matter of chance. Empty if nearly all of the sample are such copies: then
-    the few others have copies outside of it."""
+    """The documents whose vector no other document of the sample has. With many equal vectors an engine's search graph
+    is disconnected, and its hits are random. Empty if nearly the whole sample are copies, since the others then
+    probably have copies outside the sample."""
     with_vectors = [one for one in documents if one.nbow is not None]
     if not with_vectors:
         return []

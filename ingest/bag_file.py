@@ -1,8 +1,8 @@
-"""Keeps the words that counting has found in each row in a file, so that no text is tokenised twice.
+"""Stores the words that counting found in each row in a file, so that no text is tokenised twice.
 
-For each piece of rows the number of rows, the length of what follows (uint32, little-endian), and a block of zlib: the
-length of each row's words (uint32), then the words end to end. A disk that is full costs time alone: rows that are
-not in the file are tokenised again.
+Each piece of rows is stored as its number of rows, the length of its block (both uint32, little-endian), and a zlib
+block: the length of each row's words (uint32), then the concatenated words. If the disk is full, the rows that are
+missing in the file are tokenised again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from reranker.text.bags import BagOfWords, pack, unpack
 
-# Outside of the block, so that blocks can be passed over.
+# Outside of the block, so that blocks can be skipped.
 _HEADER = struct.Struct("<II")
 # Base64 of numbers: a higher level takes longer and gains little.
 _LEVEL = 1
@@ -39,15 +39,16 @@ class BagFile:
     """The words of the rows of one input, in order.
 
     Args:
-        path: None uses a temporary file, deleted with the object.
-        n_bytes: length that an earlier run confirmed (`sync`); the rest is cut off.
+        path: the file; None uses a temporary file, deleted with the object.
+        n_bytes: length that an earlier run confirmed with `sync`; the rest is cut off. None if that run failed to
+            write.
     """
 
     def __init__(self, path: Path | None, n_bytes: int | None = 0) -> None:
         self._path = path
         self._n_bytes = n_bytes or 0
         self._file: BinaryIO | None = None
-        # Where rows are missing none can be added after them.
+        # If rows are missing, none can be added after them.
         self._has_failed = n_bytes is None or (
             path is not None and n_bytes > 0 and not (path.exists() and path.stat().st_size >= n_bytes)
         )
@@ -66,7 +67,7 @@ class BagFile:
             self._n_bytes += _HEADER.size + len(frame)
 
     def sync(self) -> int | None:
-        """Writes all that was added to the disk. Returns the number of bytes, or None if they could not be written."""
+        """Syncs the file to the disk. Returns its number of bytes, or None if writing failed."""
         try:
             if self._file is not None:
                 self._file.flush()
@@ -76,7 +77,7 @@ class BagFile:
         return None if self._has_failed else self._n_bytes
 
     def read(self, first_row: int) -> Iterator[bytes]:
-        """The words of the rows from the given one on; ends early if later ones are not stored."""
+        """The words of the rows from `first_row` on; ends early if later rows are not stored."""
         if not self.sync():
             return
         file = self._opened()

@@ -1,11 +1,11 @@
 """Records the progress of a run in a file, so that a second run of the same input into the same index continues it.
 
 The file is SQLite, `HOME/ingest/INDEX-KEY.sqlite3`. KEY is a hash of all that decides the result (`Identity`): a
-changed file, or another index, starts again. The file holds:
+changed file, or another index, starts again. The file contains:
 
-- the row up to which everything is settled (in the index or in the reject file), and the counts of the summary;
+- the row up to which everything is settled (in the index or in the reject file), and the numbers of the summary;
 - the length of the reject file at that row;
-- the ids seen (8 bytes of hash each, with their row), and the document frequencies counted.
+- a hash of 8 bytes of each id seen, with its row, and the document frequencies counted.
 
 The words that were counted are in another file beside it (`bag_file`). The checkpoint is written about once a second
 and deleted at the end of the run. Documents written after the last save are written again, which changes nothing: a
@@ -30,7 +30,7 @@ from ingest.bag_file import BagFile
 from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.text.idf import DocumentFrequencies, FrequencyCounter
 
-# Raise it whenever a file written before can no longer be read: the run then begins anew.
+# Raise it whenever files written before can no longer be read. Their runs then start again.
 _FORMAT = 2
 
 _TABLES = """
@@ -47,7 +47,7 @@ class Identity:
     Attributes:
         store: its address, without credentials.
         sources: path, size, modification time and format of each file.
-        options: everything else that decides about the documents, as values of JSON.
+        options: everything else that decides the documents, as JSON values.
     """
 
     store: str
@@ -64,10 +64,10 @@ class Identity:
 
 @dataclass(slots=True)
 class Settled:
-    """The state of a run: what happened to the rows up to one of them.
+    """The state of a run after its first `n_rows` rows.
 
     Attributes:
-        n_rows: settled rows, from the beginning of the input.
+        n_rows: number of settled rows, from the beginning of the input.
         reject_bytes: length of the reject file.
         sample: hash and id of the documents with the smallest hashes; their order of arrival does not matter.
         hubness_sample: as JSON.
@@ -143,12 +143,12 @@ class Checkpoint:
         self._connection.commit()
 
     def are_first(self, hashes: Sequence[int], first_row: int) -> list[bool]:
-        """Whether the ids of consecutive rows come for the first time in this input. For the same rows the answer is
-        always the same, also in a continued run.
+        """Whether each id of consecutive rows occurs here for the first time in the input. The answer for a row is the
+        same in a continued run.
 
         Args:
             hashes: hashes of the ids (`reranker.text.documents.id_hash`), 0 for a row without one.
-            first_row: the number of the first of the rows, from 0.
+            first_row: number of the first row, from 0.
         """
         asked = [(hashed, row) for row, hashed in enumerate(hashes, start=first_row) if hashed]
         self._connection.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?)", asked)
@@ -253,8 +253,8 @@ def _settled(kept: dict[str, Any]) -> Settled:
 
 def _as_ours(error: Exception, path: Path | None) -> BadInput | StoreUnavailable:
     if "locked" in str(error):
-        return BadInput(f"another process brings the same input into this index ({path}); wait until it is done")
+        return BadInput(f"another process ingests the same input into this index ({path}); wait until it is done")
     return StoreUnavailable(
-        f"the checkpoint {path} cannot be kept ({error}); its folder must be writable and its disk not full. A damaged "
-        f"file may be deleted: the run then begins anew"
+        f"the checkpoint {path} cannot be written ({error}); its folder must be writable and its disk not full. A "
+        f"damaged file may be deleted: the run then starts again"
     )

@@ -1,4 +1,4 @@
-"""A lock on an index's versions: two runs would delete or replace each other's."""
+"""Locks the versions of an index, since two runs would delete or replace each other's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.stores.base.protocol import Store
 
-# As long as others wait for a run that was killed, and this one may be without its store.
+# How long other runs wait after this one was killed, and how long this one may lose its connection to the store.
 CLAIM_SECONDS = 60.0
 _RENEWALS_A_CLAIM = 4
 

@@ -15,7 +15,7 @@ from ingest.pieces import in_pieces
 from ingest.progress import Progress
 from reranker.text.idf import DocumentFrequencies, FrequencyCounter
 
-# The figures of all languages are written each time.
+# Each checkpoint writes the frequencies of all languages.
 _SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
 
@@ -27,8 +27,8 @@ def count_words(
     workers: EncodingWorkers,
     progress: Progress,
 ) -> dict[str, DocumentFrequencies]:
-    """Counts the document frequencies of the input, for those of these languages that it has documents in. Continues
-    from the checkpoint, which also stores the number of documents and the words of each.
+    """Counts the document frequencies of the input, in those of the languages that have documents. Continues from the
+    checkpoint, which also stores the number of documents and the words of each.
 
     Args:
         rows: returns the input's rows from the given one on.

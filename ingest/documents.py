@@ -22,7 +22,7 @@ MAX_ID_BYTES = 512
 # The default language of rows whose language is to be detected.
 DETECTED = "auto"
 
-# What people call them: our own names, those of ir_datasets and BEIR, TREC's, and those of search tutorials.
+# Our own names, and those of ir_datasets, BEIR, TREC and tutorials of search engines.
 _ID_FIELDS = ("id", "doc_id", "_id", "docno")
 _LANGUAGE_FIELDS = ("language", "lang")
 _TITLE_FIELDS = ("title", "headline")
@@ -81,7 +81,7 @@ class Layout:
         if unknown:
             raise WrongParameter(f"type {unknown[0]!r} is not known; give one of {', '.join(_TYPES)}")
         if not 0 <= self.min_confidence <= 1:
-            raise WrongParameter(f"the least confidence is {self.min_confidence}; give 0 to 1")
+            raise WrongParameter(f"the minimum confidence is {self.min_confidence}; give 0 to 1")
         if self.default_language in (None, DETECTED):
             return self
         return replace(self, default_language=language_code(str(self.default_language)))
@@ -92,7 +92,7 @@ class Record:
     """A row with its checked document, or with the reason why there is none.
 
     Attributes:
-        doc_id: as far as it could be read.
+        doc_id: None if it could not be read.
     """
 
     row: Row
@@ -131,8 +131,7 @@ def read_records(sources: Sequence[Source], layout: Layout) -> Iterator[Record]:
 
 
 def record_of(row: Row, layout: Layout) -> Record:
-    """The checked document of a row, which is parsed if needed. For a row of a reject file, that of the rejected
-    row."""
+    """Parses a row if needed, and checks its document. A row of a reject file stands for the rejected row."""
     row = _unwrapped(parse(row), layout)
     if row.values is None or row.error is not None:
         return Record(row, None, None, row.error)
@@ -179,7 +178,7 @@ def content_id(language: str, title: str, text: str) -> str:
 def _checked(document: Document) -> Document:
     if document.language != UNKNOWN_LANGUAGE:
         return check_document(document)
-    # No language that anyone speaks, but what is to be said of a text whose language is not known.
+    # `und` is not the code of a language, so the document is checked as an English one.
     return replace(check_document(replace(document, language="en")), language=UNKNOWN_LANGUAGE)
 
 
@@ -195,7 +194,7 @@ def _unwrapped(row: Row, layout: Layout) -> Row:
     if isinstance(values.get("values"), dict):
         return rejected._replace(values=values["values"])
     parsed = parse(rejected)
-    # Of a row that still cannot be read (no JSON, a file cut short) the first reason says more.
+    # If the row still cannot be read (not JSON, a truncated file), the first reason says more.
     return parsed if parsed.error is None else parsed._replace(error=str(values["reason"]))
 
 
@@ -209,14 +208,14 @@ def _string(values: Mapping[str, Any], name: str) -> str:
 
 
 def _first_string(values: Mapping[str, Any], names: Iterable[str]) -> str:
-    """The first of these fields that has a text."""
+    """The value of the first of these fields that is not empty."""
     return next(filter(None, (_string(values, name) for name in names)), "")
 
 
 def _doc_id(values: Mapping[str, Any], names: Sequence[str]) -> str:
     name = next((name for name in names if values.get(name) is not None), names[0])
     value = values.get(name)
-    # A whole number reads the same everywhere; 1.0 and true do not.
+    # Whole numbers have one spelling; 1.0 and true do not.
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if value is not None and not isinstance(value, str):
@@ -251,7 +250,9 @@ def _typed(name: str, value: Any, types: Mapping[str, str]) -> Any:
     try:
         return _TYPES[types[name]](value.strip())
     except (ValueError, KeyError):
-        raise BadDocument(f"field {name!r} is {value[:50]!r}, which is no {types[name]}; mend it or its type") from None
+        raise BadDocument(
+            f"field {name!r} is {value[:50]!r}, not of type {types[name]}; correct it or its type"
+        ) from None
 
 
 def _finite(text: str) -> float:

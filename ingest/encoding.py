@@ -1,4 +1,5 @@
-"""Turns rows into what a store takes and what the idf counts: the part of ingest that any process can do."""
+"""Turns rows into document frequencies and into documents for a store: the part of ingest that runs in all
+processes."""
 
 from __future__ import annotations
 
@@ -23,17 +24,17 @@ if TYPE_CHECKING:
 
 
 EncodingWorkers: TypeAlias = "Workers[Embeddings] | RayWorkers[Embeddings]"
-"""What the functions of this module are called by, with the embeddings that they share."""
+"""Processes, or Ray workers, that share the embeddings and call the functions of this module."""
 
 
 class CountedRow(NamedTuple):
-    """What the document frequencies count of a row.
+    """A row as it counts for the document frequencies.
 
     Attributes:
-        id_hash: 0 for a row that is no document.
-        term_ids: distinct and ascending, int32; None where the language is not counted. (Bytes, which go from one
-            process to another in a tenth of the time that an array takes.)
-        words: what its encoding needs of its text (`bag_file.pack_words`); empty where the language is not counted.
+        id_hash: 0 if the row is not a document.
+        term_ids: int32, distinct and ascending; None if its language is not counted. As bytes, which can be sent to
+            another process in a tenth of the time of an array.
+        words: the words that its encoding needs (`bag_file.pack_words`); empty if its language is not counted.
     """
 
     id_hash: int
@@ -43,12 +44,12 @@ class CountedRow(NamedTuple):
 
 
 class EncodedRow(NamedTuple):
-    """What came of a row.
+    """The result of a row.
 
     Attributes:
-        row: without its contents where it is a document: whoever asked has them.
-        first_words: what the hubness sample may take of it (`hubness.pack_first_words`); empty without a known one.
-        document: None where the row is none, for `reason`.
+        row: the rejected row; None for a document, whose row the caller has.
+        first_words: first words for the hubness sample (`hubness.pack_first_words`); empty without a known word.
+        document: None if the row was rejected, for `reason`.
     """
 
     row: Row | None
@@ -83,10 +84,10 @@ class RowCounter:
 
 
 class RowEncoder:
-    """Makes of rows what a store takes.
+    """Turns rows into documents for a store.
 
     Args:
-        prepare: None makes nothing of them beyond the check that they are documents.
+        prepare: the store's function; None only checks the documents.
     """
 
     def __init__(self, layout: Layout, idf: IdfTable, prepare: Preparer | None) -> None:
@@ -99,7 +100,7 @@ class RowEncoder:
     def __call__(self, embeddings: Embeddings, piece: tuple[Sequence[Row], Sequence[bytes]]) -> list[EncodedRow]:
         """
         Args:
-            piece: rows, and the words of the first of them as far as they are known (`CountedRow.words`).
+            piece: rows, and the words of the first rows if they are known (`CountedRow.words`).
         """
         rows, words = piece
         known = chain(words, repeat(b""))
@@ -122,7 +123,7 @@ class RowEncoder:
 
 
 def _words(embeddings: Embeddings, document: Document) -> tuple[BagOfWords, str]:
-    """The bag of a document, and what the hubness sample may take of it (empty without a known word)."""
+    """The bag of a document, and its first words for the hubness sample (empty without a known word)."""
     tokens = tokenize(document.full_text, document.language)
     first = embeddings.bag_of_tokens(islice(filterfalse(has_digit, tokens), SAMPLE_TOKENS), document.language)
     return embeddings.bag_of_tokens(tokens, document.language), pack_first_words(first) if len(first) else ""

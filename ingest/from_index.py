@@ -1,8 +1,8 @@
-"""Copies the documents of an engine's index into a file of rows, so that ingest can read them twice and go on in them.
+"""Copies the documents of an engine's index into a file, so that ingest can read them twice and continue a stopped run.
 
-The index is read as it is at one moment (a point in time, its slices one after the other), a page at a time. The file
-is Zstandard, a frame a page, beside the checkpoints; with it goes a small file that says which pages are in it, so that
-a copy which was stopped goes on after the last of them while the engine still knows the point in time, half an hour.
+The index is read at a point in time, slice after slice, page by page. The copy lies beside the checkpoints. It is
+gzipped JSONL with one gzip member for each page. A small file beside it records the last complete page, so that a
+stopped copy continues there while the engine keeps the point in time (half an hour).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from reranker.stores.engine.hits import read_document
 from reranker.stores.engine.retries import with_retries
 from reranker.stores.engine.scan import PointInTime
 
-# What filters can ask for; texts and vectors are no metadata.
+# Types that filters support. Texts and vectors are not copied as metadata.
 _METADATA_TYPES = frozenset(
     {
         *("keyword", "constant_keyword", "boolean", "date", "ip"),
@@ -51,7 +51,7 @@ class IndexSource:
         address: address of the engine.
         layout: the fields of its documents (dots for nested ones). The text may have several, separated by commas,
             which are joined. An index that Sinkrank made needs none.
-        query: the documents to read, in the engine's query language; None: all.
+        query: query in the engine's query DSL for the documents to read; None: all.
     """
 
     address: EngineAddress
@@ -65,13 +65,13 @@ class IndexSource:
 
     @property
     def key(self) -> str:
-        """A hash of all that decides the rows."""
+        """A hash of everything that decides the rows."""
         described = json.dumps([self.name, asdict(self.layout), self.query], sort_keys=True, default=str)
         return blake2b(described.encode(), digest_size=8).hexdigest()
 
 
 def read_index_source(url: str, layout: Layout, query: str | None = None) -> IndexSource:
-    """The index that `URL/INDEX` names.
+    """Reads `URL/INDEX`.
 
     Raises:
         WrongParameter: not the URL of an engine followed by an index.
@@ -81,13 +81,13 @@ def read_index_source(url: str, layout: Layout, query: str | None = None) -> Ind
     where = read_address(address) if "://" in address and not address.endswith("/") else None
     if not isinstance(where, EngineAddress):
         # The URL itself is left out: it may hold a password.
-        raise WrongParameter("an index to read is named by URL/INDEX, such as https://localhost:9200/pages")
+        raise WrongParameter("name an index to read by URL/INDEX, such as https://localhost:9200/pages")
     try:
         found = None if query is None else json.loads(query)
     except ValueError as error:
         raise BadInput(f"the query is not JSON ({error}); give one such as '{{\"match_all\": {{}}}}'") from error
     if found is not None and not isinstance(found, dict):
-        raise BadInput("the query is no JSON object; give one such as '{\"match_all\": {}}'")
+        raise BadInput("the query is not a JSON object; give one such as '{\"match_all\": {}}'")
     return IndexSource(where, check_index_name(index), layout, found)
 
 
@@ -100,16 +100,16 @@ def opened_index(
     timeout_s: float = 30.0,
     progress: Progress = no_progress,
 ) -> Iterator[Source]:
-    """A file with the index's documents as rows of JSONL, with our own names of the fields; `forget` deletes it.
+    """A file with the index's documents as JSONL rows with our own field names; `forget` deletes it.
 
     Args:
-        folder: where the file is kept; a copy that an earlier run has made there is used again.
-        access: to the engine of the index.
+        folder: folder of the file. A copy that an earlier run made there is used again.
+        access: access to the engine of the index.
 
     Raises:
         NotFound: there is no such index.
         StoreUnavailable: the engine cannot be read.
-        BadInput: none of the fields of text is there.
+        BadInput: the index has none of the text fields.
     """
     copy = _Copy(folder / f"{source.key}.gz")
     if not copy.state.get("whole"):
@@ -123,7 +123,7 @@ def opened_index(
 
 
 def forget(copy: Source) -> None:
-    """Deletes a copy whose documents are all ingested."""
+    """Deletes a copy after its documents are ingested."""
     for path in (copy.path, copy.path.with_suffix(".json")):
         path.unlink(missing_ok=True)
 
@@ -132,8 +132,8 @@ class _Copy:
     """The file of rows and its state.
 
     Attributes:
-        state: `pit` and its `indices`, the `index` and the `slice` that are read, `after` in it, `n_rows`, `n_bytes`
-            of whole frames, and `whole`.
+        state: the point in time `pit`; the number of the current `index` and `slice`, and its last sort values
+            `after`; `n_rows` and `n_bytes` of complete pages; and `whole`, whether the copy is complete.
     """
 
     def __init__(self, path: Path) -> None:
@@ -152,8 +152,8 @@ class _Copy:
         self.begin()
 
     def add(self, rows: Sequence[Mapping[str, Any]], **place: Any) -> None:
-        """Writes a page, then where it ends."""
-        # The fastest level: the engine is not to wait for it.
+        """Writes a page, then the state after it."""
+        # The fastest level, so that the engine need not wait.
         frame = gzip.compress(b"".join(orjson.dumps(row) + b"\n" for row in rows), compresslevel=1)
         with self.path.open("ab") as file:
             file.write(frame)
@@ -183,7 +183,7 @@ def _fill(
     except exceptions.NotFoundError:
         if "pit" not in copy.state:
             raise
-        # The engine has forgotten the moment that the copy was of: another has other rows.
+        # The point in time has expired. Another one has other rows.
         copy.start_over()
         _go_on(copy, source, client, timeout_s, progress)
 
@@ -266,7 +266,7 @@ class _ForeignReader(_Reader):
         if not parts["text"] and not parts["title"]:
             found = ", ".join(sorted(name for name, kind in types.items() if kind in _TEXT_TYPES)) or "none"
             raise BadInput(
-                f"{name} has no field {texts[0]!r}; name those of the text with --text-field (it has {found})"
+                f"{name} has no field {texts[0]!r}; name the fields of the text with --text-field (it has {found})"
             )
         self._parts = parts
         taken = {name for names in parts.values() for name in names}
@@ -290,7 +290,7 @@ def _reader(mapping: Mapping[str, Any], source: IndexSource) -> _Reader:
         return _OwnReader()
     types = dict(_field_types(mapping))
     if not types:
-        raise NotFound(f"{source.name} has no fields; is it the index that you mean?")
+        raise NotFound(f"{source.name} has no fields; check the name of the index")
     return _ForeignReader(types, source.layout, source.name)
 
 
@@ -304,7 +304,7 @@ def _field_types(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple
 
 
 def _value(source: Any, name: str) -> Any:
-    """The value of a dotted field; for a list of objects the list of their values."""
+    """The value of a dotted field; for a list of objects, the list of their values."""
     if isinstance(source, list):
         return [found for one in source if (found := _value(one, name)) is not None] or None
     if not isinstance(source, Mapping):

@@ -7,13 +7,13 @@ from typing import Any
 
 from reranker.text.languages import known_languages
 
-# ISO 639-2's code for what is not determined.
+# ISO 639-2's code for an undetermined language.
 UNKNOWN_LANGUAGE = "und"
 
-# More tells no more, and long texts take longer.
+# More letters change no result, and detection takes longer.
 _MAX_LETTERS = 2_000
 
-# Norwegian is one language here; py3langid tells its two written forms apart.
+# Sinkrank has one code for Norwegian; py3langid has one for each of its two written forms.
 _RENAMED = {"nb": "no", "nn": "no"}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ingest.files import Row
 
-# Enough that handing a piece over costs little beside the work in it.
+# So large that sending a piece to a process costs little compared with the work on it.
 _MAX_ROWS = 250
 _MAX_BYTES = 2_000_000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
@@ -74,7 +74,6 @@ def ingest(
     options: Options = Options(),
     *,
     progress: Progress = no_progress,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Summary:
     """Reads the files and writes their documents. If document frequencies must be counted first, it reads them twice.
 
@@ -91,7 +90,7 @@ def ingest(
         NotOurIndex, VersionMismatch: the index cannot take these documents; nothing was written.
         StoreUnavailable: the store failed before the first document; if it fails later, the summary says so.
     """
-    started = clock()
+    started = time.monotonic()
     check_index_name(index)
     layout = options.layout.checked()
     check_sources(sources, layout)
@@ -118,14 +117,14 @@ def ingest(
             claim = None
             if (options.rebuild or not exists) and not options.dry_run:
                 claim = held.enter_context(Claim(store, index, checkpoint.owner))
-                # Whoever had the claim until now may have made it.
+                # The run that held the claim until now may have created the index.
                 exists = _can_be_written(store, index, embeddings, options.rebuild)
             elif not options.dry_run:
                 release_left_claim(store, index, checkpoint.owner)
             run = _Run(sources, store, index, embeddings, options, layout, checkpoint, workers, progress, claim)
             run.forget_what_is_gone()
             rejects = held.enter_context(RejectFile(reject_path, sources, checkpoint.settled.reject_bytes))
-            return run.run(exists, rejects, lambda: clock() - started)
+            return run.run(exists, rejects, started)
 
 
 class _Run:
@@ -146,7 +145,7 @@ class _Run:
     ) -> None:
         """
         Args:
-            claim: the lock on the index's versions; None for a run that makes none.
+            claim: the lock on the index's versions; None for a run that makes no version.
         """
         self._sources = sources
         self._store = store
@@ -170,11 +169,16 @@ class _Run:
         except NotFound:
             self._checkpoint.start_over()
 
-    def run(self, exists: bool, rejects: RejectFile, seconds: Callable[[], float]) -> Summary:
-        """Counts, writes, and switches versions; `exists` says whether the index was there."""
+    def run(self, exists: bool, rejects: RejectFile, started: float) -> Summary:
+        """Counts, writes, and switches versions.
+
+        Args:
+            exists: whether the index existed before.
+            started: when the run began, by `time.monotonic`.
+        """
         is_new = self._options.rebuild or not exists
         known = IdfTable() if is_new else self._store.idf(self._index)
-        # A language without embeddings has no known words, and so nothing to weigh.
+        # A language without embeddings has no known words to weight.
         missing = [language for language in self._embeddings.languages if language not in known.languages]
         if (missing or is_new) and not self._options.dry_run:
             counted = count_words(self._rows, self._layout, missing, self._checkpoint, self._workers, self._progress)
@@ -193,7 +197,7 @@ class _Run:
             failure = self._finish(target, writing)
         if failure is None:
             self._checkpoint.finish()
-        return self._summary(writing, rejects, seconds(), resumed_at, failure, target)
+        return self._summary(writing, rejects, time.monotonic() - started, resumed_at, failure, target)
 
     def _rows(self, first: int) -> Iterator[Row]:
         rows = chain.from_iterable(read_rows(source) for source in self._sources)
@@ -206,15 +210,15 @@ class _Run:
             if is_new:
                 description = IndexDescription(self._embeddings.version, self._embeddings.dim)
                 target = self._store.stage(self._index, description)
-                # One of no document yet, to which each run adds its own. An index that was made without has none: a
-                # sample of the documents that come later alone would not be one of its documents.
+                # Each run adds its documents to this empty sample. An index without a sample (made from a template)
+                # gets none, since a sample of only the later documents would not represent it.
                 self._store.save_hubness_sample(target, HubnessSample(self._embeddings.version))
             else:
                 target = _serving_version(self._store, self._index) or self._index
             self._checkpoint.choose_target(target)
         if not exists:
             _drop_empty(self._store, self._index, target)
-            self._promote(target)  # there is nothing that it could take the place of
+            self._promote(target)  # it replaces nothing
         return target
 
     def _promote(self, target: str) -> None:
@@ -233,13 +237,13 @@ class _Run:
                 return None
             before = _serving_version(self._store, self._index)
             if before == target:
-                return None  # there was none before it, or an earlier run was killed just after this
+                return None  # the index is new, or an earlier run was killed just after promoting
             confirmed = [doc_id for _, doc_id in writing.settled.sample]
             problem = disagreement(self._store, target, writing.settled.n_indexed, confirmed)
             if problem is not None:
                 return (
-                    f"the new version {target} is not put in place, because {problem}; look at it under its own name; "
-                    f"`sinkrank ingest rollback --index {self._index} --to {target}` puts it in place all the same"
+                    f"searches do not use the new version {target}, because {problem}; look at it under its own name; "
+                    f"`sinkrank ingest rollback --index {self._index} --to {target}` switches to it all the same"
                 )
             self._promote(target)
             self._previous = before or unversioned_name(self._index)
@@ -300,7 +304,7 @@ def _serving_version(store: Store, index: str) -> str | None:
 
 
 def _drop_empty(store: Store, index: str, kept: str) -> None:
-    """Deletes empty versions of an index that is not there yet: a run was killed just after it had created one."""
+    """Deletes empty versions of a new index, which killed runs left."""
     for version in store.versions(index):
         if version.name != kept and not version.is_serving:
             store.refresh(version.name)
@@ -309,7 +313,7 @@ def _drop_empty(store: Store, index: str, kept: str) -> None:
 
 
 def _drop_others(store: Store, index: str, kept: set[str]) -> None:
-    """Deletes older versions, and those of rebuilds that failed."""
+    """Deletes all other versions: older ones, and those of failed rebuilds."""
     for version in store.versions(index):
         if version.name not in kept:
             store.drop(version.name)

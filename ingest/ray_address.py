@@ -1,4 +1,4 @@
-"""Checks that a Ray cluster answers at an address: Ray itself tries for 40 seconds before it gives up."""
+"""Checks that a Ray cluster answers at an address, since Ray itself tries for 40 seconds before it gives up."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import socket
 
 from reranker.base.errors import BadInput
 
-# A host that is there accepts within milliseconds; one behind a firewall that drops packets never says no.
+# A host accepts within milliseconds; a firewall that drops packets never refuses.
 _TIMEOUT_S = 5.0
 
 _CLIENT_SCHEME = "ray://"
-# Of a cluster's head (`ray start --head`), and of its server for clients.
+# Default ports of a cluster's head (`ray start --head`) and of its server for clients.
 _HEAD_PORT, _CLIENT_PORT = 6379, 10001
 
-# What Ray finds by itself, and schemes of its plug-ins.
+# Addresses that Ray resolves by itself, and schemes of its plug-ins.
 _WITHOUT_HOST = re.compile(r"auto|local|(?!ray://)[A-Za-z][A-Za-z0-9+.-]*://.*")
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.%]+)\]|(?P<host>[^\s:/\[\]]+))(?::(?P<port>\d{1,5}))?/?")
 

@@ -21,11 +21,11 @@ _Shared = TypeVar("_Shared")
 _Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")
 
-# A Ray of its own on this machine.
+# Starts Ray on this machine.
 LOCAL = "local"
-# Pieces that wait for each worker, so that none waits for a piece.
+# Pieces queued for each worker, so that none is idle.
 _PIECES_AHEAD = 3
-# How often a worker that is lost (a machine that goes away) is started again, and its piece done again.
+# How often a lost worker (its machine is gone, for instance) is restarted and its piece repeated.
 _MAX_RESTARTS = 3
 
 
@@ -36,7 +36,7 @@ class RayWorkers(Generic[_Shared]):
         """
         Args:
             shared: the object that every function needs; must be picklable.
-            n_workers: None: as many as the cluster has processors.
+            n_workers: number of workers; None: one for each processor of the cluster.
             address: address of the cluster (`auto`, `HOST:6379`, `ray://HOST:10001`); None starts one on this machine.
 
         Raises:
@@ -61,7 +61,7 @@ class RayWorkers(Generic[_Shared]):
         """
         check_ray_address(self._address)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        # Ray tells of lost workers on standard output, where results belong.
+        # Ray reports lost workers on standard output, which is for results.
         self._talk.enter_context(redirect_stdout(sys.stderr))
         options: dict[str, Any] = {"include_dashboard": False, "num_cpus": self._n_workers}
         try:
@@ -71,17 +71,17 @@ class RayWorkers(Generic[_Shared]):
                 logging_level="ERROR",
                 **(options if self._address == LOCAL else {}),
             )
-        except Exception as error:  # Ray's own, which have no common class
+        except Exception as error:  # Ray's errors have no common class
             self._talk.close()
             reason = " ".join(str(error).split())
             if self._address == LOCAL:
-                message = f"Ray does not start here ({reason}); it has half a minute: try again when less runs"
+                message = f"Ray does not start here ({reason}) within half a minute; try again when the load is lower"
             else:
                 message = f"no Ray cluster answers at {self._address} ({reason}); check --ray-address"
             raise BadInput(message) from error
         n_workers = self._n_workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         actor = self._ray.remote(num_cpus=1, max_restarts=_MAX_RESTARTS, max_task_retries=_MAX_RESTARTS)(_Worker)
-        # Not by reference: a worker that is started again would look for it in vain.
+        # By value: a restarted worker could not fetch an object that is passed by reference.
         self._actors = [actor.remote(self._shared) for _ in range(n_workers)]
         return self
 
@@ -104,7 +104,7 @@ class RayWorkers(Generic[_Shared]):
             SinkrankError: workers are lost repeatedly.
         """
         self._n_functions += 1
-        # In a list, so that it is fetched once by each worker and not once for each piece.
+        # In a list, so that each worker fetches it once and not once for each piece.
         handed_out = [self._ray.put(function)]
         waiting: deque[tuple[_Piece, Any]] = deque()
         for number, piece in enumerate(pieces):
@@ -120,8 +120,8 @@ class RayWorkers(Generic[_Shared]):
             return piece, self._ray.get(reference)
         except self._ray.exceptions.RayActorError as error:
             raise SinkrankError(
-                "Ray lost its workers (a machine that went away, or memory that is short); give the same command "
-                "again: it goes on where it was"
+                "Ray lost its workers (a machine is gone, or memory is short); run the same command again: it "
+                "continues where it stopped"
             ) from error
 
 

@@ -116,9 +116,9 @@ def _reweigh(
 
     n_done = 0
     for result in store.replace_vectors(index, vectors()):
-        # One that is gone meanwhile needs no vector any more.
+        # A document that was deleted meanwhile needs no vector.
         if result.error is not None and not result.error.startswith(("not_found", "document_missing")):
-            raise StoreUnavailable(f"document {result.doc_id!r} did not take its new vector ({result.error})")
+            raise StoreUnavailable(f"the new vector of document {result.doc_id!r} was not stored ({result.error})")
         n_done += 1
         if n_done % _DOCUMENTS_A_REPORT == 0:
             progress(n_done, None, "weighing anew")

@@ -15,8 +15,8 @@ from reranker.base.errors import BadInput
 
 
 def default_reject_path(sources: Iterable[Source]) -> Path:
-    """`<first input>.rejects.jsonl`; for standard input `stdin.rejects.jsonl` and for an index `INDEX.rejects.jsonl` in
-    the working folder."""
+    """`<first input>.rejects.jsonl`. For standard input it is `stdin.rejects.jsonl` and for an index
+    `INDEX.rejects.jsonl`, in the working folder."""
     name = next(iter(sources)).name
     if "://" in name:
         name = name.rpartition("/")[2]
@@ -36,7 +36,7 @@ class RejectFile:
     def __init__(self, path: Path, sources: Iterable[Source], n_bytes: int = 0) -> None:
         """
         Args:
-            n_bytes: length that an earlier run wrote, which this run continues.
+            n_bytes: length that the continued run wrote before.
 
         Raises:
             BadInput: the file cannot be written, or is one of the inputs.
@@ -50,8 +50,8 @@ class RejectFile:
             raise BadInput(f"{str(path)!r} is an input, so it cannot take rejected rows; name another with --rejects")
         if n_bytes and (not path.exists() or path.stat().st_size < n_bytes):
             raise BadInput(
-                f"{str(path)!r} has lost rows that an earlier part of this run rejected; put it back, or delete the "
-                f"checkpoint to begin anew"
+                f"{str(path)!r} lacks rows that an earlier part of this run rejected; restore it, or delete the "
+                f"checkpoint to start again"
             )
 
     def __enter__(self) -> Self:
@@ -64,7 +64,7 @@ class RejectFile:
             self._file.close()
 
     def add(self, row: Row, doc_id: str | None, reason: str) -> None:
-        """Writes one row and flushes it, so that a killed run has lost none."""
+        """Writes one row and flushes it, so that a killed run loses none."""
         if self._file is None:
             self._file = self.path.open("r+b" if self.n_bytes else "wb")
             self._file.truncate(self.n_bytes)

@@ -13,7 +13,7 @@ from reranker.stores.base.writing import StoredBag
 from reranker.text.documents import Document, id_hash
 from reranker.text.tokens import tokenize
 
-# Some documents have no known word among their first: so many are at hand in the place of these.
+# Spare ids, for documents that have no known word among their first ones.
 _SPARE = 400
 
 

@@ -21,17 +21,17 @@ def stale_parts(store: Store, index: str, embeddings: Embeddings, idf: IdfTable)
     differences = list(store.differences(index))
     if differences:
         shown = ", ".join(differences[:5]) + (f" and {len(differences) - 5} more" if len(differences) > 5 else "")
-        yield f"its mapping is another ({shown}); `sinkrank ingest FILE --index {index} --rebuild` makes it anew"
-    refresh = f"`sinkrank ingest refresh --index {index}` counts anew"
+        yield f"its mapping differs ({shown}); `sinkrank ingest FILE --index {index} --rebuild` makes it again"
+    refresh = f"`sinkrank ingest refresh --index {index}` counts again"
     grown = []
     for language, n_documents in sorted(store.languages(index).items()):
         if language not in embeddings.languages:
             continue
         counted = idf.languages[language].n_documents if language in idf.languages else 0
         if abs(n_documents - counted) > _GROWTH_WORTH_A_REFRESH * max(1, counted):
-            grown.append(f"the idf of {language} was counted over {counted:,} documents, of {n_documents:,} now")
+            grown.append(f"the idf of {language} was counted over {counted:,} documents; there are {n_documents:,} now")
     if grown:
         yield f"{', '.join(grown)}; {refresh}"
     versions = {language: idf.weights_version(language) for language in idf.languages}
     if versions and next(iter(store.bags(index, versions)), None) is not None:
-        yield f"some documents are weighed with other figures than the idf's; {refresh}"
+        yield f"some documents are weighted with other frequencies than the idf's; {refresh}"

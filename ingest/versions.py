@@ -16,7 +16,7 @@ def roll_back(store: Store, index: str, version: str | None = None) -> str:
         serving = next((one.name for one in store.versions(index) if one.is_serving), "")
         version = max((one.name for one in store.versions(index) if one.name < serving), default=None)
     if version is None:
-        store.describe(index)  # says what is wrong where there is no such index
-        raise NotFound(f"index {index!r} has no version before the one that serves; a rebuild makes one")
+        store.describe(index)  # raises if there is no such index
+        raise NotFound(f"index {index!r} has no version before the serving one; a rebuild makes one")
     store.promote(index, version)
     return version

@@ -1,8 +1,8 @@
 """One process of `Workers`, and the connection to it.
 
 The connection is a pair of sockets. It needs no lock or semaphore, so a killed process leaves nothing behind and blocks
-no other. A worker blocks SIGINT, SIGTERM and SIGHUP from its first instruction on: when the whole process group is told
-to stop, the parent decides. A worker ends when the parent closes the connection or dies.
+no other. A worker blocks SIGINT, SIGTERM and SIGHUP from its first instruction on: if the whole process group gets a
+signal, the parent decides. A worker ends when the parent closes the connection or dies.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from threadpoolctl import threadpool_limits
 from reranker.base.errors import SinkrankError
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# A worker first finishes the piece at hand.
+# A worker first finishes its current piece.
 _END_SECONDS = 5.0
-# The first byte of a message says what the rest is.
+# The first byte of a message is its kind.
 _SHARED, _FUNCTION, _PIECE = b"s", b"f", b"p"
 
 
 class Worker:
-    """A process, as its parent sees it. What talks to it raises SinkrankError if it was killed."""
+    """A process, as its parent sees it. All methods that send or receive raise SinkrankError if it was killed."""
 
     def __init__(self, process: SpawnProcess, connection: Connection) -> None:
         self._process = process
@@ -42,7 +42,7 @@ class Worker:
         self._send(_SHARED, shared)
 
     def set_function(self, function: Callable[[Any, Any], Any]) -> None:
-        """Sends the function of the next pieces. It may hold a table of many words, so it is not sent with each."""
+        """Sends the function of the next pieces. It may contain a large table, so it is not sent with each piece."""
         self._send(_FUNCTION, function)
 
     def send(self, piece: Any) -> None:
@@ -59,7 +59,7 @@ class Worker:
         return result
 
     def tell_to_end(self) -> None:
-        """Closes the connection: the process ends after the piece at hand."""
+        """Closes the connection, so that the process ends after its current piece."""
         self._connection.close()
 
     def end(self) -> None:
@@ -93,8 +93,8 @@ def _killed_if_closed() -> Iterator[None]:
         yield
     except (EOFError, OSError) as error:
         raise SinkrankError(
-            "a worker process was killed (by the system where memory is short); give the same command again, with "
-            "fewer --workers: it goes on where it was"
+            "a worker process was killed (by the system if memory is short); run the same command again, with fewer "
+            "--workers: it continues where it stopped"
         ) from error
 
 
@@ -130,7 +130,7 @@ def _read(connection: Connection, messages: SimpleQueue[bytes], closed: threadin
         while True:
             messages.put(connection.recv_bytes())
     closed.set()
-    messages.put(b"")  # wakes whoever waits
+    messages.put(b"")  # wakes `_serve`
 
 
 def _write(connection: Connection, answers: SimpleQueue[bytes]) -> None:
@@ -140,7 +140,7 @@ def _write(connection: Connection, answers: SimpleQueue[bytes]) -> None:
 
 
 def _as_answer(error: Exception) -> bytes:
-    """The error with its traceback as a note; not every error can be pickled, its text can."""
+    """The pickled error with its traceback as a note; if it cannot be pickled, a RuntimeError with its text."""
     text = traceback.format_exc()
     error.add_note(f"in a worker process:\n{text}")
     try:

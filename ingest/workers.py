@@ -17,9 +17,9 @@ _Shared = TypeVar("_Shared")
 _Piece = TypeVar("_Piece")
 _Result = TypeVar("_Result")
 
-# A process takes about a second to start: what few pieces hold is sooner done than that.
+# Starting a process takes about a second; fewer pieces are done sooner without.
 _PIECES_WORTH_A_POOL = 8
-# Pieces that wait for each process, so that none waits for a piece.
+# Pieces queued for each process, so that none is idle.
 _PIECES_AHEAD = 3
 
 
@@ -30,7 +30,7 @@ class Workers(Generic[_Shared]):
         """
         Args:
             shared: the object that every function needs; must be picklable. Each process gets it once, with its caches.
-            n_workers: number of processes; 1 works in this one.
+            n_workers: number of processes; 1 runs the functions in this process.
         """
         self._shared = shared
         self._n_workers = n_workers
@@ -83,13 +83,13 @@ class Workers(Generic[_Shared]):
                 done, worker_of_it = waiting.popleft()
                 yield done, worker_of_it.receive()
         except BaseException:
-            self._stop()  # nobody reads the answers on their way, and the next pieces would get them
+            self._stop()  # else the next pieces would get the answers that nobody read
             raise
 
     def _start(self) -> None:
-        """Starts the processes in a thread. Python runs signal handlers in the main thread, so what they raise leaves
-        no process half started."""
-        # Runs before multiprocessing waits for its processes, should a second signal end `__exit__` early.
+        """Starts the processes in a thread. Python runs signal handlers in the main thread, so a handler that raises
+        leaves no process half started."""
+        # If a second signal ends `__exit__` early, this runs before multiprocessing waits for its processes.
         atexit.register(self._stop)
         self._starting = ThreadPoolExecutor(1)
         self._starting.submit(self._start_all).result()
@@ -97,7 +97,7 @@ class Workers(Generic[_Shared]):
             worker.set_shared(self._shared)
 
     def _start_all(self) -> None:
-        # Not forked: this process has threads, which a child would not have, and their locks, which it would have.
+        # Not forked: a child would inherit the locks of this process's threads without the threads.
         context = multiprocessing.get_context("spawn")
         for _ in range(self._n_workers):
             self._started.append(start_worker(context))

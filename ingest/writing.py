@@ -1,5 +1,5 @@
-"""Streams encoded rows into a store and settles them in the order of the input, so that a checkpoint can record the row
-up to which all is done."""
+"""Streams encoded rows into a store and settles them in the order of the input, so that a checkpoint can record up to
+which row everything is done."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from reranker.stores.base.protocol import Store
 from reranker.stores.base.writing import PreparedDocument, Writable, WriteResult
 
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0
-# Often enough for a bar that moves, seldom enough to cost nothing.
+# Often enough for a smooth progress bar, and rare enough to cost nothing.
 _ROWS_A_REPORT = 50
-# Rejected rows wait for the documents before them; so many of them have these sent at once.
+# Rejected rows wait for the documents before them. After so many, the store sends its documents at once.
 _MAX_WAITING_ROWS = 10_000
 
 
@@ -43,7 +43,7 @@ class _Waiting(NamedTuple):
 
 
 class Writing:
-    """Writes rows from where a checkpoint stands.
+    """Writes the rows after those that a checkpoint has settled.
 
     Attributes:
         settled: the state of the rows so far.
@@ -61,7 +61,7 @@ class Writing:
         """
         Args:
             target: the index; None writes nothing and counts every document as written.
-            embeddings_version: version of the embeddings that encode.
+            embeddings_version: version of the embeddings that encode the rows.
         """
         self._store = store
         self._target = target
@@ -87,7 +87,7 @@ class Writing:
 
     @property
     def first_unconfirmed(self) -> str | None:
-        """Place of the first of them, `file:line`."""
+        """Place of the first such row, `file:line`."""
         return f"{self._waiting[0].row.file}:{self._waiting[0].row.line}" if self._waiting else None
 
     def write(self, rows: Iterable[Row], encoder: RowEncoder, workers: EncodingWorkers) -> str | None:
@@ -98,7 +98,7 @@ class Writing:
                     self._settle_document(result)
                 if self._waiting:
                     raise StoreUnavailable(f"{self._store.address} did not answer for {len(self._waiting)} documents")
-            except (StoreUnavailable, NotFound) as error:  # the index may be deleted meanwhile
+            except (StoreUnavailable, NotFound) as error:  # the index may be deleted during the run
                 return str(error)
             finally:
                 self._save()
@@ -122,7 +122,7 @@ class Writing:
             for row, encoded, is_first in zip(piece, encoded_rows, are_first, strict=True):
                 reason = encoded.reason
                 if not is_first:
-                    reason = f"the id {encoded.doc_id!r} came before in this input; give each document its own"
+                    reason = f"the id {encoded.doc_id!r} occurred before in this input; give each document its own"
                 self._waiting.append(_Waiting(encoded.row or row, encoded, reason))
                 if reason is None:
                     self._n_on_their_way += 1
@@ -150,7 +150,7 @@ class Writing:
         self._settle_rejects()
 
     def _settle_rejects(self) -> None:
-        """Settles the rejected rows at the front."""
+        """Settles the rejected rows at the front of the queue."""
         while self._waiting and self._waiting[0].reason is not None:
             waiting = self._waiting.popleft()
             self._reject(waiting, waiting.reason or "")

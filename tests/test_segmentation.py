@@ -113,7 +113,9 @@ def test_without_icu_an_import_leaves_out_their_words_and_says_what_to_install(w
     selection = Selection(None)
     selection.begin(Source(tmp_path / "wiki.zh.vec", "zh"))
     assert not selection.wants("学生".encode(), "line 1")
-    with pytest.raises(BadEmbeddings, match=r"gave no term \(1 words of languages .* pip install 'sinkrank\[words\]'"):
+    with pytest.raises(
+        BadEmbeddings, match=r"has no usable word \(1 words of languages .* pip install 'sinkrank\[words\]'"
+    ):
         selection.end()
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from evaluation.corpora.mallard import parse_topic
 from evaluation.corpora.pages import Corpus, Page, select_pages, split
-from ingest.fetching.debian import Archive, RunCommand, run_command
+from ingest.fetching.commands import RunCommand, run_command
+from ingest.fetching.debian import Archive
 from ingest.progress import Progress, no_progress
 
 PACKAGE = "gnome-user-docs"

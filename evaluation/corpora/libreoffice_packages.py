@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from ingest.fetching.debian import Archive, RunCommand, run_command
+from ingest.fetching.commands import RunCommand, run_command
+from ingest.fetching.debian import Archive
 from ingest.progress import Progress, no_progress
 
 PACKAGES: Mapping[str, str] = MappingProxyType(

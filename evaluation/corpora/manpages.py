@@ -11,7 +11,8 @@ from types import MappingProxyType
 from evaluation.corpora.alignment import aligned
 from evaluation.corpora.pages import SPLIT_SEED, Corpus, Page, Paragraph, select_pages, split, write_jsonl
 from evaluation.corpora.roff import parse_manual
-from ingest.fetching.debian import Archive, RunCommand, run_command
+from ingest.fetching.commands import RunCommand, run_command
+from ingest.fetching.debian import Archive
 from ingest.progress import Progress, no_progress
 
 PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluation.corpora.tasks import Direction
 from ingest.embeddings import freedict
-from ingest.embeddings.dictionaries import Translations
+from ingest.embeddings.dictionaries import Dictionary, Translations, read_entries_of
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.stores.embedded.terms import bm25_terms
@@ -94,7 +94,7 @@ def read_into(
     for listed, take in ((direction, add), (_back(direction), add_inverted)):
         if str(listed) in freedict.LICENCES:
             path = freedict.fetch(folder, str(listed), progress)
-            take(freedict.read_dictionary(path, str(listed)))
+            take(read_entries_of(Dictionary(path, listed.query_language, listed.document_language)))
 
 
 def check_direction(direction: Direction, system: str = "bm25-translated") -> None:

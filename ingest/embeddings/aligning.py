@@ -1,7 +1,7 @@
-"""Puts two stores into one space by a rotation that is fitted to a dictionary.
+"""Aligns two stores into one space by a rotation that is fitted to a dictionary.
 
-The rotation brings the words of the second store as near as possible to their translations in the first (orthogonal
-Procrustes: Schönemann 1966; for word embeddings Xing et al. 2015, Smith et al. 2017).
+The rotation minimises the squared distances between the words of the second store and their translations in the first
+(orthogonal Procrustes: Schönemann 1966; for word embeddings Xing et al. 2015, Smith et al. 2017).
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ def align(
     precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
-    """Writes a store with the terms of the target unchanged, and those of the source rotated.
+    """Writes a store with the vectors of `target`, unchanged, and the rotated vectors of `source`.
 
     Args:
-        pairs: translations, in either direction; pairs with an unknown word are ignored.
-        output: the folder to make.
+        pairs: translations in either direction. Pairs with an unknown word are ignored.
+        output: the folder to create.
 
     Raises:
-        BadInput: the output exists, the stores differ in dimensions, or no pair is known to both.
+        BadInput: the output exists, the stores have different dimensions, or they know no pair.
     """
     started = time.monotonic()
     check_output(output, replace=replace)
     if target.dim != source.dim:
         raise BadInput(
-            f"{target.path} has {target.dim} dimensions and {source.path} {source.dim}; a rotation needs as many in "
-            "both: train or import one of them again, or join them with `sinkrank embeddings join`"
+            f"{target.path} has {target.dim} dimensions and {source.path} {source.dim}; a rotation needs the same "
+            "number in both: train or import one of them again, or join them with `sinkrank embeddings join`"
         )
     progress(0, None, "reading translations")
     in_target, in_source = _known(pairs, target, source)
@@ -57,7 +57,6 @@ def align(
     there, here = (
         np.asarray(store.vectors[ids], np.float64) for store, ids in ((target, in_target), (source, in_source))
     )
-    # Orthogonal Procrustes: the rotation of `here` that is nearest to `there`, in squares.
     left, _, right = np.linalg.svd(here.T @ there)
     rotation = left @ right
     cosine = float(np.einsum("ij,ij->i", here @ rotation, there).mean())
@@ -71,7 +70,7 @@ def align(
         append_store(writer, target, counted=n_documents is not None)
         append_store(writer, source, lambda rows: rows @ rotation, counted=n_documents is not None)
         writer.commit(n_documents)
-        skipped = {"words that the first store has already": writer.n_duplicates}
+        skipped = {"words that the first store also has": writer.n_duplicates}
     progress(1, 1, "rotated")
     return Summary.of(Embeddings.open(output), started, skipped, _warnings(len(in_target), target.dim))
 
@@ -92,6 +91,6 @@ def _warnings(n_pairs: int, dim: int) -> tuple[str, ...]:
     if n_pairs >= dim:
         return ()
     return (
-        f"the dictionary has {n_pairs:,} pairs that both stores know, fewer than the {dim} dimensions, so the rotation "
-        "is in part by chance; give some thousands",
+        f"the stores know only {n_pairs:,} pairs of the dictionary, fewer than the {dim} dimensions, so the rotation "
+        "is partly random; give some thousand pairs",
     )

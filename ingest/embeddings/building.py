@@ -1,5 +1,5 @@
-"""Builds embeddings without training text: encodes the words of a collection and of dictionaries one by one with a
-sentence encoder, and moves translations together."""
+"""Builds embeddings without training: encodes the single words of a collection and of dictionaries with a sentence
+encoder, then moves translations towards each other."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from reranker.text.documents import Document
 from reranker.text.normalization import as_written
 from reranker.text.tokens import letter_tokens
 
-# Mu and Viswanath 2018 take off as many directions as a hundredth of the dimensions.
+# Mu and Viswanath 2018 remove one direction for each hundred dimensions.
 _DIMS_OF_DIRECTION = 100
 
 NOT_ENCODED = "words that the time was too short to encode"
 
 Encode = Callable[[Sequence[str], Progress], NDArray[np.float32]]
-"""Turns n words, as they are written, into (n, dim) vectors; zeros for a word that it did not come to."""
+"""Turns n words, as they are written, into (n, dim) vectors; zeros for words that it had no time to encode."""
 
 Term = tuple[str, str]
 """A language and a normalised term of it."""
@@ -41,7 +41,7 @@ class Collection:
 
     Attributes:
         document_frequencies: documents with each term, for the requested languages.
-        n_documents: number of documents of each language, also of the others.
+        n_documents: number of documents of each language, also of languages that were not requested.
     """
 
     document_frequencies: Mapping[str, Counter[str]]
@@ -60,7 +60,7 @@ def count_collection(documents: Iterable[Document], languages: Container[str] | 
         language = document.language
         n_documents[language] += 1
         if languages is None or language in languages:
-            # Not a set, whose order differs from process to process: equally frequent words keep that of their coming.
+            # Not a set: its order differs between processes. Equally frequent words keep the order of occurrence.
             words = dict.fromkeys(letter_tokens(document.full_text, language))
             frequencies.setdefault(language, Counter()).update(words.keys())
     return Collection({language: counter for language, counter in frequencies.items() if counter}, dict(n_documents))
@@ -84,7 +84,7 @@ def build(
         pairs: translations, in any direction and language; with a collection there may be none.
         collection: all of its words are used, and those words of the pairs that translate one of them; None: all words
             of the pairs.
-        encode: gets the most frequent words of each language first.
+        encode: the encoder; it gets the most frequent words of each language first.
         encoder: name of the encoder, for `meta.json`.
         n_directions: main directions to remove from the vectors of a language; None: a hundredth of the dimensions.
         output: the folder to create.
@@ -95,7 +95,7 @@ def build(
     started = time.monotonic()
     check_output(output, replace=replace)
     if not pairs and collection is None:
-        raise BadInput("the dictionaries give no pair of single words; give others, such as --dictionary en-fr")
+        raise BadInput("the dictionaries have no pair of single words; give others, such as --dictionary en-fr")
     vocabulary = _vocabulary(pairs, collection)
     if not vocabulary:
         languages = sorted({language for pair in pairs for language, _ in pair})
@@ -133,7 +133,7 @@ def _encoded(
     """The terms that were encoded, and their vectors in the same order.
 
     Raises:
-        BadInput: none was.
+        BadInput: no term was encoded.
     """
     terms = [term for each in vocabulary.values() for term in each]
     ranks = np.concatenate([np.arange(len(each)) for each in vocabulary.values()])
@@ -151,8 +151,8 @@ def _encoded(
 
 
 def _vocabulary(pairs: Sequence[Pair], collection: Collection | None) -> dict[str, list[Term]]:
-    """The terms by language: those of the collection first, the most frequent in front, then those of the dictionaries,
-    the ones of the most pairs in front."""
+    """The terms by language: first the terms of the collection by falling frequency, then those of the dictionaries by
+    falling number of pairs."""
     frequencies = collection.document_frequencies if collection is not None else {}
     own: set[Term] = {(language, term) for language, counter in frequencies.items() for term in counter}
     n_pairs: Counter[Term] = Counter()
@@ -174,14 +174,14 @@ def _without_what_is_common(
 ) -> NDArray[np.float32]:
     """Subtracts the mean and the main directions of each language, and scales to length 1.
 
-    All vectors of a sentence encoder lie in a narrow cone, and each language at a place of its own in it (Libovický,
-    Rosa and Fraser 2020); neither says what a word means. Nor do the few directions in which words differ most, which
-    go with their frequency and spelling ("all-but-the-top": Mu and Viswanath 2018).
+    All vectors of a sentence encoder lie in a narrow cone, with a region for each language (Libovický, Rosa and Fraser
+    2020). Both are unrelated to meaning. So are the main directions, which depend on the frequency and spelling of the
+    words ("all-but-the-top": Mu and Viswanath 2018).
 
     Args:
         vectors: (n_terms, dim), language by language.
-        n_terms: of each language.
-        n_directions: None: a hundredth of the dimensions.
+        n_terms: number of terms of each language.
+        n_directions: number of main directions; None: a hundredth of the dimensions.
     """
     if n_directions is None:
         n_directions = vectors.shape[1] // _DIMS_OF_DIRECTION
@@ -191,11 +191,11 @@ def _without_what_is_common(
 
 
 def _centred(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    return vectors - vectors.mean(axis=0) if len(vectors) > 1 else vectors  # one word alone is its own mean
+    return vectors - vectors.mean(axis=0) if len(vectors) > 1 else vectors  # a single word is its own mean
 
 
 def _without_main_directions(vectors: NDArray[np.float32], n_directions: int) -> NDArray[np.float32]:
-    """Takes the main directions off; none where there are no more words than dimensions."""
+    """Removes the main directions, unless there are no more words than dimensions."""
     n_terms, dim = vectors.shape
     kept = n_directions if n_terms > dim else 0
     main = np.linalg.eigh(vectors.T @ vectors)[1][:, dim - kept :]

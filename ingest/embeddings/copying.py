@@ -13,11 +13,12 @@ from reranker.embeddings import Embeddings, EmbeddingsWriter
 _BLOCK_ROWS = 16_384
 
 Change = Callable[[NDArray[np.float32]], NDArray[np.float32]]
-"""Turns rows (n, dim) into others (n, any), row by row."""
+"""Turns rows (n, dim) into rows (n, new dim)."""
 
 
 def joint_documents(first: Embeddings, second: Embeddings) -> dict[str, int] | None:
-    """Documents of each language of two stores, those of the first where both have it; None if one has no figures."""
+    """Number of documents of each language of two stores. If both have a language, the first store counts. None if one
+    store has no counts."""
     counted: list[dict[str, int] | None] = [store.meta["n_documents"] for store in (second, first)]
     if None in counted:
         return None
@@ -27,11 +28,11 @@ def joint_documents(first: Embeddings, second: Embeddings) -> dict[str, int] | N
 def append_store(
     writer: EmbeddingsWriter, embeddings: Embeddings, change: Change | None = None, *, counted: bool
 ) -> None:
-    """Adds all terms in order, so that an empty writer keeps their term ids. Terms that the writer already has do not
-    change.
+    """Adds all terms in order, so that they keep their term ids in an empty writer. Terms that the writer already has
+    keep their vectors.
 
     Args:
-        change: function of the vectors; None: unchanged.
+        change: function applied to the vectors; None: unchanged.
         counted: whether to copy the document frequencies too.
     """
     frequencies = embeddings.document_frequencies if counted else None
@@ -40,7 +41,7 @@ def append_store(
         places = embeddings.vocabulary.places[start:end]
         rows = np.asarray(embeddings.vectors[start:end])
         changed = rows if change is None else change(rows)
-        # Runs of one language, so that the order stays.
+        # Runs of one language, so that the terms stay in order.
         edges = [0, *(np.flatnonzero(np.diff(places)) + 1).tolist(), end - start]
         for first, last in pairwise(edges):
             terms = [embeddings.term(term_id)[1] for term_id in range(start + first, start + last)]

@@ -1,4 +1,4 @@
-"""Turns lines of decimal numbers into float32, compiled: embeddings files are read some times as fast as by NumPy."""
+"""Parses lines of decimal numbers into float32 with compiled code, several times as fast as NumPy."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from reranker.transport.kernels.compiling import compiled
 
 _SPACE, _TAB, _PLUS, _MINUS, _POINT, _ZERO, _E = b" \t+-.0e"
-# What follows so many digits is less than the rounding of a double; one digit more still fits into 64 bits.
+# Further digits are less than the rounding of a double. One more digit still fits into 64 bits.
 _ENOUGH = 10**17
-# 18 digits times or over such a power hold all of float32.
+# 18 digits, multiplied or divided by such a power, cover the range of float32.
 _MAX_POWER = 60
 _POWERS: NDArray[np.float64] = 10.0 ** np.arange(_MAX_POWER + 1, dtype=np.float64)
 
 
 def parse_lines(lines: Sequence[bytes], dim: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """The numbers of some lines, parted by blanks: `-0.25`, `2.5e-1`, `7`. Each comes out within 0.5000001 of a unit in
-    the last place.
+    """Parses numbers separated by blanks: `-0.25`, `2.5e-1`, `7`. Each result is within 0.5000001 units in the last
+    place.
 
     Returns:
-        (n, dim) float32, and (n,) whether a line was read. The others have more or fewer numbers, or one that is
-        written in another way (`inf`) or beyond float32: they are left to a slower parser.
+        (n, dim) float32, and (n,) whether each line was parsed. The other lines have more or fewer numbers, or a number
+        with another spelling (`inf`) or outside of float32. They need a slower parser.
     """
     text = np.frombuffer(b"".join(lines), dtype=np.uint8)
     offsets = np.fromiter(accumulate(map(len, lines), initial=0), dtype=np.int64, count=len(lines) + 1)

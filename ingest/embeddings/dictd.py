@@ -1,7 +1,7 @@
 """Reads dictionaries of the dictd format: an index of headwords beside a compressed file of entries.
 
-A line of the index is `headword TAB offset TAB length`, both numbers in base 64 (`man dictfmt`); a fourth field, the
-headword as it is written, may follow. The entries are one gzip stream (dictzip only adds places to enter it).
+A line of the index is `headword TAB offset TAB length`, with both numbers in base 64 (`man dictfmt`). A fourth field
+may give the headword as it is written. The entries are one gzip stream (dictzip only adds an index for random access).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _DIGITS = {
 # Headwords of the format itself: `00databaseinfo`, `00-database-short`.
 _OWN_HEADWORDS = ("00database", "00-database")
 
-# The largest FreeDict dictionary has 100 MB; a file that unpacks to more is none.
+# The largest dictionary of FreeDict has 100 MB.
 MAX_BYTES = 1 << 29
 
 
 class Entry(NamedTuple):
-    """One headword of the index and the text that it leads to."""
+    """A headword of the index and its text."""
 
     headword: str
     text: str
@@ -35,7 +35,8 @@ class Entry(NamedTuple):
 def number(digits: str) -> int:
     """A number of the index, the most significant digit first.
 
-    Raises ValueError for a sign that is no digit, or none at all.
+    Raises:
+        ValueError: no digit, or a character that is not a digit.
 
     >>> number("A"), number("BC"), number("/")
     (0, 66, 63)
@@ -45,15 +46,16 @@ def number(digits: str) -> int:
     value = 0
     for digit in digits:
         if digit not in _DIGITS:
-            raise ValueError(f"{digit!r} is no digit in base 64")
+            raise ValueError(f"{digit!r} is not a digit in base 64")
         value = value * 64 + _DIGITS[digit]
     return value
 
 
 def read_entries(index: Path, entries: Path) -> Iterator[Entry]:
-    """Yield every headword with its text, in the order of the index; those of the format itself are left out.
+    """Every headword with its text, in the order of the index, without the format's own headwords.
 
-    Raises BadInput if a file is missing or broken; the message names it, and the line of the index.
+    Raises:
+        BadInput: a file is missing or damaged; the message names it, and the line of the index.
     """
     text = _unpacked(entries)
     try:
@@ -73,8 +75,8 @@ def read_entries(index: Path, entries: Path) -> Iterator[Entry]:
             ) from error
         if start + length > len(text):
             raise BadInput(
-                f"line {line_number} of {index} points behind the end of {entries} ({start + length} of {len(text)} "
-                "bytes); the two are not of one dictionary: fetch it again"
+                f"line {line_number} of {index} points beyond the end of {entries} ({start + length} of {len(text)} "
+                "bytes), so the files belong to different dictionaries; fetch the dictionary again"
             )
         yield Entry(headword, text[start : start + length].decode("utf-8", errors="replace"))
 
@@ -86,5 +88,5 @@ def _unpacked(path: Path) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"{path} cannot be unpacked: {error}; fetch the dictionary again") from error
     if len(text) > MAX_BYTES:
-        raise BadInput(f"{path} unpacks to more than {MAX_BYTES >> 20} MiB; that is no dictionary of FreeDict")
+        raise BadInput(f"{path} unpacks to more than {MAX_BYTES >> 20} MiB; so it is not a dictionary of FreeDict")
     return text

@@ -1,8 +1,8 @@
-"""Turns bilingual dictionaries, of the dictd format as FreeDict makes it or TSV, into pairs of words and aligned units.
+"""Reads bilingual dictionaries, in FreeDict's dictd format or in TSV, as pairs of words and as aligned units.
 
 dictd   `freedict-fin-eng.index` with `freedict-fin-eng.dict.dz` beside it, or their folder
-TSV     a word, a tab, its translation, a line; plain or gzipped; other columns are left alone. Without a tab the
-        first blank parts the two, as in MUSE's dictionaries.
+TSV     a word, a tab and its translation on each line, plain or gzipped; further columns are ignored. In a line without
+        a tab the first blank is the separator, as in MUSE's dictionaries.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
 
 _SENSE = regex.compile(r"\d+\. (.*)")
-# A sense of several meanings: their number ends the line of the translations.
+# If a sense has several meanings, the number of the first one ends the line of translations.
 _MEANING = regex.compile(r"\s\d+\.$")
-# Under a translation, or in the place of one: see: {…}, Synonyms: {…}, Note: …, "an example" - its translation
+# A line below a translation, or instead of one: see: {…}, Synonyms: {…}, Note: …, "an example" - its translation
 _REMARK = regex.compile(r"\s+(?:see:|Synonyms?:|Note:|\")")
 # <masc>, [comp.], (sth.), {see also}
 _NOTE = regex.compile(r"<[^>]*>|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}")
 _BETWEEN = regex.compile(r"[,;]")
-# Marks that dictionaries write and texts do not: the stress of Cyrillic words, the length of Latin vowels.
+# Marks that only dictionaries write: stress in Cyrillic words, length of Latin vowels.
 _ACUTE, _MACRON, _BREVE = "\u0301", "\u0304", "\u0306"
 _MARKS = {"bg": _ACUTE, "ru": _ACUTE, "uk": _ACUTE, "la": _MACRON + _BREVE}
 
 
 class Translations(NamedTuple):
-    """A headword with the translations of each of its senses, as they are written."""
+    """A headword with the translations of each of its senses, not normalised."""
 
     headword: str
     senses: tuple[tuple[str, ...], ...]
@@ -47,7 +47,7 @@ class Dictionary:
     Attributes:
         path: a TSV file, a dictd index, or a folder with one dictd index in it.
         language: ISO 639-1 code of the headwords.
-        target: that of the translations.
+        target: ISO 639-1 code of the translations.
     """
 
     path: Path
@@ -56,30 +56,30 @@ class Dictionary:
 
     @property
     def name(self) -> str:
-        """What a store says of where its vectors come from."""
+        """The name in a store's `meta.json`."""
         return f"{self.language}-{self.target} {self.path.name}"
 
 
 class Pair(NamedTuple):
-    """A term and a translation of it, both of one word, normalised, each as (language, term)."""
+    """A normalised term and its translation, single words, each as (language, term)."""
 
     source: tuple[str, str]
     target: tuple[str, str]
 
 
 def read_entries_of(dictionary: Dictionary) -> Iterator[Translations]:
-    """The headwords with their translations, as a stream; a headword may come several times.
+    """The headwords with their translations, as a stream; a headword may occur several times.
 
     Raises:
         NotFound: there is no such file.
-        BadInput: it is no dictionary that is read here, or is broken, with its line, or empty.
+        BadInput: the file is empty, damaged (the message names the line), or not in one of the formats.
     """
     empty = True
     for entry in _entries(dictionary.path):
         empty = False
         yield entry
     if empty:
-        raise BadInput(f"{dictionary.path} has no entry; give a dictd dictionary, or TSV: word, tab, translation")
+        raise BadInput(f"{dictionary.path} has no entries; give a dictd dictionary, or TSV: word, tab, translation")
 
 
 def _entries(path: Path) -> Iterator[Translations]:
@@ -95,7 +95,7 @@ def _entries(path: Path) -> Iterator[Translations]:
 
 
 def read_pairs(dictionary: Dictionary) -> Iterator[Pair]:
-    """The pairs of one word each; phrases, and words that the tokenizer leaves out, are passed over.
+    """The pairs of single words. Phrases, and words that the tokenizer drops, are skipped.
 
     Raises:
         NotFound, BadInput: as `read_entries_of`.
@@ -111,7 +111,7 @@ def read_pairs(dictionary: Dictionary) -> Iterator[Pair]:
 
 
 def dictionary_units(dictionary: Dictionary) -> Iterator[Mapping[str, str | None]]:
-    """Rows for training: each sense of a headword is a group of two units, and a part of no document.
+    """Rows for training: each sense of a headword is a group of two units that belong to no document.
 
     Raises:
         NotFound, BadInput: as `read_entries_of`.
@@ -132,7 +132,7 @@ def dictionary_units(dictionary: Dictionary) -> Iterator[Mapping[str, str | None
 
 
 def without_marks(text: str, language: str) -> str:
-    """A text as it is written outside dictionaries.
+    """The text without the marks that only dictionaries write.
 
     >>> without_marks("цикламе́н", "ru"), without_marks("йод", "ru"), without_marks("adumbrātiō", "la")
     ('цикламен', 'йод', 'adumbratio')
@@ -154,7 +154,7 @@ def _dictd_index(path: Path) -> Path | None:
         return path if path.suffix == ".index" else None
     found = sorted(path.glob("*.index"))
     if len(found) != 1:
-        raise BadInput(f"{path} holds {len(found)} files *.index; name the one of the dictionary, or a TSV file")
+        raise BadInput(f"{path} contains {len(found)} files *.index; name the one of the dictionary, or a TSV file")
     return found[0]
 
 
@@ -162,7 +162,7 @@ def _dictd_text(index: Path) -> Path:
     for suffix in (".dict.dz", ".dict.gz"):
         if index.with_suffix(suffix).exists():
             return index.with_suffix(suffix)
-    raise BadInput(f"{index.with_suffix('.dict.dz')} is missing: {index.name} only says where its entries begin")
+    raise BadInput(f"{index.with_suffix('.dict.dz')} is missing; {index.name} needs it, since it contains the entries")
 
 
 def _pair_of_line(line: bytes, place: str) -> Translations:
@@ -172,15 +172,15 @@ def _pair_of_line(line: bytes, place: str) -> Translations:
         raise BadInput(f"{place}: {error}; write the dictionary in UTF-8") from error
     fields = [field.strip() for field in (text.split("\t") if "\t" in text else text.split(maxsplit=1))]
     if len(fields) < 2 or not fields[0] or not fields[1]:
-        raise BadInput(f"{place}: {text[:40]!r} is no word and its translation with a tab between; mend the line")
+        raise BadInput(f"{place}: {text[:40]!r} is not a word, a tab and its translation; correct the line")
     return Translations(fields[0], ((fields[1],),))
 
 
 def senses_of(entry: str) -> tuple[tuple[str, ...], ...]:
     """The translations in an entry, sense by sense.
 
-    An entry has a line for the headword, then for each sense a line of translations, numbered where there is more
-    than one sense; definitions, examples and references to other headwords follow each. Notes in brackets go.
+    An entry has a line for the headword, then a line of translations for each sense, numbered if there are several.
+    Definitions, examples and references follow each sense and are ignored, as are notes in brackets.
 
     >>> senses_of("solu /solu/ <n>\\n1. cell 2.\\nelävä rakenne\\n 3.\\ntaulukossa\\n2. cell [adm.] , unit <n>")
     (('cell',), ('cell', 'unit'))

@@ -1,4 +1,4 @@
-"""Turns documents into units to train on: those of one group are translations of each other."""
+"""Turns documents into units for training. The units of one group are translations of each other."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from reranker.base.errors import BadDocument, BadInput
 from reranker.text.documents import Document
 
 GROUP_FIELD = "group"
-"""The field that translations share where the caller names none."""
+"""Default name of the field whose value translations share."""
 
-# In an aligned text of parts: the document that the part is from.
+# For a part of a document: the id of that document.
 _DOCUMENT_FIELD = "document"
 _ID_FIELD = "id"
 
@@ -23,10 +23,10 @@ _EXAMPLES = 3
 
 
 class Unusable:
-    """Counts what cannot be trained on, and keeps the first few reasons.
+    """Counts documents that cannot be used, and keeps the first few reasons.
 
     Attributes:
-        n: how many.
+        n: their number.
     """
 
     def __init__(self) -> None:
@@ -34,17 +34,16 @@ class Unusable:
         self._examples: list[str] = []
 
     def add(self, place: str, reason: str) -> None:
-        """Counts one.
+        """Counts one document.
 
         Args:
-            place: what it is and where, such as `pages.jsonl, line 7`.
+            place: what and where it is, such as `pages.jsonl, line 7`.
         """
         self.n += 1
         if len(self._examples) < _EXAMPLES:
             self._examples.append(f"{place}: {reason}")
 
     def __str__(self) -> str:
-        """How many, and why."""
         rest = f" (and {self.n - len(self._examples):,} more)" if self.n > len(self._examples) else ""
         return f"{self.n:,} of the documents cannot be trained on: {'; '.join(self._examples)}{rest}"
 
@@ -52,21 +51,21 @@ class Unusable:
 def units_of(
     documents: Iterable[Document], group_field: str | None, unusable: Unusable, progress: Progress = no_progress
 ) -> Iterator[Unit]:
-    """The units of documents, as a stream; a document without a group is a group of its own.
+    """The units of documents, as a stream. A document without a group is its own group.
 
     Args:
-        group_field: the field of `metadata` with the group's id, or `id`; None takes `group` where it is there.
-        unusable: takes the documents that have no language, or a group that is no id.
+        group_field: field of `metadata` with the group's id, or `id`; None: `group`, if a document has it.
+        unusable: counts documents without a language, or with a group of the wrong type.
 
     Raises:
-        BadInput: a field was named and no document has it.
+        BadInput: no document has the given `group_field`.
     """
     n_documents = n_grouped = 0
     for n_documents, document in enumerate(documents, start=1):
         if n_documents % _DOCUMENTS_A_REPORT == 0:
             progress(n_documents, None, "counting words")
         try:
-            group = _group(document, group_field or GROUP_FIELD)
+            group = group_of(document, group_field or GROUP_FIELD)
             n_grouped += group is not None
             yield _unit(document, group)
         except BadDocument as error:
@@ -79,10 +78,15 @@ def units_of(
         )
 
 
-def _group(document: Document, field: str) -> str | None:
+def group_of(document: Document, field: str) -> str | None:
+    """The group of a document in a field of `metadata`, or its id if the field is `id`; None if it has none.
+
+    Raises:
+        BadDocument: the value is neither a string nor a whole number.
+    """
     if field == _ID_FIELD:
         return document.doc_id
-    # A nested field of an index, `page.group`, comes as `page_group`.
+    # `--from-index` copies the nested field `page.group` as `page_group`.
     value = document.metadata.get(field, document.metadata.get(field.replace(".", "_")))
     if value is None or value == "":
         return None
@@ -97,9 +101,9 @@ def _group(document: Document, field: str) -> str | None:
 def _unit(document: Document, group: str | None) -> Unit:
     language, text = document.language, document.full_text
     if language == UNKNOWN_LANGUAGE:
-        raise BadDocument("its language is not known; name it in the document, or give it with --lang")
+        raise BadDocument("its language is unknown; name it in the document, or give it with --lang")
     if group is None:
-        # The same id in two languages is no sign of a translation.
+        # The same id in two languages does not mean that the texts are translations.
         own = f"{language}\0{document.doc_id}"
         return Unit(own, language, text, own)
     part_of = document.metadata.get(_DOCUMENT_FIELD)

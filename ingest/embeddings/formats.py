@@ -1,11 +1,12 @@
-"""Turns published embeddings files, text or binary, into blocks of words and vectors, as a stream.
+"""Reads published embeddings files, text or binary, as a stream of blocks of words and vectors.
 
-    text              a word and its numbers a line; first a line `<rows> <dim>` in word2vec, fastText (`.vec`), MUSE
-                      and Numberbatch, and none in GloVe
+    text              a word and its numbers on each line; word2vec, fastText (`.vec`), MUSE and Numberbatch have a
+    first
+                      line `<rows> <dim>`, GloVe has not
     word2vec-binary   `<rows> <dim>` and a newline, then each word, a space, dim little-endian float32, and in some
                       files a newline
 
-Which words are wanted is asked of the caller before their numbers are read: these take nearly all of the time.
+A caller says for each word whether it is wanted, before its numbers are parsed, which takes nearly all of the time.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ FORMATS = {
     "glove": _WITHOUT_HEADER,
     "word2vec-binary": _BINARY,
 }
-"""The names that a person may give to a format, and how each is read."""
+"""The names of the formats, and how each is read."""
 
 MAX_DIM = 65_536
 _SAMPLE_BYTES = 1 << 20
@@ -43,17 +44,17 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _FASTTEXT_MODEL_MAGIC = (793_712_314).to_bytes(4, "little")
 
 Wanted = Callable[[bytes, str], bool]
-"""`wanted(word, place)`, asked once for each row of the file in order: whether its vector is to be read."""
+"""`wanted(word, place)`: whether to read the vector of a row. Called once for each row, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a file says of itself.
+    """The layout of a file.
 
     Attributes:
         kind: how it is read, a value of `FORMATS`.
-        dim: numbers of a row.
-        n_rows: rows that the header promises; None without a header.
+        dim: numbers in a row.
+        n_rows: number of rows by the header; None without a header.
     """
 
     kind: str
@@ -66,8 +67,8 @@ class Block:
     """The next rows of a file.
 
     Attributes:
-        vectors: (n, dim) float32, those of the wanted words, in their order; finite and not zero.
-        position: bytes of the file that have been read.
+        vectors: (n, dim) float32, the vectors of the wanted words, in order; finite and not zero.
+        position: number of bytes of the file read so far.
     """
 
     vectors: NDArray[np.float32]
@@ -75,16 +76,16 @@ class Block:
 
 
 def inspect(path: Path, file_format: str | None = None, member: str | None = None) -> Layout:
-    """Finds out how a file is laid out, from its first bytes.
+    """Detects the layout of a file from its first bytes.
 
     Args:
-        file_format: a name in `FORMATS`, where the contents mislead; None to go by the contents.
-        member: the file to read of a zip archive with several.
+        file_format: a name in `FORMATS`; None detects the format.
+        member: the file in a zip archive with several files.
 
     Raises:
         NotFound: there is no such file.
         BadInput: the format's name is unknown.
-        BadEmbeddings: the file is of no format that is read here, or not of the one that was named.
+        BadEmbeddings: the file has an unknown format, or not the given one.
     """
     if file_format is not None and file_format not in FORMATS:
         hint = did_you_mean(file_format, FORMATS) or "."
@@ -102,8 +103,8 @@ def inspect(path: Path, file_format: str | None = None, member: str | None = Non
         return Layout(kind, _checked_dim(path, _n_numbers(first)), None)
     if header is None:
         raise BadEmbeddings(
-            f"{path}, line 1: {_shown(first)} came where format {file_format!r} has a header, `<rows> <dim>`; "
-            "leave --format out, or give the right one"
+            f"{path}, line 1: {_shown(first)} is not the header `<rows> <dim>` of format {file_format!r}; leave "
+            "--format out, or give the right one"
         )
     return Layout(kind, _checked_dim(path, header[1]), header[0])
 
@@ -121,12 +122,12 @@ def _kind(header: tuple[int, int] | None, rest: bytes) -> str:
     line = rest.partition(b"\n")[0]
     if _n_numbers(line) >= header[1]:
         return _WITH_HEADER
-    # Broken text is reported by its line; only what no text holds is taken for numbers in binary.
+    # Only bytes that no text contains mean binary, so that damaged text is reported with its line.
     return _BINARY if any(byte < 9 or 13 < byte < 32 for byte in rest[:_MAX_WORD_BYTES]) else _WITH_HEADER
 
 
 def _n_numbers(line: bytes) -> int:
-    """How many numbers stand at the end of a line, after at least one word."""
+    """The number of numbers at the end of a line, after at least one word."""
     count = 0
     for field in reversed(line.split()[1:]):
         if not _is_number(field):
@@ -146,7 +147,7 @@ def _is_number(field: bytes) -> bool:
 def _checked_dim(path: Path, dim: int) -> int:
     if not 1 <= dim <= MAX_DIM:
         raise BadEmbeddings(
-            f"{path}, line 1: no embeddings of 1 to {MAX_DIM:,} dimensions ({dim} came); give word2vec text or "
+            f"{path}, line 1: not an embedding of 1 to {MAX_DIM:,} dimensions ({dim} numbers); give word2vec text or "
             "binary, GloVe, fastText .vec, MUSE or Numberbatch, plain, gzipped or zipped"
         )
     return dim
@@ -158,10 +159,10 @@ def _shown(content: bytes) -> str:
 
 
 def read_blocks(path: Path, layout: Layout, wanted: Wanted, member: str | None = None) -> Iterator[Block]:
-    """The vectors of the wanted words of a file; memory holds one block.
+    """The vectors of the wanted words of a file, one block at a time.
 
     Raises:
-        BadEmbeddings: a row that cannot be read, with its line (in a binary file: its word's number) and the cure.
+        BadEmbeddings: a row cannot be read; the message names its line (in a binary file its number) and the cure.
     """
     with open_file(path, member) as file:
         yield from (_read_binary if layout.kind == _BINARY else _read_text)(file, layout, wanted)
@@ -202,15 +203,15 @@ def _read_text(file: EmbeddingsFile, layout: Layout, wanted: Wanted) -> Iterator
 
 
 def _too_many(n_promised: int) -> str:
-    return f"the header promises {n_promised:,} rows, but another follows; mend the header, or fetch the file again"
+    return f"the header says {n_promised:,} rows, but there are more; correct the header, or fetch the file again"
 
 
 def _too_few(n_rows: int, n_promised: int) -> str:
-    return f"the header promises {n_promised:,} rows, but {n_rows:,} came: the file is cut short; fetch it again"
+    return f"the header says {n_promised:,} rows, but there are {n_rows:,}: the file is truncated; fetch it again"
 
 
 def _split(line: bytes, dim: int, place: str) -> tuple[bytes, bytes]:
-    """The word of a line and its numbers, taken from the right: the word may hold spaces, as `. . .` does in GloVe."""
+    """The word of a line and its numbers. The word may contain spaces, as `. . .` in GloVe."""
     if line.count(b" ") == dim:
         word, _, rest = line.partition(b" ")
         if word:
@@ -218,19 +219,19 @@ def _split(line: bytes, dim: int, place: str) -> tuple[bytes, bytes]:
     fields = line.split()
     n_words = len(fields) - dim
     if n_words == 0 and line[:1].isspace():
-        return b"", line  # the word was a blank itself
-    # One number too many is a broken row, not a word with a number in it.
+        return b"", line  # the word is a blank
+    # One number too many means a damaged row, not a word that contains a number.
     if n_words < 1 or (n_words > 1 and all(_is_number(field) for field in fields[1:n_words])):
         raise BadEmbeddings(
-            f"{place}: {_shown(line)} has {len(fields) - 1} numbers, not {dim} as the first row or the header says; "
-            "mend or remove the line, or fetch the file again"
+            f"{place}: {_shown(line)} has {len(fields) - 1} numbers, not {dim} as in the first row or the header; "
+            "correct or remove the line, or fetch the file again"
         )
     return b" ".join(fields[:n_words]), b" ".join(fields[n_words:])
 
 
 def _parsed(numbers: list[bytes], places: list[str], dim: int) -> NDArray[np.float32]:
-    """(n, dim) float32 of as many lines of numbers."""
-    from ingest.embeddings.decimals import parse_lines  # a second to import, for this alone
+    """(n, dim) float32 from n lines of numbers."""
+    from ingest.embeddings.decimals import parse_lines  # takes a second to import, and only text needs it
 
     vectors, sound = parse_lines(numbers, dim)
     rest = np.flatnonzero(~sound).tolist()
@@ -251,18 +252,18 @@ def _parsed_slowly(numbers: list[bytes], places: list[str], dim: int) -> NDArray
 
 
 def _broken(numbers: list[bytes], places: list[str], dim: int) -> str:
-    """Finds the line that made a whole block fail."""
+    """The error of the line that made its block fail."""
     for line, place in zip(numbers, places, strict=True):
         wrong = [field for field in line.split() if not _is_number(field)]
         if wrong:
-            return f"{place}: {_shown(wrong[0])} is not a number; mend or remove the line, or fetch the file again"
-    return f"{places[0]} and the lines after it do not hold {dim} numbers each; fetch the file again"
+            return f"{place}: {_shown(wrong[0])} is not a number; correct or remove the line, or fetch the file again"
+    return f"{places[0]} and the lines after it do not have {dim} numbers each; fetch the file again"
 
 
 def _check_usable(vectors: NDArray[np.float32], places: list[str]) -> None:
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():
-        raise BadEmbeddings(f"{places[int(np.argmin(finite))]}: the vector holds NaN or infinity; remove the row")
+        raise BadEmbeddings(f"{places[int(np.argmin(finite))]}: the vector contains NaN or infinity; remove the row")
     zero = ~vectors.any(axis=1)
     if zero.any():
         raise BadEmbeddings(
@@ -285,10 +286,10 @@ def _read_binary(file: EmbeddingsFile, layout: Layout, wanted: Wanted) -> Iterat
             if buffer.at_end:
                 raise BadEmbeddings(f"{place}: {_too_few(number - 1, n_promised)}")
             raise BadEmbeddings(
-                f"{place}: no word of at most {_MAX_WORD_BYTES} bytes, so the file is damaged or is no word2vec binary "
+                f"{place}: no word of at most {_MAX_WORD_BYTES} bytes, so the file is damaged or not a word2vec binary "
                 f"of {layout.dim} dimensions; fetch it again, or give another --format"
             )
-        # Some programs write a newline after each vector, where the next word starts.
+        # Some programs write a newline after each vector, before the next word.
         word = word.lstrip(b"\n")
         if wanted(word, place):
             vectors.append(vector)
@@ -308,7 +309,7 @@ def _decoded(vectors: list[bytes], places: list[str], dim: int) -> NDArray[np.fl
 
 
 class _Buffer:
-    """Takes bytes from a file by length or up to a separator."""
+    """Reads a file by lengths and up to separators."""
 
     def __init__(self, file: EmbeddingsFile) -> None:
         self.at_end = False
@@ -317,7 +318,7 @@ class _Buffer:
         self._start = 0
 
     def take(self, n_bytes: int) -> bytes | None:
-        """The next bytes; None if there are not as many."""
+        """The next bytes; None if there are fewer."""
         while len(self._bytes) - self._start < n_bytes:
             if not self._fill():
                 return None
@@ -325,7 +326,7 @@ class _Buffer:
         return self._bytes[self._start - n_bytes : self._start]
 
     def take_until(self, separator: bytes) -> bytes | None:
-        """The bytes before the next separator, which is taken too; None if none comes within 4 KiB."""
+        """The bytes before the next separator, which is skipped; None if there is none within 4 KiB."""
         while (end := self._bytes.find(separator, self._start, self._start + _MAX_WORD_BYTES)) < 0:
             if len(self._bytes) - self._start >= _MAX_WORD_BYTES or not self._fill():
                 return None
@@ -334,7 +335,7 @@ class _Buffer:
         return taken
 
     def rest(self) -> bytes:
-        """What is left, of which the first bytes are enough."""
+        """The first of the remaining bytes."""
         self._fill()
         return self._bytes[self._start :]
 

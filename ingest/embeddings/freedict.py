@@ -1,14 +1,13 @@
-"""FreeDict's bilingual dictionaries, from Debian's packages, as the translations of each headword, sense by sense."""
+"""Fetches FreeDict's bilingual dictionaries from Debian's packages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from ingest.embeddings.dictd import read_entries
-from ingest.embeddings.dictionaries import Translations, senses_of
-from ingest.fetching.debian import Archive, RunCommand, run_command
+from ingest.fetching.commands import RunCommand, run_command
+from ingest.fetching.debian import Archive
 from ingest.progress import Progress, no_progress
 
 _CODES: Mapping[str, str] = MappingProxyType(
@@ -20,7 +19,7 @@ _CODES: Mapping[str, str] = MappingProxyType(
         "sv": "swe", "sw": "swh", "tr": "tur",
     }
 )  # fmt: skip
-"""ISO 639-1 to the code in FreeDict's names."""
+"""ISO 639-1 codes to the codes in FreeDict's names."""
 
 # From the copyright files of the packages in Debian 12 (freedict 2022.04.21, freedict-wikdict 2022.12.07). The 13
 # packages with a language that Sinkrank does not know, such as Icelandic or Welsh, are left out.
@@ -55,7 +54,7 @@ LICENCES: Mapping[str, str] = MappingProxyType(
         )
     )
 )
-"""The dictionaries that there are, `en-fr` from the language of the headwords, and the licence of each."""
+"""The dictionaries and their licences. `en-fr` has English headwords."""
 
 _DICTIONARIES = Path("usr/share/dictd")
 
@@ -66,7 +65,7 @@ def package_of(pair: str) -> str:
 
 
 def pairs_near(pair: str) -> str:
-    """The dictionaries with a language of the pair, to be shown where there is none for it.
+    """The dictionaries with a language of the pair, for the error if the pair has none.
 
     >>> pairs_near("fi-sk")
     'fi-bg, fi-de, fi-el, fi-en, fi-fr, fi-id, fi-it, fi-ja, fi-la, fi-lt, fi-nl, fi-no, fi-pl, fi-pt, fi-sv'
@@ -84,31 +83,19 @@ def fetch(
     run: RunCommand = run_command,
     is_root: bool | None = None,
 ) -> Path:
-    """Bring a dictionary of `LICENCES` under the folder, unless it is there, and return the folder of its two files.
+    """Fetches a dictionary of `LICENCES` into the folder, unless it is there. Returns the folder of its two files.
 
-    Raises CorpusUnavailable if a tool is missing, or the package can be neither downloaded nor unpacked.
+    Raises:
+        CorpusUnavailable: a tool is missing, or the package cannot be downloaded or unpacked.
     """
     archive = Archive.at(folder, _ways_out(folder.resolve(), pair), run, is_root)
     path = archive.folder / _name(pair)
     if not path.is_dir():
         progress(0, 1, f"downloading {package_of(pair)}")
         package = archive.package(package_of(pair))
-        archive.unpack(package, _DICTIONARIES, [file.name for file in _files(path, pair)], path)
+        archive.unpack(package, _DICTIONARIES, [f"{path.name}.index", f"{path.name}.dict.dz"], path)
         progress(1, 1, f"downloaded {package_of(pair)}")
     return path
-
-
-def read_dictionary(path: Path, pair: str) -> Iterator[Translations]:
-    """Yield the headwords of a dictionary that `fetch` brought to the path; one may come several times.
-
-    Raises BadInput if it cannot be read.
-    """
-    for headword, text in read_entries(*_files(path, pair)):
-        yield Translations(headword, senses_of(text))
-
-
-def _files(path: Path, pair: str) -> tuple[Path, Path]:
-    return path / f"{_name(pair)}.index", path / f"{_name(pair)}.dict.dz"
 
 
 def _name(pair: str) -> str:
@@ -120,5 +107,5 @@ def _ways_out(folder: Path, pair: str) -> str:
     return (
         "FreeDict's dictionaries come from Debian packages: run this on Debian or Ubuntu or in such a container "
         f"(for instance debian:bookworm), or put the file {package_of(pair)}_*.deb into {folder} "
-        "(dpkg-deb, from the package dpkg, unpacks it), or leave the dictionary (or the system bm25-translated) out."
+        "(dpkg-deb from the package dpkg unpacks it), or leave the dictionary (or the system bm25-translated) out."
     )

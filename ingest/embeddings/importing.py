@@ -1,4 +1,4 @@
-"""Turns published embeddings files, one or several, into one store of the terms that can be looked up."""
+"""Imports one or several published embeddings files into one store."""
 
 from __future__ import annotations
 
@@ -29,26 +29,27 @@ def import_embeddings(
     precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
-    """Writes the embeddings of files to a store, which appears whole or not at all.
+    """Writes the embeddings of files to a store, which appears complete or not at all.
 
-    Languages in several files must share one space, as aligned fastText, MUSE and Numberbatch do. Terms are normalised
-    as the tokenizer does, and those that it can never produce are left out and counted; of equal terms the first stays.
+    Several files must share one space, as aligned fastText, MUSE and Numberbatch do. Terms are normalised as the
+    tokenizer does. Terms that it cannot produce are skipped and counted; for equal terms the first row counts.
 
     Args:
-        max_terms_per_language: the first so many usable words of each language; files put the frequent ones first. Of a
-            language with a vocabulary that has counts, its most frequent ones.
-        vocabularies: by language, a file of the only words to take, with or without counts
+        max_terms_per_language: number of words to take of each language: the most frequent ones of a vocabulary with
+            counts, otherwise the first ones of the file, since files usually have frequent words first.
+        vocabularies: files of the words to take by language, with or without counts
             (`ingest.embeddings.selection.read_vocabulary`).
-        frequencies: by language, the only words to take with the documents that hold them
-            (`ingest.embeddings.building.count_collection`); of a language in `vocabularies` too, that file holds.
-        min_count: leaves out the words of either that come less often.
-        precision: in what the numbers are kept (`reranker.embeddings.rows`).
+        frequencies: words to take by language, with their document frequencies
+            (`ingest.embeddings.building.count_collection`). `vocabularies` takes precedence.
+        min_count: minimum count of a word in either.
+        precision: number type of the stored vectors (`reranker.embeddings.rows`).
 
     Raises:
-        NotFound: a file is not there.
-        UnknownLanguage: a language that Sinkrank does not know.
+        NotFound: a file is missing.
+        UnknownLanguage: Sinkrank does not know a language.
         BadInput: the output exists, no file was given, or a language is missing.
-        BadEmbeddings: a file cannot be read, with its line and the cure; or files differ in their dimensions.
+        BadEmbeddings: a file cannot be read (the message names the line and the cure), or the files have different
+            dimensions.
     """
     started = time.monotonic()
     if not sources:
@@ -57,8 +58,7 @@ def import_embeddings(
         raise BadInput(f"max_terms_per_language is {max_terms_per_language}; give 1 or more, or leave it out")
     if min_count is not None and not vocabularies and not frequencies:
         raise BadInput(
-            "min_count was given, but files of embeddings hold no counts; give a vocabulary that has them, "
-            "or a collection"
+            "min_count was given, but embeddings files have no counts; give a vocabulary with counts, or a collection"
         )
     check_output(output, replace=replace)
     layouts = [inspect(source.path, source.format, source.member) for source in sources]

@@ -1,7 +1,7 @@
-"""Turns stores of any origins into one: each term's vectors end to end, and of these the principal directions.
+"""Joins several stores into one: concatenates each term's vectors and keeps the principal directions.
 
-Concatenation and reduction is what meta-embeddings take (Yin and Schütze 2016). A term that a store lacks has there
-what its vectors in the others let expect, by ridge regression over the terms that have both.
+Meta-embeddings are made this way (Yin and Schütze 2016). If a store lacks a term, its vector there is estimated from
+the other stores, by ridge regression over the terms that both have.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output
 
 _BLOCK_ROWS = 8_192
-# Of the mean square of a number over the common terms: so much that a regression on few terms does not run wild.
+# Ridge, relative to the mean square of a number over the common terms. It keeps a regression on few terms stable.
 _RIDGE = 1.0
 _WORDS_A_DIM = 3
 
@@ -43,31 +43,31 @@ def join(
     precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
-    """Writes a store with the terms of all.
+    """Writes a store with the terms of all stores.
 
     Args:
-        stores: one or more; of one the terms are chosen and ordered, and cosines stay.
-        output: the folder to make.
-        dim: of the new store; None: as many as the largest of them has.
-        weights: of each store; None: 1.
-        collection, max_others: which terms, and in what order (`joint_vocabulary`).
+        stores: one or more; with one, the terms are chosen and ordered, and cosines do not change.
+        output: the folder to create.
+        dim: dimensions of the new store; None: those of the largest store.
+        weights: weight of each store; None: 1 each.
+        collection, max_others: which terms to take, and their order (`joint_vocabulary`).
 
     Raises:
-        BadInput: the output exists, a store has no term in common with the others, or more dimensions are asked for
-            than they have.
+        BadInput: the output exists, a store has no term in common with the others, or `dim` exceeds the sum of their
+            dimensions.
     """
     started = time.monotonic()
     check_output(output, replace=replace)
     most = sum(store.dim for store in stores)
     dim = max(store.dim for store in stores) if dim is None else dim
     if not 1 <= dim <= most:
-        raise BadInput(f"dim is {dim}; give 1 to {most}, which is what the stores have together")
+        raise BadInput(f"dim is {dim}; give 1 to {most}, the sum of the stores' dimensions")
     vocabulary = joint_vocabulary(stores, collection, max_others)
     _check_common(stores, vocabulary.ids)
     concatenated = _Concatenated(stores, vocabulary.ids, weights or [1.0] * len(stores))
-    # What the collection's words differ in counts, unless they are too few to tell.
-    n_telling = vocabulary.n_own if vocabulary.n_own >= _WORDS_A_DIM * dim else len(vocabulary.terms)
-    directions = concatenated.principal_directions(dim, n_telling, progress)
+    # The directions in which the collection's words differ, unless there are too few words.
+    n_compared = vocabulary.n_own if vocabulary.n_own >= _WORDS_A_DIM * dim else len(vocabulary.terms)
+    directions = concatenated.principal_directions(dim, n_compared, progress)
     described = {
         "joined": [store.meta["source"] for store in stores],
         "n_common": int((vocabulary.ids >= 0).all(axis=0).sum()),
@@ -87,16 +87,16 @@ def _check_common(stores: Sequence[Embeddings], ids: Ids) -> None:
         if not ((ids[number] >= 0) & (others >= 0).any(axis=0)).any():
             names = ", ".join(f"{each.path} ({', '.join(each.languages)})" for each in stores)
             raise BadInput(
-                f"{store.path} has no term in common with the others of {names}, so nothing says how they lie to each "
-                "other; use `sinkrank embeddings align`"
+                f"{store.path} has no term in common with the others of {names}, so they cannot be joined; use "
+                "`sinkrank embeddings align`"
             )
 
 
 class _Concatenated:
-    """The vectors of the joint terms in all stores, end to end; what a store lacks is estimated from the others.
+    """The concatenated vectors of the joint terms. Vectors that a store lacks are estimated from the others.
 
     Args:
-        ids: (n_stores, n_terms).
+        ids: (n_stores, n_terms) term ids, or -1.
     """
 
     def __init__(self, stores: Sequence[Embeddings], ids: Ids, weights: Sequence[float]) -> None:
@@ -105,7 +105,7 @@ class _Concatenated:
         self._columns = [slice(end - store.dim, end) for store, end in zip(stores, ends, strict=True)]
         self._scales = np.repeat(np.asarray(weights, dtype=np.float64), [store.dim for store in stores])
         self._dim = ends[-1]
-        # Terms that are in the same stores have the same bits.
+        # One bit for each store that has the term.
         self._patterns = ((ids >= 0) * (1 << np.arange(len(stores)))[:, None]).sum(axis=0)
         every = (1 << len(stores)) - 1
         self._expected = {
@@ -113,7 +113,8 @@ class _Concatenated:
         }
 
     def blocks(self, progress: Progress, description: str, n_terms: int | None = None) -> Iterator[tuple[int, Rows]]:
-        """The first place of a block, and its rows (n, sum of the dims) at length 1; of the first terms, or of all."""
+        """Blocks of the first `n_terms` terms (None: all): the first place of each, and its rows (n, sum of the dims)
+        of length 1."""
         n_terms = self._ids.shape[1] if n_terms is None else n_terms
         for start in range(0, n_terms, _BLOCK_ROWS):
             progress(start, n_terms, description)
@@ -128,14 +129,14 @@ class _Concatenated:
         progress(n_terms, n_terms, description)
 
     def principal_directions(self, dim: int, n_terms: int, progress: Progress) -> Rows:
-        """(sum of the dims, dim): the eigenvectors of the largest eigenvalues of the products of the first terms."""
+        """(sum of the dims, dim): the main eigenvectors of the products of the first `n_terms` rows."""
         products = np.zeros((self._dim, self._dim))
         for _, rows in self.blocks(progress, "comparing the dimensions of the stores", n_terms):
             products += rows.T @ rows
         return np.linalg.eigh(products)[1][:, ::-1][:, :dim]
 
     def _rows(self, places: Ids) -> Rows:
-        """(n, sum of the dims): zeros where a store lacks the term."""
+        """(n, sum of the dims): zeros if a store lacks the term."""
         rows = np.zeros((len(places), self._dim))
         for store, columns, ids in zip(self._stores, self._columns, self._ids[:, places], strict=True):
             known = np.flatnonzero(ids >= 0)
@@ -143,8 +144,8 @@ class _Concatenated:
         return rows
 
     def _regression(self, pattern: int) -> Rows:
-        """(sum of the dims, the same): turns the rows of terms that some stores hold into what is expected of the
-        others. A store that has no term with these in common is expected to have zeros."""
+        """(sum of the dims, sum of the dims) matrix: turns rows of terms that are in the stores of `pattern` into
+        estimates for the other stores. The estimate is zeros for a store that has no such term."""
         expected = np.zeros((self._dim, self._dim))
         held = [number for number in range(len(self._stores)) if pattern >> number & 1]
         given = np.concatenate([np.arange(self._dim)[self._columns[number]] for number in held])

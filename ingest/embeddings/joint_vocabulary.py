@@ -1,4 +1,4 @@
-"""Chooses the terms of a store that is joined of several, their order and their document frequencies."""
+"""Chooses the terms of a joined store, their order and their document frequencies."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class JointVocabulary:
     """The terms of several stores.
 
     Attributes:
-        terms: (language, term), n_terms of them.
+        terms: n_terms of (language, term).
         ids: (n_stores, n_terms) the term id in each store, or -1.
-        document_frequencies: (n_terms,) int32; None if they are not known.
-        n_documents: by language, where they are known.
-        n_own: terms of the collection, which come first; of none, all.
+        document_frequencies: (n_terms,) int32; None if unknown.
+        n_documents: number of documents by language; None if unknown.
+        n_own: number of terms of the collection, which come first; all terms without a collection.
     """
 
     terms: list[Term]
@@ -35,7 +35,7 @@ class JointVocabulary:
     n_own: int
 
     def runs(self, start: int, end: int) -> Iterator[tuple[str, list[int]]]:
-        """The language and the places of terms that follow each other in one language."""
+        """Runs of terms in one language: the language, and the places of the terms."""
         for language, places in groupby(range(start, end), key=lambda place: self.terms[place][0]):
             yield language, list(places)
 
@@ -43,13 +43,12 @@ class JointVocabulary:
 def joint_vocabulary(
     stores: Sequence[Embeddings], collection: Collection | None = None, max_others: int | None = None
 ) -> JointVocabulary:
-    """The terms of all stores, those of the first in front.
+    """The terms of all stores, store by store.
 
     Args:
-        collection: its words come first, the most frequent in front, with their document frequencies. Without it the
-            frequencies are those of the first store that counted documents of the language.
-        max_others: terms to take of each language that the collection does not hold, the first of the first store in
-            front; None takes all.
+        collection: its words come first, by falling document frequency. Without a collection the document frequencies
+            of a language are those of the first store that has some.
+        max_others: number of terms to take of each language that are not in the collection; None: all.
     """
     frequencies = {} if collection is None else collection.document_frequencies
     places: dict[Term, int] = {}
@@ -84,7 +83,7 @@ def _is_known(stores: Sequence[Embeddings], language: str, term: str) -> bool:
 def _counted(
     stores: Sequence[Embeddings], terms: Sequence[Term], ids: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32] | None, dict[str, int] | None]:
-    """The figures of the first store that has some for a language."""
+    """Document frequencies and numbers of documents; for each language those of the first store that has some."""
     counting: dict[str, int] = {}
     n_documents: dict[str, int] = {}
     for number, store in enumerate(stores):

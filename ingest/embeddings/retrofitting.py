@@ -1,4 +1,4 @@
-"""Moves the vectors of translations together (retrofitting).
+"""Moves the vectors of translations towards each other (retrofitting).
 
 Retrofitting (Faruqui et al. 2015) repeatedly replaces the vector of a word by the mean of its original vector and of
 its neighbours' current vectors. ConceptNet Numberbatch is made this way (Speer, Chin and Havasi 2017).
@@ -23,7 +23,7 @@ N_ITERATIONS = 10
 
 
 def links(pairs: Iterable[tuple[int, int]], n_terms: int) -> sparse.csr_matrix:
-    """(n_terms, n_terms) float32, symmetric: 1 where two terms are a pair in either direction; none is its own."""
+    """(n_terms, n_terms) float32, symmetric: 1 for two different terms that are a pair in either direction, else 0."""
     places = np.array([pair for pair in pairs if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)
     rows, columns = np.concatenate([places, places[:, ::-1]]).T
     matrix = sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=(n_terms, n_terms))
@@ -39,22 +39,22 @@ def retrofit(
     n_iterations: int = N_ITERATIONS,
     progress: Progress = no_progress,
 ) -> NDArray[np.float32]:
-    """The vectors after retrofitting, at length 1; a term without a neighbour keeps its own.
+    """The retrofitted vectors, of length 1. A term without neighbours keeps its vector.
 
         q(i) = (v(i) + mean over neighbours j of q(j)) / 2
 
-    which has the paper's weights: 1 for the word itself, and 1 / (number of neighbours) for each of them.
+    These are the paper's weights: 1 for the word itself, and 1 / (number of neighbours) for each neighbour.
 
     Args:
         vectors: (n_terms, dim), of length 1.
-        linked: (n_terms, n_terms), as `links` makes it.
+        linked: (n_terms, n_terms), the result of `links`.
     """
     degrees = np.diff(linked.indptr)
     means = sparse.diags_array((1 / np.maximum(degrees, 1)).astype(np.float32)) @ linked
-    # A word without a neighbour gets shorter, which the length of 1 takes back.
+    # The vector of a word without neighbours gets shorter; normalising at the end undoes that.
     found = vectors
     for done in range(n_iterations):
-        progress(done, n_iterations, "drawing translations together")
+        progress(done, n_iterations, "moving translations together")
         found = (vectors + means @ found) / 2
-    progress(n_iterations, n_iterations, "drew translations together")
+    progress(n_iterations, n_iterations, "moved translations together")
     return unit_rows(found.astype(np.float32))

@@ -1,8 +1,7 @@
-"""Short parallel texts that come with Sinkrank, and embeddings trained on them: to try things before there are texts of
-one's own.
+"""Short parallel texts that come with Sinkrank, and embeddings trained on them, for trying things out.
 
-They were written for Sinkrank, sentence by sentence, in English, French and German, with words that recur from text to
-text. They show how things work; they are far too few, and too plain, to say how well.
+They were written for Sinkrank, sentence by sentence, in English, French and German, with words that recur in several
+texts. They show how things work. They are too few and too simple to show how well.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _SOURCE = {"sample": "texts", "version": 1}
 
 
 class SampleText(NamedTuple):
-    """A text in one language; texts of the same group are translations of each other, sentence by sentence."""
+    """A text in one language. Texts of the same group are translations of each other, sentence by sentence."""
 
     group: str
     language: str
@@ -40,7 +39,7 @@ def sample_texts() -> Iterator[SampleText]:
 
 
 def sample_embeddings(path: str | Path) -> Path:
-    """Trains embeddings on the sample texts and writes them to the path; takes seconds, and nothing where they exist.
+    """Trains embeddings on the sample texts and writes them to the path, unless they exist. Takes some seconds.
 
     Raises:
         BadInput: something else is at the path.
@@ -50,7 +49,7 @@ def sample_embeddings(path: str | Path) -> Path:
     if _is_sample(output):
         return output
     if output.exists():
-        raise BadInput(f"{output} exists and holds no sample embeddings; give another path")
+        raise BadInput(f"{output} exists and is not the sample embeddings; give another path")
     from ingest.embeddings.training import train
 
     train(_units(), output, source=_SOURCE)

@@ -1,4 +1,4 @@
-"""Chooses the words to import from embeddings files: those that a text can contain, and that were asked for."""
+"""Chooses the words to import from embeddings files: requested words that a text can contain."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from reranker.text.tokens import is_stop_word, is_word
 _CONCEPT = "/c/"
 
 NOT_UTF8 = "words that are not UTF-8"
-NOT_ONE_WORD = "words that no text holds as one word of letters (phrases, numbers, signs)"
+NOT_ONE_WORD = "entries that are not a word of letters (phrases, numbers, signs)"
 STOP_WORD = "stop words"
-DUPLICATE = "words that came before, such as in another case"
-OVER_MAX = "words beyond the most frequent ones asked for"
-OTHER_LANGUAGE = "words of languages that were not asked for"
-NOT_IN_VOCABULARY = "words that the vocabulary does not hold, or too seldom"
+DUPLICATE = "words that occurred before, for instance in another case"
+OVER_MAX = "words beyond the requested number"
+OTHER_LANGUAGE = "words of languages that were not requested"
+NOT_IN_VOCABULARY = "words that are not in the vocabulary, or too rare in it"
 NOT_SPLIT = "words of languages without spaces between words, which need: pip install 'sinkrank[words]'"
 UNKNOWN_LANGUAGE = "words of languages that Sinkrank does not know"
 
-# So few words may stand in the order of the alphabet by chance, or because somebody wrote them down so.
+# A smaller file may be in alphabetical order by chance or on purpose.
 _MIN_WORDS_TO_JUDGE_ORDER = 1_000
 _SORTED_SHARE = 0.99
 
@@ -37,11 +37,12 @@ class Source:
     """A file to import.
 
     Attributes:
-        path: plain, gzipped, or a zip archive with one file in it.
-        member: the file to read of a zip archive with several.
-        language: of all its words; where they name their own (`/c/fr/chat`), the only one to take. None: they name it.
-        format: a name in `ingest.embeddings.formats.FORMATS`; None: seen from the contents.
-        languages: where words name their own, the only ones to take. None: all.
+        path: plain or gzipped, or a zip archive.
+        language: language of all words. If words name their own (`/c/fr/chat`), only this one is taken. None: words
+            name their own.
+        format: a name in `ingest.embeddings.formats.FORMATS`; None detects it.
+        member: the file in a zip archive with several files.
+        languages: if words name their own language, the languages to take; None: all.
     """
 
     path: Path
@@ -52,18 +53,18 @@ class Source:
 
 
 class Selection:
-    """Chooses the words to import, and remembers the language and term of each until its vector is there.
+    """Chooses the words to import, and keeps the language and term of each until its vector is read.
 
     Attributes:
-        skipped: words left out, by reason.
-        warnings: what the user should know of the files, in sentences.
+        skipped: number of skipped words by reason.
+        warnings: sentences about the files for the user.
     """
 
     def __init__(self, max_terms: int | None, vocabularies: Mapping[str, Collection[str]] | None = None) -> None:
         """
         Args:
-            max_terms: to take of each language.
-            vocabularies: the terms to take, by language; a language without one has all of its words taken.
+            max_terms: maximum number of terms of each language.
+            vocabularies: the terms to take by language; other languages have no limit.
         """
         self.skipped: Counter[str] = Counter()
         self.warnings: list[str] = []
@@ -73,7 +74,7 @@ class Selection:
         self._taken: list[tuple[str, str]] = []
 
     def begin(self, source: Source) -> None:
-        """Turns to the next file."""
+        """Begins the next file."""
         self._source = source
         self._language = None if source.language is None else language_code(source.language)
         self._skipped_before = self.skipped.copy()
@@ -83,36 +84,38 @@ class Selection:
         self._last = ""
 
     def end(self) -> None:
-        """Judges the file as a whole.
+        """Ends the file, and warns if its words are in alphabetical order.
 
         Raises:
-            BadEmbeddings: it gave no term.
+            BadEmbeddings: no term was taken from it.
         """
         if not self._n_kept:
             reasons = self.skipped - self._skipped_before
             counted = "; ".join(f"{count:,} {reason}" for reason, count in reasons.items()) or "it has no rows"
-            raise BadEmbeddings(f"{self._source.path} gave no term ({counted}); check its language and its contents")
+            raise BadEmbeddings(
+                f"{self._source.path} has no usable word ({counted}); check its language and its contents"
+            )
         if self._n_kept >= _MIN_WORDS_TO_JUDGE_ORDER and self._n_in_order >= _SORTED_SHARE * self._n_kept:
             self.warnings.append(
-                f"{self._source.path.name} is in the order of the alphabet, so a language's first words are not its "
-                "most frequent ones" + (", as max_terms_per_language takes them to be" if self._max_terms else "")
+                f"{self._source.path.name} is in alphabetical order, so a language's first words are not its most "
+                "frequent ones" + (", as max_terms_per_language assumes" if self._max_terms else "")
             )
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more can come of this file: it has one language, and that has all the terms asked for."""
+        """Whether the file can give no more terms: it has one language, which has reached `max_terms`."""
         return not self._names_languages and self._language is not None and self._has_all(self._language)
 
     def take(self) -> list[tuple[str, str]]:
-        """The (language, term) of the words wanted since the last call."""
+        """The (language, term) of the words that were chosen since the last call."""
         taken, self._taken = self._taken, []
         return taken
 
     def wants(self, word: bytes, place: str) -> bool:
-        """Whether a word's vector is to be read.
+        """Whether to read a word's vector.
 
         Raises:
-            BadInput: the word's language is not to be known.
+            BadInput: the word's language is unknown.
         """
         try:
             key = word.decode()
@@ -129,7 +132,7 @@ class Selection:
             language = named
         if language is None:
             raise BadInput(
-                f"{place}: the word {key!r} does not say its language, as /c/en/{key} would; give it with --lang, or "
+                f"{place}: the word {key!r} does not name its language, as /c/en/{key} does; give it with --lang, or "
                 f"before the file's name: en={self._source.path.name}"
             )
         if not can_split(language):
@@ -162,17 +165,17 @@ class Selection:
 
 
 def read_vocabulary(path: Path, language: str, min_count: int | None = None, max_terms: int | None = None) -> set[str]:
-    """The terms of a file with a word a line, and perhaps its count or document frequency after a blank, as word2vec
-    and fastText write their vocabularies; counts of words that become one term are added up.
+    """The terms of a vocabulary file: a word on each line, optionally a blank and its count or document frequency, as
+    word2vec and fastText write them. The counts of words with the same term are added up.
 
     Args:
-        min_count: leave out terms that come less often.
-        max_terms: keep so many of the most frequent; of equally frequent ones the first of the file.
+        min_count: minimum count of a term.
+        max_terms: number of the most frequent terms to take; equally frequent ones in the order of the file.
 
     Raises:
         NotFound: there is no such file.
-        BadInput: a count is asked for and a line has none, or one that is no number; or no term is left; or the
-            language's words cannot be found (`reranker.text.segmentation`).
+        BadInput: a count is not a number, or missing although `min_count` is given; no term is left; or texts of the
+            language cannot be split into words (`reranker.text.segmentation`).
     """
     check_can_split((language,), f"{path} is in")
     counted = min_count is not None
@@ -187,13 +190,12 @@ def read_vocabulary(path: Path, language: str, min_count: int | None = None, max
                 counts[term] += count
     kept = most_frequent(counts, min_count, max_terms)
     if not kept:
-        raise BadInput(f"{path} leaves no word of language {language!r} to import; check its contents, or ask for more")
+        raise BadInput(f"{path} has no usable word of language {language!r}; check its contents, or ask for more")
     return kept
 
 
 def most_frequent(counts: Counter[str], min_count: int | None, max_terms: int | None) -> set[str]:
-    """The terms that come often enough, and of these so many of the most frequent; of equally frequent ones those that
-    were counted first."""
+    """The `max_terms` most frequent terms with at least `min_count`; equally frequent ones in the order of counting."""
     return {term for term, count in counts.most_common(max_terms) if min_count is None or count >= min_count}
 
 

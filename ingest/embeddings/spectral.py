@@ -11,22 +11,22 @@ from reranker.base.extras import extra
 with extra("train", "training embeddings"):
     from scipy import linalg, sparse
 
-# Halko, Martinsson and Tropp 2011 advise 5 to 10 more columns than asked for, and a few power iterations where the
-# singular values fall slowly, as they do here.
+# Halko, Martinsson and Tropp 2011 advise 5 to 10 additional columns, and a few power iterations if the singular values
+# fall slowly, as they do here.
 _N_POWER_ITERATIONS = 4
 _OVERSAMPLING = 10
-# Directions below this share of the largest singular value are rounding, not language.
+# Directions below this share of the largest singular value are rounding errors.
 _RELATIVE_RANK = 1e-5
 
 
 def ppmi(presence: sparse.csr_matrix) -> sparse.csr_matrix:
     """The positive pointwise mutual information of terms and units of one language.
 
-    With p a share of all pairs it is max(0, log(p(term, unit) / (p(term) · p(unit)))) (Levy and Goldberg 2014).
-    As each pair counts once here, this is max(0, log(n_pairs / (units of the term · terms of the unit))).
+    It is max(0, log(p(term, unit) / (p(term) · p(unit)))), where p is a share of all pairs (Levy and Goldberg 2014).
+    Each pair counts once here, so this is max(0, log(n_pairs / (units of the term · terms of the unit))).
 
     Args:
-        presence: (n_terms, n_units), 1 where the unit holds the term.
+        presence: (n_terms, n_units), 1 if the unit contains the term.
 
     >>> print(ppmi(sparse.csr_matrix(np.array([[1, 1], [0, 1]]))).toarray().round(3))
     [[0.405 0.   ]
@@ -47,8 +47,8 @@ def truncated_svd(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The left singular vectors and the singular values of a sparse matrix, the largest first.
 
-    Randomised (Halko, Martinsson and Tropp 2011); exact where the matrix is about as small as what is
-    asked for. The same seed gives the same result.
+    The algorithm is randomised (Halko, Martinsson and Tropp 2011), and exact if the matrix is hardly larger than `dim`.
+    The same seed gives the same result.
 
     Returns:
         (n_rows, k) and (k,), k at most `dim` and at most the rank.
@@ -68,8 +68,8 @@ def _randomised_svd(
 ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """The left singular vectors (n_rows, size) and singular values of the matrix within the span of a sample of it.
 
-    The sample is the product with random vectors, after power iterations (algorithms 4.4 and 5.1 of Halko, Martinsson
-    and Tropp 2011); LU in the place of QR between the products is cheaper and as stable here (Li et al. 2017).
+    The sample is the product with random vectors after power iterations (algorithms 4.4 and 5.1 of Halko, Martinsson
+    and Tropp 2011). LU instead of QR between the products is cheaper and as stable (Li et al. 2017).
     """
     wide = matrix.shape[0] < matrix.shape[1]
     tall = matrix.T if wide else matrix
@@ -84,12 +84,13 @@ def _randomised_svd(
 
 
 def _signed(vectors: NDArray[np.floating]) -> NDArray[np.floating]:
-    """The columns with the sign that makes their largest entry positive: a singular vector has either."""
+    """The columns, with signs that make the entry of largest absolute value positive, since SVD leaves the sign
+    open."""
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1, 1).astype(vectors.dtype)
 
 
 def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The rows at length 1; a row of zeros stays."""
+    """The rows normalised to length 1. A row of zeros stays zeros."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)

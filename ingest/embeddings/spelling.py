@@ -1,7 +1,7 @@
 """Moves the vectors of rare terms towards those of terms with similar spelling: `kirjastossa` towards `kirjasto`.
 
-In an inflecting language most forms of a word are rare, and counts say little of them. That terms with the same
-character n-grams are akin is the idea of fastText (Bojanowski et al. 2017); here it works on finished vectors.
+In an inflecting language most forms of a word are rare, so counts say little about them. As in fastText (Bojanowski et
+al. 2017), terms with common character n-grams are related; here this is applied to finished vectors.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ with extra("train", "training embeddings"):
 
 # fastText's n-gram lengths (Bojanowski et al. 2017, section 3.2).
 _MIN_LENGTH, _MAX_LENGTH = 3, 6
-# An n-gram of more terms is an ending rather than a stem; the work grows with its square.
+# An n-gram of more terms is an ending and not a stem. The work grows with the square of this number.
 _MAX_TERMS_OF_NGRAM = 1_000
 _BLOCK_ROWS = 2_048
-# Set on 400 pages held out of the training pages of the LibreOffice corpus: without any of this, the MRR of `relaxed`
-# for 150 queries of 20 words was 0.80 (fi → en) and 0.960 (en → fr); with these values 0.87 and 0.974. Neighbouring
-# values (pull 4, rare below 5, trusted from 1, likeness 0.15) change the mean of three pairs by less than 0.01.
+# Chosen on 400 pages held out of the training pages of the LibreOffice corpus. Without smoothing the MRR of `relaxed`
+# for 150 queries of 20 words was 0.80 (fi → en) and 0.960 (en → fr), with these values 0.87 and 0.974. Neighbouring
+# values (pull 4, rare below 5, trusted from 1, similarity 0.15) change the mean of three pairs by less than 0.01.
 _PULL = 2.0
 _RARE_BELOW = 20.0
 _TRUSTED_FROM = 5.0
-_MIN_LIKENESS = 0.25
+_MIN_SIMILARITY = 0.25
 
 
 def ngrams(term: str) -> set[str]:
-    """The character n-grams of a term between its ends, marked `<` and `>`.
+    """The character n-grams of a term with its ends marked by `<` and `>`.
 
     >>> sorted(ngrams("so"))
     ['<so', '<so>', 'so>']
@@ -46,8 +46,8 @@ def ngrams(term: str) -> set[str]:
 
 
 def spelling_matrix(terms: Sequence[str]) -> sparse.csr_matrix:
-    """(n_terms, n_ngrams) float32: the n-grams of each term, weighted by log(n_terms / terms that hold them), rows of
-    length 1; the product of two rows is their likeness. A term that shares no n-gram has a row of zeros."""
+    """(n_terms, n_ngrams) float32: the n-grams of each term, weighted by log(n_terms / terms with the n-gram), with
+    rows of length 1. The product of two rows is their similarity. A term that shares no n-gram has a row of zeros."""
     columns: dict[str, int] = {}
     indices: list[int] = []
     offsets = [0]
@@ -65,34 +65,35 @@ def spelling_matrix(terms: Sequence[str]) -> sparse.csr_matrix:
 
 
 def smooth(vectors: NDArray[np.float32], terms: Sequence[str], n_units: NDArray[np.integer]) -> NDArray[np.float32]:
-    """The vectors of one language's terms, each moved towards the terms of like spelling, the further the rarer it is.
+    """The vectors of one language's terms, moved towards the terms with similar spelling; rare terms move further.
 
-        v'(t) = v(t) + 2 · 20 / (20 + n(t)) · sum over s of likeness(s, t) · n(s) / (n(s) + 5) · v(s)
+        v'(t) = v(t) + 2 · 20 / (20 + n(t)) · sum over s of similarity(s, t) · n(s) / (n(s) + 5) · v(s)
 
     Args:
-        vectors: (n_terms, dim), rows of length 1, or 0 for a term of which nothing is known.
-        n_units: (n_terms,) units that hold each term: n in the formula.
+        vectors: (n_terms, dim), rows of length 1, or 0 for unknown terms.
+        n_units: (n_terms,) number of units with each term: n in the formula.
 
     Returns:
-        (n_terms, dim), rows of length 1, or 0 where nothing is known of the like terms either.
+        (n_terms, dim), rows of length 1, or 0 if all similar terms are unknown too.
     """
     spelling = spelling_matrix(terms)
     counts = n_units.astype(np.float32)
     trusted = vectors * (counts / (counts + _TRUSTED_FROM))[:, None]
     pull = _PULL * _RARE_BELOW / (_RARE_BELOW + counts)
     moved = vectors.copy()
-    for start, likeness in _likeness_blocks(spelling):
-        block = slice(start, start + likeness.shape[0])
-        moved[block] += pull[block, None] * (likeness @ trusted)
+    for start, similarity in _similarity_blocks(spelling):
+        block = slice(start, start + similarity.shape[0])
+        moved[block] += pull[block, None] * (similarity @ trusted)
     return unit_rows(moved)
 
 
-def _likeness_blocks(spelling: sparse.csr_matrix) -> Iterator[tuple[int, sparse.csr_matrix]]:
-    """The likeness of terms to all terms, some rows at a time; a term is not like itself, nor like one far off."""
+def _similarity_blocks(spelling: sparse.csr_matrix) -> Iterator[tuple[int, sparse.csr_matrix]]:
+    """The similarities of terms to all terms, in blocks of rows. A term's similarity to itself is 0, and so are small
+    similarities."""
     transposed = spelling.T.tocsr()
     for start in range(0, spelling.shape[0], _BLOCK_ROWS):
-        likeness = (spelling[start : start + _BLOCK_ROWS] @ transposed).tocsr()
-        rows = np.repeat(np.arange(likeness.shape[0]), np.diff(likeness.indptr)) + start
-        likeness.data[(likeness.data < _MIN_LIKENESS) | (likeness.indices == rows)] = 0
-        likeness.eliminate_zeros()
-        yield start, likeness
+        similarity = (spelling[start : start + _BLOCK_ROWS] @ transposed).tocsr()
+        rows = np.repeat(np.arange(similarity.shape[0]), np.diff(similarity.indptr)) + start
+        similarity.data[(similarity.data < _MIN_SIMILARITY) | (similarity.indices == rows)] = 0
+        similarity.eliminate_zeros()
+        yield start, similarity

@@ -1,4 +1,4 @@
-"""Opens an embeddings file, plain, gzipped or the one file of a zip archive, as a stream that knows how far it is."""
+"""Opens an embeddings file (plain, gzipped, or in a zip archive) as a stream with a position."""
 
 from __future__ import annotations
 
@@ -15,35 +15,33 @@ from reranker.base.errors import BadEmbeddings, BadInput, NotFound
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZIP_MAGIC = b"PK\x03\x04"
-# A line of 300 numbers has some 3 kB; one far beyond that is no text.
+# A line of 300 numbers has some 3 kB.
 _MAX_LINE_BYTES = 1 << 20
 
 
 class EmbeddingsFile:
-    """A file to read from its beginning, once.
+    """An open file, to be read once from the beginning.
 
     Attributes:
-        path: the file as it was named.
-        size: its bytes on the disk.
+        path: the file, as given.
     """
 
     def __init__(self, path: Path, raw: BinaryIO, content: io.BufferedReader) -> None:
         self.path = path
-        self.size = path.stat().st_size
         self._raw = raw
         self._content = content
         self._n_bytes = 0
 
     @property
     def position(self) -> int:
-        """Bytes read from the disk so far."""
+        """Number of bytes read from the disk so far."""
         return self._raw.tell()
 
     def read(self, n_bytes: int) -> bytes:
-        """The next bytes, as many as there are at once; none at the end of the file only.
+        """The next bytes, at most `n_bytes`; empty only at the end of the file.
 
         Raises:
-            BadEmbeddings: the file is cut short or damaged.
+            BadEmbeddings: the file is truncated or damaged.
         """
         try:
             part = self._content.read1(n_bytes)
@@ -53,10 +51,11 @@ class EmbeddingsFile:
         return part
 
     def sample(self, n_bytes: int) -> bytes:
-        """The next bytes; fewer at the end of the file, or where it is damaged: who reads on there is told the line.
+        """The first `n_bytes`; fewer if the file ends or is damaged before. (Reading it later gives an error with the
+        line.)
 
         Raises:
-            BadEmbeddings: not one whole line can be read.
+            BadEmbeddings: not even one complete line can be read.
         """
         found = b""
         try:
@@ -68,10 +67,10 @@ class EmbeddingsFile:
         return found
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Each line with its number from 1, without its end.
+        """Each line with its number from 1, without its line ending.
 
         Raises:
-            BadEmbeddings: a line of more than 1 MiB, or the file is cut short or damaged.
+            BadEmbeddings: a line is longer than 1 MiB, or the file is truncated or damaged.
         """
         number = 0
         while True:
@@ -84,26 +83,26 @@ class EmbeddingsFile:
             number += 1
             if len(line) == _MAX_LINE_BYTES:
                 raise BadEmbeddings(
-                    f"{self.path}, line {number}: longer than {_MAX_LINE_BYTES:,} bytes, so this is no text of "
-                    "embeddings; give --format (word2vec-binary?), or another file"
+                    f"{self.path}, line {number}: longer than {_MAX_LINE_BYTES:,} bytes, so this is not "
+                    "embeddings as text; give --format (word2vec-binary?), or another file"
                 )
             yield number, line.rstrip(b"\r\n")
 
     def _damaged(self, place: str, error: Exception) -> BadEmbeddings:
-        return BadEmbeddings(f"{self.path}, {place}: the file is cut short or damaged ({error}); fetch it again")
+        return BadEmbeddings(f"{self.path}, {place}: the file is truncated or damaged ({error}); fetch it again")
 
 
 @contextmanager
 def open_file(path: Path, member: str | None = None) -> Iterator[EmbeddingsFile]:
-    """Opens a file; whether it is compressed is seen from its first bytes, not from its name.
+    """Opens a file. Its first bytes, and not its name, say whether it is compressed.
 
     Args:
-        member: the file to read of a zip archive, by its exact name; without it the archive must hold a single one.
+        member: exact name of the file in a zip archive; None: the archive must contain exactly one file.
 
     Raises:
         NotFound: there is no such file.
-        BadInput: it is a folder, or may not be read.
-        BadEmbeddings: a zip archive that holds no file or more than one, or is damaged or encrypted.
+        BadInput: it is a folder, or cannot be read.
+        BadEmbeddings: a zip archive is damaged or encrypted, or does not contain exactly one file.
     """
     if not path.exists():
         raise NotFound(f"there is no file {str(path)!r}; check the path")
@@ -128,15 +127,15 @@ def open_file(path: Path, member: str | None = None) -> Iterator[EmbeddingsFile]
 def _open_member(path: Path, raw: BinaryIO, name: str | None) -> zipfile.ZipExtFile:
     try:
         archive = zipfile.ZipFile(raw)
-        # A Mac puts a second, hidden file beside each.
+        # macOS adds a hidden file for each file.
         members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
         if name is not None:
             members = [m for m in members if m.filename == name]
         if len(members) == 1:
             return cast(zipfile.ZipExtFile, archive.open(members[0]))
     except (RuntimeError, *DAMAGE) as error:
-        # An offset in a damaged directory may be negative, which the system calls an invalid argument.
+        # A damaged directory may have a negative offset, which gives the error "invalid argument".
         why = "its directory is damaged" if isinstance(error, OSError) else str(error)
         raise BadEmbeddings(f"{path} cannot be unpacked ({why}); fetch it again, or unpack it by hand") from error
     names = ", ".join(m.filename for m in members) or "nothing"
-    raise BadEmbeddings(f"{path} holds {len(members)} files ({names}); unpack it and name the one that is meant")
+    raise BadEmbeddings(f"{path} contains {len(members)} files ({names}); unpack it and name one of them")

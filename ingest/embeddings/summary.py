@@ -1,4 +1,4 @@
-"""The report of a training or an import."""
+"""The result of a training or an import."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from reranker.embeddings import Embeddings
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """An embedding store that was made.
+    """A new embedding store.
 
     Attributes:
         output: its folder.
         version: its version.
         dim: dimensions of an embedding.
-        languages: terms of each language.
-        skipped: what was read but left out, by reason; reasons that never came up are not named.
-        warnings: what the user should know about the result, in sentences.
-        seconds: how long it took.
+        languages: number of terms of each language.
+        skipped: number of skipped inputs by reason, without reasons that did not occur.
+        warnings: sentences about the result for the user.
+        seconds: time that it took.
     """
 
     output: Path
@@ -40,7 +40,7 @@ class Summary:
         skipped: Mapping[str, int] | None = None,
         warnings: Sequence[str] = (),
     ) -> Summary:
-        """What to report of a store that was just made and opened.
+        """The summary of a store that was just written.
 
         Args:
             started: when the work began, by `time.monotonic`.

@@ -1,10 +1,9 @@
-"""Turns texts into a store of embeddings, with no network, no GPU and no model to start from.
+"""Trains embeddings on texts, without network, GPU or an existing model.
 
-Across languages, terms are rows and groups of translations are columns, which all languages share: a term and its
-translation are in the same groups, so their rows are alike. In one language the columns are its texts. Positive
-pointwise mutual information weighs the pairs (each language by its own totals, so that one with fewer translations is
-not pushed aside), a truncated SVD turns rows into vectors, and terms of like spelling lend each other what is known of
-them.
+Across languages, the rows of a matrix are terms and its columns are groups of translations. A term and its translation
+occur in the same groups, so their rows are similar. In one language the columns are its texts. The steps are positive
+pointwise mutual information (with the totals of each language, so that a language with fewer translations has the same
+weight), a truncated SVD, and smoothing over terms with similar spelling.
 
 This is latent semantic indexing (of parallel text: Dumais, Landauer and Littman 1996) with the weights of Levy and
 Goldberg 2014, and U·S^0.5 as Levy, Goldberg and Dagan 2015 recommend.
@@ -27,7 +26,7 @@ from ingest.embeddings.languages import choose_language, other_languages
 from ingest.embeddings.spectral import ppmi, truncated_svd, unit_rows
 from ingest.embeddings.spelling import smooth
 from ingest.embeddings.summary import Summary
-from ingest.embeddings.unit_counts import Counts, LanguageCounts, UnitCounter
+from ingest.embeddings.unit_counts import Counts, LanguageCounts, count_units
 from ingest.embeddings.units import Unit, Units, read_units
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
@@ -39,9 +38,6 @@ with extra("train", "training embeddings"):
     from scipy import sparse
 
 DIM = 300
-# A term that came once is placed by its one unit and by terms of like spelling. Leaving such terms out (they are nearly
-# half) cost 0.04 of nBOW's MRR from Finnish to English.
-MIN_COUNT = 1
 SEED = 2018
 
 SINGULAR_VALUE_POWER = 0.5
@@ -52,7 +48,6 @@ def train(
     output: Path,
     *,
     dim: int = DIM,
-    min_count: int = MIN_COUNT,
     seed: int = SEED,
     language: str | None = None,
     replace: bool = False,
@@ -60,35 +55,32 @@ def train(
     precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> Summary:
-    """Trains embeddings on texts and writes them to a store, which appears whole or not at all.
+    """Trains embeddings on texts and writes them to a store, which appears complete or not at all.
 
-    Groups in two or more languages put these languages into one space. Without any, one language is trained: the only
-    one, or the one of at least nine tenths of the texts.
+    Groups in two or more languages put these languages into one space. Without such groups one language is trained: the
+    only one, or the language of at least nine tenths of the texts.
 
     Args:
-        units: JSONL files or rows: `{"group": id, "language": code, "text": …}`; texts of one group say the same in
-            different languages, be they documents, paragraphs or words. A `"document"` names what the text is a part
-            of, for document frequencies; without it they are counted over groups. Bilingual dictionaries too, each
-            sense being a group, and a part of no document.
-        output: the folder to make.
-        dim: dimensions; with fewer groups (or less in them) the store has fewer, and a warning says so.
-        min_count: a term that occurs less often in its language is left out.
-        seed: of the randomised SVD; the same seed and texts give the same embeddings.
-        language: the only one to take.
-        replace: whether to put the new store in the place of an old one.
-        source: where the texts come from, for the store's `meta.json`; by default the file's name.
-        precision: in what the numbers are kept (`reranker.embeddings.rows`).
+        units: JSONL files or rows `{"group": id, "language": code, "text": …}`, or bilingual dictionaries. The texts of
+            a group are translations of each other: documents, paragraphs or words. `"document"` names the document of
+            a part, for document frequencies; without it they are counted over groups. Each sense of a dictionary is a
+            group that belongs to no document.
+        output: the folder to create.
+        dim: dimensions. With too few or too similar groups the store has fewer, and a warning says so.
+        seed: seed of the randomised SVD. The same seed and texts give the same embeddings.
+        language: train on this language only.
+        replace: replace a store at `output`.
+        source: where the texts come from, for the store's `meta.json`; default: the name of the file.
+        precision: number type of the stored vectors (`reranker.embeddings.rows`).
 
     Raises:
         NotFound: there is no such file.
-        BadInput: a line cannot be used (its number is named), the output exists, the texts are in several languages and
-            none are translations of each other, or there are too few.
+        BadInput: a line cannot be used (the message names it), the output exists, the texts are in several languages
+            and none are translations of each other, or there are too few.
     """
     if source is None:
         source = units.name if isinstance(units, Path) else "aligned texts"
-    return _train(
-        read_units(units, progress), output, dim, min_count, seed, language, replace, source, precision, progress
-    )
+    return _train(read_units(units, progress), output, dim, seed, language, replace, source, precision, progress)
 
 
 def train_documents(
@@ -99,8 +91,6 @@ def train_documents(
     dictionaries: Iterable[Dictionary] = (),
     unusable: Unusable | None = None,
     dim: int = DIM,
-    min_count: int = MIN_COUNT,
-    seed: int = SEED,
     language: str | None = None,
     replace: bool = False,
     source: object = "documents",
@@ -110,20 +100,20 @@ def train_documents(
     """Trains embeddings on the titles and texts of documents, which are read once, as a stream.
 
     Args:
-        documents: those with the same group are translations of each other; a document without one trains its language
-            alone. The metadata field `document` names what a document with a group is a part of.
-        group_field: the field of `metadata` with the group, or `id`; None takes `group` where it is there.
-        dictionaries: bilingual ones, that train with the documents.
-        unusable: what the caller has left out already; documents that cannot be trained on join it.
-        dim, min_count, seed, language, replace, source, precision: as for `train`.
+        documents: documents with the same group are translations of each other; those without a group train only their
+            language. The metadata field `document` names the document that a document with a group is a part of.
+        group_field: field of `metadata` with the group's id, or `id`; None: `group`, if a document has it.
+        dictionaries: bilingual dictionaries to train on too.
+        unusable: counts unusable documents; may already contain some of the caller's.
+        dim, language, replace, source, precision: as for `train`.
 
     Raises:
-        BadInput: as for `train`, or a field was named and no document has it.
+        BadInput: as for `train`; or no document has the given `group_field`.
     """
     unusable = Unusable() if unusable is None else unusable
     units = chain(units_of(documents, group_field, unusable, progress), read_units(dictionaries))
     try:
-        summary = _train(units, output, dim, min_count, seed, language, replace, source, precision, progress)
+        summary = _train(units, output, dim, SEED, language, replace, source, precision, progress)
     except BadInput as error:
         if not unusable.n:
             raise
@@ -138,7 +128,6 @@ def _train(
     units: Iterable[Unit],
     output: Path,
     dim: int,
-    min_count: int,
     seed: int,
     language: str | None,
     replace: bool,
@@ -147,29 +136,26 @@ def _train(
     progress: Progress,
 ) -> Summary:
     started = time.monotonic()
-    for name, value in (("dim", dim), ("min_count", min_count)):
-        if value < 1:
-            raise BadInput(f"{name} is {value}; give 1 or more")
+    if dim < 1:
+        raise BadInput(f"dim is {dim}; give 1 or more")
     check_output(output, replace=replace)
-    counter = UnitCounter()
-    for unit in units:
-        counter.add(unit)
+    counter = count_units(units)
     chosen = choose_language(counter, language)
-    counts = counter.result(min_count, chosen)
+    counts = counter.result(chosen)
     vectors = _vectors(counts, dim, seed, progress)
     dim_found = next(iter(vectors.values())).shape[1]
     with EmbeddingsWriter(output, dim=dim_found, source=source, replace=replace, precision=precision) as writer:
-        # Entries of dictionaries alone are no documents, and say nothing of how frequent a word is.
+        # Dictionaries have no documents, and say nothing about the frequency of words.
         counted = any(each.n_documents for each in counts.languages.values())
         n_without = append_languages(writer, counts.languages, vectors, counted=counted)
         n_documents = {code: counts.languages[code].n_documents for code in writer.counts}
         writer.commit(n_documents if counted else None)
     embeddings = Embeddings.open(output)
     skipped = {
-        "texts outside the sample that trained": counter.n_left_out,
+        "texts outside of the sample for training": counter.n_left_out,
         "texts in other languages": 0 if chosen is None else sum(counter.n_units.values()) - counter.n_units[chosen],
-        "terms that came too seldom": sum(each.n_rare for each in counts.languages.values()),
-        "terms in no text that trained, or in nearly all": n_without,
+        "rare terms beyond the limit": sum(each.n_rare for each in counts.languages.values()),
+        "terms in none of the texts for training, or in nearly all": n_without,
         "texts of groups in one language only": counts.n_unaligned,
     }
     warnings = [] if language is not None or chosen is None else other_languages(counter, chosen)
@@ -177,15 +163,13 @@ def _train(
 
 
 def _vectors(counts: Counts, dim: int, seed: int, progress: Progress) -> dict[str, NDArray[np.float32]]:
-    """(n_terms, k) unit vectors of each language; a term of which nothing is known has zeros."""
+    """(n_terms, k) unit vectors of each language; zeros for terms without information."""
     weighted = sparse.vstack([ppmi(language.units) for language in counts.languages.values()]).tocsr()
     if not weighted.nnz:
-        raise BadInput(
-            "every text holds the same words, so nothing tells the words apart; give more and different texts"
-        )
+        raise BadInput("all texts contain the same words, so words cannot be told apart; give more and different texts")
     left, values = truncated_svd(weighted, dim, seed, progress)
     rows = unit_rows(left * values**SINGULAR_VALUE_POWER)
-    # A row without information comes out of the SVD as rounding; at length 1 it would point anywhere.
+    # For a row without information the SVD gives rounding errors, which normalising would make a random direction.
     rows[np.diff(weighted.indptr) == 0] = 0
     vectors: dict[str, NDArray[np.float32]] = {}
     start = 0
@@ -205,10 +189,10 @@ def append_languages(
     *,
     counted: bool,
 ) -> int:
-    """Writes the terms that have a vector; returns how many have none.
+    """Writes the terms that have a vector; returns the number of the others.
 
     Args:
-        counted: whether their document frequencies go with them.
+        counted: whether to write their document frequencies too.
     """
     n_without = 0
     for code, language in languages.items():
@@ -224,11 +208,11 @@ def _warnings(counts: Counts, embeddings: Embeddings, dim: int) -> tuple[str, ..
     warnings = []
     if embeddings.dim < dim:
         warnings.append(
-            f"the embeddings have {embeddings.dim} dimensions instead of {dim}: {counts.n_groups} texts hold no more; "
-            "give more, some thousands at least"
+            f"the embeddings have {embeddings.dim} dimensions instead of {dim}, since {counts.n_groups} texts allow "
+            "no more; give more, some thousands at least"
         )
     warnings += [
-        f"no text in language {code!r} has a translation, so its words are left out; put its texts into the groups of "
+        f"no text in language {code!r} has a translation, so its words are skipped; put its texts into the groups of "
         "their translations"
         for code, language in counts.languages.items()
         if not language.units.nnz

@@ -1,4 +1,4 @@
-"""Turns units into counts: which unit, and which document, of a language holds which term."""
+"""Counts units: which units, and which documents, of a language contain which terms."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ with extra("train", "training embeddings"):
     from scipy import sparse
 
 MAX_TOKENS = 20_000_000
-"""Words to train on; of longer input a sample of the groups. It bounds memory and time."""
+"""Maximum number of words to train on, to limit memory and time. Longer input is sampled by groups."""
 
 MAX_TERMS = 300_000
-"""Of a language: the most frequent ones."""
+"""Maximum number of terms of a language; the most frequent ones are kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,11 +30,11 @@ class LanguageCounts:
     """The counted words of one language.
 
     Attributes:
-        terms: n_terms of them, the most frequent first, equally frequent ones by the alphabet.
-        units: (n_terms, n_groups) float32 sparse rows: 1 where a group holds the term in this language.
+        terms: n_terms terms, the most frequent first, equally frequent ones in alphabetical order.
+        units: (n_terms, n_groups) float32, sparse: 1 if a group contains the term in this language.
         document_frequencies: (n_terms,) int32.
-        n_documents: documents that have a text in this language.
-        n_rare: terms left out because they came too seldom.
+        n_documents: number of documents with a text in this language.
+        n_rare: number of terms beyond `MAX_TERMS`, or outside of the sample.
     """
 
     terms: list[str]
@@ -46,12 +46,12 @@ class LanguageCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """All languages, or one of them, over the same groups.
+    """The counts of all languages, or of one, over the same groups.
 
     Attributes:
         languages: in the alphabetical order of their codes.
-        n_groups: groups that train; the others have no column.
-        n_unaligned: units of the others.
+        n_groups: number of groups to train on; other groups have no column.
+        n_unaligned: number of units in the other groups.
     """
 
     languages: dict[str, LanguageCounts]
@@ -60,7 +60,7 @@ class Counts:
 
 
 class _LanguageCounter:
-    """Counts one language; 4 bytes for each token, and 12 for a unit."""
+    """Counts one language. It takes 4 bytes for each token and 12 for each unit."""
 
     def __init__(self) -> None:
         self.occurrences: Counter[str] = Counter()
@@ -81,7 +81,7 @@ class _LanguageCounter:
         return np.repeat(np.arange(len(self.unit_lengths)), self.unit_lengths)
 
     def add(self, tokens: list[str], group: int, document: int) -> None:
-        """Counts a unit, whose document is -1 where it is a part of none."""
+        """Counts a unit; `document` is -1 if it belongs to none."""
         self.unit_groups.append(group)
         self.unit_documents.append(document)
         self.unit_lengths.append(len(tokens))
@@ -90,7 +90,7 @@ class _LanguageCounter:
         self.tokens.extend([ids.setdefault(token, len(ids)) for token in tokens])
 
     def keep(self, is_kept: NDArray[np.bool_]) -> int:
-        """Forgets the units of the other groups; returns how many tokens are left.
+        """Removes the units of groups that are not kept; returns the number of tokens left.
 
         Args:
             is_kept: (n_groups,)
@@ -102,15 +102,15 @@ class _LanguageCounter:
         self.unit_documents = _array(np.array(self.unit_documents)[units])
         return len(self.tokens)
 
-    def result(self, columns: NDArray[np.int64], n_columns: int, n_documents: int, min_count: int) -> LanguageCounts:
+    def result(self, columns: NDArray[np.int64], n_columns: int, n_documents: int) -> LanguageCounts:
         """
         Args:
-            columns: (n_groups,) column of each group, or -1 for one that has none.
-            n_documents: documents of all languages.
+            columns: (n_groups,) column of each group, or -1.
+            n_documents: number of documents of all languages.
         """
         ids = np.array(self.tokens, dtype=np.int64)
         is_left = np.bincount(ids, minlength=len(self.ids)) > 0
-        kept = [term for term, n in self.occurrences.items() if n >= min_count and is_left[self.ids[term]]]
+        kept = [term for term in self.occurrences if is_left[self.ids[term]]]
         kept.sort(key=lambda term: (-self.occurrences[term], term))
         del kept[MAX_TERMS:]
         rows = np.full(len(self.ids), -1, dtype=np.int64)
@@ -132,7 +132,7 @@ def _array(values: NDArray[np.integer]) -> array[int]:
 
 
 def _presence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> sparse.csr_matrix:
-    """1 at each (row, column) that comes up, however often; a negative index is no place."""
+    """A matrix with 1 at each (row, column) that occurs; negative indices are ignored."""
     here = (rows >= 0) & (columns >= 0)
     ones = np.ones(int(here.sum()), dtype=np.float32)
     matrix = sparse.csr_matrix((ones, (rows[here], columns[here])), shape=shape)
@@ -142,17 +142,17 @@ def _presence(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[
 
 
 class UnitCounter:
-    """Counts the terms of units, as they come; where they are too many, those of a sample of the groups.
+    """Counts the terms of a stream of units. If there are too many, it keeps a sample of the groups.
 
     Attributes:
-        n_left_out: units outside the sample.
+        n_left_out: number of units outside of the sample.
     """
 
     def __init__(self, max_tokens: int = MAX_TOKENS) -> None:
         self.n_left_out = 0
         self._max_tokens = max_tokens
         self._n_tokens = 0
-        # One group of so many is kept, by a hash of its name: the same ones in every run, whatever the order.
+        # One of so many groups is kept, by a hash of its name, so that all runs keep the same groups in any order.
         self._one_of = 1
         self._hashes = array("q")
         self._groups: dict[str, int] = {}
@@ -160,7 +160,6 @@ class UnitCounter:
         self._counters: dict[str, _LanguageCounter] = {}
 
     def add(self, unit: Unit) -> None:
-        """Counts one unit."""
         group_hash = id_hash(unit.group)
         if group_hash % self._one_of:
             self.n_left_out += 1
@@ -187,47 +186,41 @@ class UnitCounter:
 
     @property
     def n_units(self) -> dict[str, int]:
-        """Units by language, the language with the most first."""
+        """Number of units by language, the largest first."""
         found = {code: len(counter.unit_groups) for code, counter in self._counters.items()}
         return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
 
     @property
     def n_aligned_groups(self) -> int:
-        """Groups in two or more languages."""
+        """Number of groups in two or more languages."""
         return int((self._n_languages(self._counters) >= 2).sum())
 
-    def result(self, min_count: int, language: str | None = None) -> Counts:
+    def result(self, language: str | None = None) -> Counts:
         """
         Args:
-            min_count: a term that occurs less often in its language is left out.
-            language: the only one to take, with all of its groups; None takes the groups in two or more languages.
+            language: counts all groups of this language; None counts the groups in two or more languages.
         """
         counters = self._counters if language is None else {language: self._counters[language]}
         is_taken = self._n_languages(counters) >= (2 if language is None else 1)
         columns = np.where(is_taken, np.cumsum(is_taken) - 1, -1)
         n_columns, n_documents = int(is_taken.sum()), len(self._documents)
         languages = {
-            code: counter.result(columns, n_columns, n_documents, min_count)
-            for code, counter in sorted(counters.items())
+            code: counter.result(columns, n_columns, n_documents) for code, counter in sorted(counters.items())
         }
         n_unaligned = sum(int((columns[counter.groups] < 0).sum()) for counter in counters.values())
         return Counts(languages, n_columns, n_unaligned)
 
     def _n_languages(self, counters: Mapping[str, _LanguageCounter]) -> NDArray[np.int64]:
-        """(n_groups,) in how many of the languages each group is."""
+        """(n_groups,) number of languages of each group."""
         n_languages = np.zeros(len(self._groups), dtype=np.int64)
         for counter in counters.values():
             n_languages[np.unique(counter.groups)] += 1
         return n_languages
 
 
-def count_units(units: Iterable[Unit], min_count: int) -> Counts:
-    """Counts the terms of aligned units, in one pass; groups in a single language are left out.
-
-    Args:
-        min_count: a term that occurs less often in its language is left out.
-    """
+def count_units(units: Iterable[Unit]) -> UnitCounter:
+    """Counts the terms of units, in one pass."""
     counter = UnitCounter()
     for unit in units:
         counter.add(unit)
-    return counter.result(min_count)
+    return counter

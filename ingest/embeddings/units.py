@@ -1,4 +1,4 @@
-"""Reads texts to train on as units: each has a group, a language and a document."""
+"""Reads texts for training as units, each with a group, a language and a document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reranker.base.errors import BadInput, UnknownLanguage
 from reranker.text.languages import language_code
 
 Units = Iterable[Path | Dictionary | Mapping[str, Any]] | Path
-"""Where aligned texts come from: files, dictionaries, rows at hand, in one row one after the other."""
+"""Sources of aligned texts: files, dictionaries and rows, or one file."""
 
 _FIELDS = ("group", "language", "text")
 _UNITS_A_REPORT = 512
@@ -22,11 +22,11 @@ _UNITS_A_REPORT = 512
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A text that has translations: the units of one group say the same in different languages.
+    """A text. The units of one group are translations of each other.
 
     Attributes:
-        document: the document that it is a part of, in any language; by default its group. None: of none, as an entry
-            of a dictionary is, and its words count in no document frequency.
+        document: the document that it is a part of, in any language; by default its group. None: it belongs to no
+            document, as an entry of a dictionary, and does not count for document frequencies.
     """
 
     group: str
@@ -36,14 +36,14 @@ class Unit:
 
 
 def read_units(units: Units, progress: Progress = no_progress) -> Iterator[Unit]:
-    """The units of JSONL files (plain or gzipped), of dictionaries, or of rows at hand, checked, as a stream; groups of
-    one name are one group, in whatever file they stand.
+    """The checked units of JSONL files (plain or gzipped), dictionaries or rows, as a stream. Groups with the same name
+    are one group, also in different files.
 
     A row is `{"group": …, "language": …, "text": …}`, and may name its `"document"`.
 
     Raises:
         NotFound: there is no such file.
-        BadInput: a row cannot be read, lacks a field or has an unknown language; with its file and line.
+        BadInput: a row cannot be read, lacks a field or has an unknown language; the message names file and line.
     """
     done = 0
     for done, (place, row) in enumerate(_rows(units), start=1):

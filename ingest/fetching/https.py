@@ -34,7 +34,7 @@ class Limits:
     """Limits of a fetch.
 
     Attributes:
-        max_bytes: of the file.
+        max_bytes: maximum size of the file.
         total_s: time of all attempts together.
         stall_s: time in which at least `stall_bytes` must arrive.
         n_attempts: consecutive tries without progress.
@@ -52,10 +52,10 @@ class Limits:
 
 
 class _TryAgain(Exception):
-    """A failure that another try may not have.
+    """A failure after which another try may succeed.
 
     Attributes:
-        wait_s: the wait that the server asks for, if any.
+        wait_s: seconds that the server asks to wait, if it does.
     """
 
     def __init__(self, why: str, wait_s: float | None = None) -> None:
@@ -73,15 +73,15 @@ def fetch_file(
     progress: Progress = no_progress,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Path:
-    """The file at the target, fetched unless it is there.
+    """The file at `target`, fetched if it is missing.
 
     Args:
-        sha256: of the whole file, where it is known.
-        n_bytes: of the whole file, where they are known.
+        sha256: digest of the whole file, if known.
+        n_bytes: size of the whole file, if known.
 
     Raises:
-        FetchFailed: it cannot be fetched, is not what was expected, or goes beyond a limit; the message says how to
-            bring it by hand.
+        FetchFailed: it cannot be fetched, is not the expected file, or exceeds a limit; the message says how to fetch
+            it by hand.
     """
     with only_one(target.parent):
         if not target.exists():
@@ -96,7 +96,7 @@ def fetch_file(
 
 
 class _Fetch:
-    """One file on its way."""
+    """The fetch of one file."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class _Fetch:
                     raise FetchFailed(f"{error}{kept}") from error
                 self._wait(error.wait_s if error.wait_s is not None else FETCH.wait_s(n_tries))
             except OSError as error:
-                self._discard()  # a full disk is not left full
+                self._discard()  # the disk may be full
                 raise FetchFailed(one_line(error)) from error
         if self._sha256 is not None and (digest := sha256_of(self._part)) != self._sha256:
             self._discard()
@@ -193,9 +193,7 @@ class _Fetch:
         window_ends, n_window = time.monotonic() + self._limits.stall_s, 0
         while chunk := answer.read1(_CHUNK_BYTES):
             if n_here == 0 and chunk.lstrip().lower().startswith(_PAGE):
-                raise FetchFailed(
-                    "the server sent a web page instead of the file; a proxy or a login may be in the way"
-                )
+                raise FetchFailed(_IS_A_PAGE)
             n_here += len(chunk)
             n_window += len(chunk)
             if n_here > (total if total is not None else self._most()):

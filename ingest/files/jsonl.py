@@ -1,4 +1,4 @@
-"""Turns JSONL into rows, and a line of it into fields."""
+"""Turns JSONL into rows, and a row into its fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ingest.files.sources import Source
 
 
 def read_jsonl(source: Source) -> Iterator[Row]:
-    """The lines, not parsed yet: any process can parse them later."""
+    """The lines, not parsed yet, so that other processes can parse them."""
     with open_file(source.path) as file:
         for line in lines(file):
             if line.error is not None or line.content.strip():
@@ -26,19 +26,15 @@ def parse_json(row: Row) -> Row:
     try:
         value = orjson.loads(row.raw)
     except orjson.JSONDecodeError:
-        return row._replace(**_explained(row.raw))
+        values, error = _parse_slowly(row.raw)
+        return row._replace(values=values, error=error)
     if not isinstance(value, dict):
         return row._replace(error=_no_object(value))
     return row._replace(values=value)
 
 
-def _explained(content: bytes) -> dict[str, Any]:
-    """Reads a line again with Python's own parser, whose error message says what is wrong."""
-    values, error = _parse_slowly(content)
-    return {"values": values, "error": error}
-
-
 def _parse_slowly(content: bytes) -> tuple[Mapping[str, Any] | None, str | None]:
+    """The fields of a line, or what is wrong with it, by Python's own parser, which has better error messages."""
     try:
         value = json.loads(content.decode(), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
@@ -46,16 +42,19 @@ def _parse_slowly(content: bytes) -> tuple[Mapping[str, Any] | None, str | None]
     except json.JSONDecodeError as error:
         return None, f"not JSON: {error.msg} at column {error.colno}"
     except (ValueError, RecursionError) as error:
-        return None, f"not JSON that can be read: {error}"
+        return None, f"the JSON cannot be read: {error}"
     if not isinstance(value, dict):
         return None, _no_object(value)
     if not _is_unicode(value):
-        return None, "a string holds half a surrogate pair (\\ud800 to \\udfff), which is no character; mend or drop it"
+        return (
+            None,
+            "a string contains half a surrogate pair (\\ud800 to \\udfff), not a character; correct or remove it",
+        )
     return value, None
 
 
 def _no_object(value: object) -> str:
-    return f"the line holds {json_type(value)}, not an object; write one document a line"
+    return f"the line is {json_type(value)}, not an object; write one document on each line"
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Opens a file, compressed or not, and reads its lines. A line that cannot be read or is too long has the reason."""
+"""Opens a file, compressed or not, and reads its lines. Lines that cannot be read or are too long have an error."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import BinaryIO, NamedTuple
 from ingest.files.unpacking import Zstandard, unpacked
 from reranker.base.errors import BadInput
 
-# Far above any text of 500 words, far below what would strain memory; one bulk request to an engine ends at 100 MB.
+# Much more than a text of 500 words, and little memory. A bulk request to an engine may have 100 MB.
 MAX_ROW_BYTES = 16 * 2**20
-# What is shown of a row that is longer; the row itself stays in its file.
+# The part of a longer row that goes to the reject file.
 _SHOWN_BYTES = 1_000
 _GZIP_MAGIC = b"\x1f\x8b"
 _BZIP2_MAGIC = b"BZh"
@@ -61,7 +61,7 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
 
     Raises:
         BadInput: it cannot be opened, or is a FIFO, a socket or a device.
-        MissingPackage: it is packed with Zstandard, and the extra `zstd` is not installed.
+        MissingPackage: it is compressed with Zstandard, and the extra `zstd` is not installed.
     """
     try:
         raw = open(path, "rb", opener=_open_at_once)  # noqa: SIM115
@@ -69,12 +69,12 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
         raise BadInput(f"{path} cannot be read ({error.strerror}); check the path and its permissions") from error
     with raw, ExitStack() as unpacking:
         if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
-            raise BadInput(f"{path} is no regular file; name a file, or give - to read standard input")
+            raise BadInput(f"{path} is not a regular file; name a file, or give - to read standard input")
         yield unpacking.enter_context(_unpacked(raw))
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Opens a file; a FIFO without a writer too, for which an ordinary open waits."""
+    """Opens a file without waiting, also a FIFO without a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -18,7 +18,7 @@ from ingest.files.row import Row, not_utf8
 
 # YAML between lines of ---, TOML between lines of +++ (Hugo).
 _FRONT_MATTER = regex.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*$\n?", regex.S | regex.M)
-# Attributes behind a heading: `## Install {#install}`.
+# Attributes after a heading: `## Install {#install}`.
 _ATTRIBUTES = regex.compile(r"\s*\{[:#.][^{}]*\}\s*$")
 _TAG = regex.compile(r"<!--.*?-->|<[^<>]*>", regex.S)
 _LANGUAGE_KEYS = ("language", "lang")
@@ -41,7 +41,7 @@ def parse_markdown(row: Row) -> Row:
         matter, source = _front_matter(source)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        return row._replace(error=f"the front matter cannot be read ({reason}); mend it or take it out")
+        return row._replace(error=f"the front matter cannot be read ({reason}); correct or remove it")
     blocks = list(_blocks(_PARSER.parse(source)))
     title = str(matter.get("title") or "").strip()
     headings = [place for place, (is_heading, _) in enumerate(blocks) if is_heading]
@@ -68,7 +68,7 @@ def _front_matter(source: str) -> tuple[Mapping[str, Any], str]:
     read = tomllib.loads(found[2]) if found[1] == "+++" else yaml.safe_load(found[2])
     if not isinstance(read, dict):
         if found[1] == "---":
-            return {}, source  # two rules, and text between them
+            return {}, source  # text between two horizontal rules
         raise ValueError("it has no keys")
     plain = ((str(key), _plain(value)) for key, value in read.items())
     return {key: value for key, value in plain if value not in (None, "", [])}, source[found.end() :]
@@ -109,7 +109,7 @@ def _inline(tokens: Sequence[Token]) -> str:
         if token.type in ("softbreak", "hardbreak"):
             parts.append("\n")
         elif token.type == "image":
-            parts.append(_inline(token.children or ()))  # what stands for it where it cannot be seen
+            parts.append(_inline(token.children or ()))  # the alternative text
         elif token.type in ("text", "code_inline"):
             parts.append(token.content)
     return "".join(parts).strip()

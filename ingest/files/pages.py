@@ -1,4 +1,4 @@
-"""Reads pages, a file each, and turns those in HTML and plain text into rows with a title and a text."""
+"""Reads pages (one file each), and parses HTML and plain text into a title and a text."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from ingest.files.walking import format_of_name, pages_of
 from reranker.base.errors import BadInput
 from reranker.base.extras import extra
 
-# What documentation tools write behind or before a heading: Sphinx, MkDocs and GitHub among them.
+# Marks that documentation tools (Sphinx, MkDocs, GitHub and others) add to headings.
 _ANCHORS = frozenset({"¶", "#", "##", "§", "🔗", "⚓", "\uf0c1"})
 
 
 def read_page(source: Source) -> Iterator[Row]:
-    """A file as the one row of it."""
+    """The only row of a page."""
     yield _row(source.path, source.name, source.page_id or source.name, source.format)
 
 
 def read_folder(source: Source) -> Iterator[Row]:
-    """The pages of a folder and of those below it, each with its path in the folder as its id, in the
-    order of their paths."""
+    """The pages of a folder and its subfolders, in the order of their paths. The id of a page is its path in the
+    folder."""
     for path in pages_of(source.path):
         name = path.relative_to(source.path).as_posix()
         yield _row(path, f"{source.name.rstrip('/')}/{name}", name, format_of_name(path) or "text")
 
 
 def parse_text(row: Row) -> Row:
-    """The row with its text; the first line, where an empty one follows, is the title."""
+    """The row with title and text. The title is the first line, if an empty line follows it."""
     try:
         text = row.raw.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -43,8 +43,8 @@ def parse_text(row: Row) -> Row:
 
 
 def parse_html(row: Row) -> Row:
-    """The row with title, main text and the language that the page itself names. Where trafilatura, which leaves
-    navigation, footers and the like out, finds no main text, all text is taken.
+    """The row with title, main text and the language that the page names. The main text, without navigation and
+    footers, is found by trafilatura. If it finds none, the whole text counts.
 
     Raises:
         MissingPackage: the extra `html` is not installed.
@@ -53,14 +53,14 @@ def parse_html(row: Row) -> Row:
         from lxml import etree, html
         from trafilatura import bare_extraction, load_html
 
-    # What it cannot read is told of in the reject file, not in its log.
+    # Errors go to the reject file, not to its log.
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL + 1)
     try:
         tree = html.fromstring(row.raw)
     except (etree.ParserError, ValueError) as error:
-        return row._replace(error=f"not HTML that can be read ({error})")
+        return row._replace(error=f"the HTML cannot be read ({error})")
     _drop_anchors(tree)
-    # Its own reading of the bytes, which guesses their encoding.
+    # trafilatura guesses the encoding of the bytes.
     loaded = load_html(row.raw)
     if loaded is not None:
         _drop_anchors(loaded)
@@ -75,7 +75,7 @@ def parse_html(row: Row) -> Row:
 
 
 def _drop_anchors(tree: Any) -> None:
-    """Takes out the marks that link a heading to itself: `<a href="#print">¶</a>`."""
+    """Removes the marks that link a heading to itself: `<a href="#print">¶</a>`."""
     for link in list(tree.iter("a")):
         to, text = link.get("href") or "", "".join(link.itertext()).strip()
         if "#" in to and text in _ANCHORS:

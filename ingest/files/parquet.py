@@ -32,7 +32,7 @@ def read_parquet(source: Source) -> Iterator[Row]:
             check_metadata(file, limit)
             schema = file.schema_arrow
             strings = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]
-        # A string that many rows share stays one string, until it is known how long it is.
+        # A string that many rows share stays one string until its length is checked.
         with pyarrow.parquet.ParquetFile(source.path, read_dictionary=strings) as file:
             for batch in file.iter_batches(_BATCH_ROWS):
                 n_bytes = decoded_bytes(batch)
@@ -66,7 +66,7 @@ def _pyarrow(source: Source) -> Any:
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise BadInput(f"{source.name} is Parquet, which takes pyarrow; install sinkrank[parquet]") from error
+        raise BadInput(f"{source.name} is Parquet, which needs pyarrow; install sinkrank[parquet]") from error
     return pyarrow
 
 
@@ -77,7 +77,7 @@ def _single_rows(batch: Any) -> Iterator[Any]:
 def _rows(name: str, number: int, batch: Any, schema: Any) -> Iterator[Row]:
     """
     Args:
-        number: rows before these.
+        number: number of rows before the batch.
     """
     if batch.num_rows == 1 and decoded_bytes(batch) > MAX_ROW_BYTES:
         yield Row(name, number + 1, b"", None, f"the row is longer than {MAX_ROW_BYTES:,} bytes; split it")
@@ -98,8 +98,14 @@ def _rows(name: str, number: int, batch: Any, schema: Any) -> Iterator[Row]:
 
 def _row(name: str, number: int, values: dict[str, object]) -> Row:
     try:
-        # Dates become ISO 8601; what JSON cannot hold has no place in an index either.
+        # Dates become ISO 8601. Values that JSON does not support cannot be indexed either.
         raw = orjson.dumps(values)
     except TypeError as error:
-        return Row(name, number, b"", None, f"a column holds what JSON cannot ({error}); leave it out or convert it")
+        return Row(
+            name,
+            number,
+            b"",
+            None,
+            f"JSON does not support the values of a column ({error}); leave it out or convert it",
+        )
     return Row(name, number, raw)

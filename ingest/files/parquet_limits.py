@@ -32,11 +32,11 @@ class UnpackedLimit:
 
 
 def check_metadata(file: Any, limit: UnpackedLimit) -> None:
-    """Checks what the file says about itself: the size of each column, and the length of all lists.
+    """Checks the metadata of a file: the size of each column, and the length of all lists.
 
     Args:
         file: a `pyarrow.parquet.ParquetFile`.
-        limit: left as it is.
+        limit: not changed.
 
     Raises:
         OSError: the file unpacks to more than it may.
@@ -53,7 +53,7 @@ def check_metadata(file: Any, limit: UnpackedLimit) -> None:
 
 
 def decoded_bytes(batch: Any) -> int:
-    """The size of a batch once each row has its own copy of a string that rows share."""
+    """The size of a batch if each row has its own copy of shared strings."""
     return sum(map(_decoded_bytes, batch.columns))
 
 
@@ -69,7 +69,7 @@ def _decoded_bytes(array: Any) -> int:
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return _decoded_bytes(array.flatten())
     if types.is_map(kind):
-        # Keys and items are those of the whole array, of which this may be a slice.
+        # `keys` and `items` belong to the whole array, even if this is a slice of it.
         first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
         return sum(_decoded_bytes(part[first:last]) for part in (array.keys, array.items))
     if types.is_struct(kind):

@@ -1,16 +1,16 @@
-"""A row of a file, and its form in reject files."""
+"""A row of a file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-# What a row of a reject file holds, beside `values` and `raw_base64` now and then.
+# The fields of a row of a reject file, except the optional `values` and `raw_base64`.
 REJECT_FIELDS = frozenset({"file", "line", "id", "reason", "raw"})
 
 
 class Row(NamedTuple):
-    """One row of a file. (A named tuple, since millions of them go from one process to another.)
+    """One row of a file. (A named tuple, since millions are sent between processes.)
 
     Attributes:
         line: the first line of the row, from 1; the number of the row if the file has no lines.

@@ -55,7 +55,7 @@ def header(records: Records) -> list[str]:
 
 
 class Records:
-    """The records of a CSV file, each as its cells or as the reason why it has none; with the place of the latest.
+    """The records of a CSV file: the cells of each, or an error.
 
     Attributes:
         line: first line of the latest record.
@@ -65,8 +65,8 @@ class Records:
     def __init__(self, file: BinaryIO, source: Source) -> None:
         self.source = source
         self._lines = _RecordLines(file)
-        csv.field_size_limit(lines.MAX_ROW_BYTES)  # the module's own limit, 128 kB, is the length of a long article
-        # Strict, so that a stray quote is an error and does not change the text unseen.
+        csv.field_size_limit(lines.MAX_ROW_BYTES)  # the default limit of 128 kB is the length of a long article
+        # Strict, so that a stray quote is an error and does not change the text silently.
         self._reader = csv.reader(self._lines, delimiter=_DELIMITERS[source.format], strict=True)
 
     @property
@@ -92,8 +92,8 @@ class Records:
 
 
 class _RecordLines:
-    """Feeds lines to the CSV parser and keeps those of the record at hand; an error ends the record, not the file (a
-    generator could not go on after it)."""
+    """Feeds lines to the CSV parser and keeps the lines of the current record. An error ends the record and not the
+    file. (A generator could not continue after an error.)"""
 
     def __init__(self, file: BinaryIO) -> None:
         self._lines = iter(lines.lines(file))
@@ -114,13 +114,13 @@ class _RecordLines:
         self.parts.append(line.content)
         self._size += len(line.content)
         if self._size > lines.MAX_ROW_BYTES:
-            self.error = f"the row is longer than {lines.MAX_ROW_BYTES:,} bytes; is a quote left open?"
+            self.error = f"the row is longer than {lines.MAX_ROW_BYTES:,} bytes; is a quote not closed?"
         self.error = line.error or self.error
         if self.error is not None:
             raise csv.Error(self.error)
         try:
             return line.content.decode() + "\n"
         except UnicodeDecodeError as error:
-            # The record goes on: it may have more lines, and all of them belong to the rejected row.
+            # The record continues, since all of its lines belong to the rejected row.
             self.error = not_utf8(error)
             return line.content.decode(errors="replace") + "\n"

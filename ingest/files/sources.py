@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from hashlib import blake2b
+from functools import partial
+from hashlib import blake2b, file_digest
 from pathlib import Path
 
 from ingest.files.walking import FORMATS, PAGE_FORMATS, format_of_name, kind_of_special, pages_of, walk
@@ -19,7 +20,6 @@ from reranker.base.errors import BadInput, NotFound, WrongParameter
 from reranker.base.temporary import temporary_folder
 
 STDIN = "-"
-_READ_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Source:
         format: one of `FORMATS`, or `folder`.
         columns: column names of a CSV or TSV file whose first row does not name them.
         digest: hash of the contents, if the path does not identify them.
-        page_id: the document id of a page's file: its path below the folder of the files that were named.
+        page_id: document id of a page: its path below the common folder of the given files.
         left_out: number of ignored files of a folder, by kind.
     """
 
@@ -57,7 +57,7 @@ class Source:
 def _identity(file: Path) -> str:
     try:
         status = file.stat()
-    except OSError:  # it is gone since the folder was read, so its row will say why it cannot be read
+    except OSError:  # deleted since the folder was read; its row will have the error
         return f"{file}\0\n"
     return f"{file.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\n"
 
@@ -95,8 +95,8 @@ def _sources(
 ) -> Iterator[Source]:
     """
     Args:
-        folder: for what is kept in a file.
-        base: the folder that ids of the files that are named one by one begin at.
+        folder: folder for the copy of standard input.
+        base: the folder that the ids of single files are relative to.
     """
     if name == STDIN:
         path = folder / "stdin"
@@ -132,12 +132,12 @@ def _is_page(path: Path, file_format: str | None) -> bool:
 
 
 def _common_folder(files: Sequence[Path]) -> str:
-    """The deepest folder that holds all of the files."""
+    """The deepest folder that contains all of the files."""
     return os.path.commonpath([os.path.abspath(file.parent) for file in files]) if files else ""  # noqa: PTH100
 
 
 def _fixed_folder(pattern: str) -> str:
-    """The folder that a pattern names before its first wildcard."""
+    """The folder of a pattern before its first wildcard."""
     fixed = itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts[:-1])
     return os.path.abspath(Path(*fixed))  # noqa: PTH100
 
@@ -169,10 +169,7 @@ def _format_of(path: Path) -> str:
 
 def _spool(path: Path) -> str:
     """Copies standard input to a file. Returns a hash of it."""
-    with path.open("wb") as spooled:
+    with path.open("w+b") as spooled:
         shutil.copyfileobj(sys.stdin.buffer, spooled)
-    hasher = blake2b(digest_size=16)
-    with path.open("rb") as spooled:
-        while part := spooled.read(_READ_BYTES):
-            hasher.update(part)
-    return hasher.hexdigest()
+        spooled.seek(0)
+        return file_digest(spooled, partial(blake2b, digest_size=16)).hexdigest()

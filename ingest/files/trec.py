@@ -14,7 +14,7 @@ from reranker.base.extras import extra
 _BEGIN, _END = b"<DOC>", b"</DOC>"
 _ID = regex.compile(r"<DOCNO>(.*?)</DOCNO>", regex.S | regex.I)
 _HEADER = regex.compile(r"<DOCHDR>.*?</DOCHDR>", regex.S | regex.I)
-# What the collections call a title: TREC disks 4 and 5, AQUAINT, and most others.
+# The tags of titles in TREC disks 4 and 5, AQUAINT, and most other collections.
 _TITLE = regex.compile(r"<(TITLE|HEADLINE|HL|TTL|TI)>(.*?)</\1>", regex.S | regex.I)
 _TEXT = regex.compile(r"<(TEXT|LP|LEADPARA|BODY)>(.*?)</\1>", regex.S | regex.I)
 
@@ -79,4 +79,4 @@ def _plain(marked: str) -> str:
 
 
 def _unended(source: Source, first: int, parts: list[bytes]) -> Row:
-    return Row(source.name, first, b"\n".join(parts), None, "the document has no </DOC>; was the file cut short?")
+    return Row(source.name, first, b"\n".join(parts), None, "the document has no </DOC>; is the file truncated?")

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Protocol
 
 from reranker.base.extras import extra
 
-# What a stream that cannot be unpacked raises.
+# Errors of streams that cannot be unpacked.
 DAMAGE = (
     EOFError,
     OSError,
@@ -22,12 +22,12 @@ DAMAGE = (
     NotImplementedError,
     ValueError,
 )
-# The limit that Apache Tika and POI use against decompression bombs. Text packs 3 to 10 times, logs 30 times.
+# The limit of Apache Tika and POI against decompression bombs. Text is compressed 3 to 10 times, logs 30 times.
 MAX_RATIO = 100
-# A small file may pack better than that.
+# A small file may have a higher ratio.
 ALWAYS_ALLOWED_BYTES = 16 * 2**20
 _BUFFER_BYTES = 2**17
-# One byte of Zstandard can unpack to some 30 kB, and a piece is unpacked at once.
+# One byte of Zstandard can unpack to some 30 kB, and each piece is unpacked at once.
 _ZSTANDARD_PIECE_BYTES = 2**10
 
 
@@ -88,7 +88,7 @@ class Zstandard:
         self._content = memoryview(b"")
 
     def read1(self, n_bytes: int) -> bytes:
-        """The next bytes; none at the end of the file.
+        """The next bytes; empty at the end of the file.
 
         Raises:
             EOFError: the file ends inside a frame.

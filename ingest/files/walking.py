@@ -60,7 +60,7 @@ def walk(folder: Path) -> Iterator[tuple[Path, str | None]]:
 
 
 def kind_of_special(path: Path) -> str | None:
-    """FIFO, socket or device; None for a regular file and for one that is not there."""
+    """`FIFO`, `socket` or `device`; None for a regular or missing file."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -76,7 +76,7 @@ def _ignored(path: Path, top: str) -> str | None:
     """The kind of a file that is ignored, or None.
 
     Args:
-        top: the real path of the folder that was named.
+        top: real path of the given folder.
     """
     if path.is_symlink():
         if not path.exists():

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from evaluation.corpora.alignment import aligned
 from evaluation.corpora.pages import SPLIT_SEED, Corpus, Page, Paragraph, select_pages, split, write_jsonl
-from ingest.fetching.debian import Archive, CorpusUnavailable, RunCommand, run_command
+from ingest.fetching.commands import RunCommand, run_command
+from ingest.fetching.debian import Archive, CorpusUnavailable
 from ingest.progress import Progress, no_progress
 
 LANGUAGES = ("en", "fr", "de")

@@ -12,7 +12,7 @@ from scipy import sparse
 from evaluation.corpora.pages import Corpus
 from evaluation.trained import SEED, training_units
 from ingest.embeddings.spectral import ppmi, truncated_svd
-from ingest.embeddings.training import MIN_COUNT, SINGULAR_VALUE_POWER
+from ingest.embeddings.training import SINGULAR_VALUE_POWER
 from ingest.embeddings.unit_counts import count_units
 from ingest.embeddings.units import read_units
 from reranker.embeddings import Embeddings
@@ -50,7 +50,7 @@ def spectral_norms(corpus: Corpus, embeddings: Embeddings) -> Norms:
     Args:
         embeddings: `train_on` this corpus; a store keeps no norms, so the decomposition is done again.
     """
-    counts = count_units(read_units(training_units(corpus)), MIN_COUNT)
+    counts = count_units(read_units(training_units(corpus))).result()
     weighted = sparse.vstack([ppmi(language.units) for language in counts.languages.values()]).tocsr()
     left, values = truncated_svd(weighted, embeddings.dim, SEED)
     lengths = np.linalg.norm(left * values**SINGULAR_VALUE_POWER, axis=1)

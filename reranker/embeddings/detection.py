@@ -1,4 +1,4 @@
-"""Guesses the language of a text among those of an embedding store, by the share of words that the language knows."""
+"""Guesses which language of an embedding store a text is in: the language that knows the most words of it."""
 
 from __future__ import annotations
 
@@ -14,30 +14,29 @@ from reranker.embeddings import Embeddings
 from reranker.text.normalization import normalization_of
 from reranker.text.tokens import LONGEST_CACHED_TOKEN, is_stop_word, letter_tokens
 
-# Each language's count has a byte of one integer, so that one sum counts for all: 255 at most.
+# The counts of all languages are the bytes of one integer, so that one sum adds them all. A byte holds at most 255.
 _MAX_TOKENS = 100
-# The nearest spelling takes some 30 microseconds a word and language.
+# Looking for the nearest spelling takes some 30 microseconds for each word and language.
 _MAX_INFLECTED_TOKENS = 8
 
-# Words come again and again, and asking each language for each of them takes longer than the transport. Some 200 bytes
-# an entry.
+# Looking every word up in every language takes longer than the transport, and words repeat. An entry takes some 200
+# bytes.
 _MAX_CACHED_TOKENS = 100_000
 _votes: WeakKeyDictionary[Embeddings, dict[str, dict[str, int]]] = WeakKeyDictionary()
 _term_ids: WeakKeyDictionary[Embeddings, dict[str, NDArray[np.int64]]] = WeakKeyDictionary()
 
 
 def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] = ()) -> str:
-    """The language with the most stop words and known words in the text; it need only find the vocabulary that covers
-    the text, which is why the vocabulary itself decides.
+    """The language with the most stop words and known words in the text.
 
-    Of several languages that know as many words it is the first of `preferred`; else the one in which these words are
-    the more common (`print page` is English, though German texts hold both words); then the first of the store. Where
-    no language knows a word (a Finnish query may hold inflected words alone), words count that are spelled nearly like
-    a known one, of the first eight.
+    Ties go to the first of `preferred`, then to the language in which these words are more common (`print page` is
+    English, though German texts contain both words), then to the first language of the store. If no language knows any
+    word (a Finnish query may have only inflected words), those of the first eight words count that are one edit away
+    from a known word.
 
     Args:
-        preferred: languages, the likeliest first (`preferred_languages`). They decide nothing but a tie, so a Finnish
-            query stays Finnish where English is preferred.
+        preferred: languages, the likeliest first (`preferred_languages`). They only break ties, so a Finnish query
+            stays Finnish if English is preferred.
     """
     tokens = {
         normalization: letter_tokens(text, normalization, _MAX_TOKENS, with_stop_words=True)
@@ -52,7 +51,7 @@ def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] =
                 vote = _vote(token, normalization, embeddings)
                 if len(token) <= LONGEST_CACHED_TOKEN:
                     if len(votes) >= _MAX_CACHED_TOKENS:
-                        votes.clear()  # a thread that reads meanwhile only asks again
+                        votes.clear()  # another thread that reads now computes the vote again
                     votes[token] = vote
             total += vote
     n_known: Sequence[int] = total.to_bytes(len(embeddings.languages), "little")
@@ -79,14 +78,14 @@ def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] =
 def preferred_languages(
     embeddings: Embeddings, query_language: str | None, n_documents: Mapping[str, float] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """The languages that a query is likely to be in, the likeliest first: what `guess_language` prefers.
+    """The languages that a query is likely to be in, the likeliest first, for `guess_language`.
 
     Args:
-        query_language: the setting; it comes before all others.
-        n_documents: how many documents the searched index has in each language, or their shares.
+        query_language: the setting of this name; it comes first.
+        n_documents: number or share of the searched index's documents in each language.
 
     Raises:
-        WrongParameter: the embeddings do not hold the setting's language.
+        WrongParameter: the embeddings do not contain `query_language`.
     """
     if query_language is not None and query_language not in embeddings.languages:
         raise WrongParameter(
@@ -98,7 +97,7 @@ def preferred_languages(
 
 
 def _vote(token: str, normalization: str, embeddings: Embeddings) -> int:
-    """One in the byte of each language that knows the token, of those whose terms are normalised so."""
+    """An integer with a 1 in the byte of each language with this normalization that knows the token."""
     return sum(
         1 << 8 * place
         for place, language in enumerate(embeddings.languages)
@@ -108,7 +107,7 @@ def _vote(token: str, normalization: str, embeddings: Embeddings) -> int:
 
 
 def _rarity(token: str, language: str, embeddings: Embeddings) -> float:
-    """The share of the language's terms that are more common than the token: 0 for a stop word, 1 for no term."""
+    """The share of the language's terms that are more common: 0 for a stop word, 1 for an unknown token."""
     if is_stop_word(token, language):
         return 0.0
     term_id = embeddings.term_id(language, token)
@@ -117,5 +116,5 @@ def _rarity(token: str, language: str, embeddings: Embeddings) -> float:
     by_language = _term_ids.setdefault(embeddings, {})
     if language not in by_language:
         by_language[language] = embeddings.vocabulary.term_ids(language)
-    term_ids = by_language[language]  # the most frequent first, and ascending
+    term_ids = by_language[language]  # ascending, and the most frequent first
     return float(np.searchsorted(term_ids, term_id)) / len(term_ids)

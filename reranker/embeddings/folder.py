@@ -1,4 +1,4 @@
-"""Knows the files of an embedding store's folder: their names, `meta.json`, and how they come to rest on the disk."""
+"""The folder of an embedding store: file names, reading and checking `meta.json`, and syncing files to the disk."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ DOCUMENT_FREQUENCIES = "document_frequencies.npy"
 
 
 def check_output(output: Path, *, replace: bool) -> None:
-    """Whether a store may be made at a path; call it before long work.
+    """Checks that a store may be written to a path. Call it before long work.
 
     Raises:
-        BadInput: something is there and `replace` is not given, or it is not an embedding store.
+        BadInput: the path exists and `replace` is false, or it is not an embedding store.
     """
     if not output.exists():
         return
@@ -37,14 +37,22 @@ def check_output(output: Path, *, replace: bool) -> None:
 
 
 def has_store(path: Path) -> bool:
-    """Whether anything stands at the path of a store, damaged or not. An empty folder (a new volume) is nothing."""
+    """Whether there is anything at the path, even a damaged store. An empty folder (a new volume) does not count."""
     try:
         return any(path.iterdir()) if path.is_dir() else path.exists()
     except OSError:
-        return True  # opening it says what is wrong
+        return True  # opening it then gives the error
 
 
 def read_meta(path: Path) -> Mapping[str, Any]:
+    """Reads and checks `meta.json`.
+
+    Raises:
+        NoEmbeddings: there is nothing at the path.
+        NotFound: it is not an embedding store.
+        VersionMismatch: another version of Sinkrank made the store.
+        BadEmbeddings: `meta.json` is damaged.
+    """
     cure = "make a store with `sinkrank embeddings prepare`"
     if not has_store(path):
         raise NoEmbeddings(f"there are no embeddings at {path}; {cure}")
@@ -68,11 +76,11 @@ def read_meta(path: Path) -> Mapping[str, Any]:
 
 def _check_meta(path: Path, meta: Mapping[str, Any]) -> None:
     wrong = [name for name in ("dim", "n_terms", "n_term_bytes") if not isinstance(meta.get(name), int)]
-    wrong += [name for name in ("version",) if not isinstance(meta.get(name), str)]
-    wrong += [name for name in ("precision",) if meta.get(name, "float32") not in PRECISIONS]
+    wrong += [name for name in ("version", "digest") if not isinstance(meta.get(name), str)]
+    wrong += [name for name in ("precision",) if meta.get(name) not in PRECISIONS]
     wrong += [name for name in ("languages",) if not isinstance(meta.get(name), dict)]
     wrong += [name for name in ("n_documents",) if not isinstance(meta.get(name, 0), dict | None)]
-    wrong += [name for name in ("files",) if not _is_manifest(meta.get(name, {}))]
+    wrong += [name for name in ("files",) if not _is_manifest(meta.get(name))]
     if wrong:
         raise BadEmbeddings(f"{path / META} has no proper {', '.join(wrong)}; import or train the embeddings again")
 
@@ -86,14 +94,14 @@ def _is_file(said: object) -> bool:
         isinstance(said, dict)
         and isinstance(said.get("bytes"), int)
         and "sample" in said
-        and isinstance(said.get("blocks", ""), str)
+        and isinstance(said.get("blocks"), str)
     )
 
 
 def version_hasher(dim: int, precision: Precision) -> blake2b:
-    """A version is the hash of this, of the vectors as they are kept, and of the vocabulary's digest."""
-    kept = "" if precision == "float32" else f"{precision}:"  # the first stores had no other
-    return blake2b(f"{FORMAT}:{dim}:{kept}".encode(), digest_size=8)
+    """A store's version is the hash of this, then the stored vectors, then the digest of the vocabulary."""
+    stored_as = "" if precision == "float32" else f"{precision}:"
+    return blake2b(f"{FORMAT}:{dim}:{stored_as}".encode(), digest_size=8)
 
 
 def sync(file: BinaryIO) -> None:
@@ -107,7 +115,7 @@ def close_synced(file: BinaryIO) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # some file systems cannot, and the rename is whole all the same
+    with suppress(OSError):  # not all file systems can sync a folder; the rename is atomic without it
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -116,5 +124,5 @@ def sync_folder(folder: Path) -> None:
 
 
 def sibling(output: Path, purpose: str) -> Path:
-    """A hidden name beside a folder, so that moving it there is a rename within one file system."""
+    """A new hidden name beside a folder, in the same file system, so that renaming to the folder is atomic."""
     return output.with_name(f".{output.name}.{purpose}-{uuid4().hex[:12]}")

@@ -1,7 +1,8 @@
-"""Measures how near a document lies to queries of all kinds, by a sample of queries that an index's own documents give.
+"""Computes the hubness of documents: how near they are to queries in general.
 
-A hub is near to everything, so it stands too high for most queries. What is taken off is its mean cosine to the nearest
-10 of a sample of queries in the query's language (as in CSLS: Lample et al. 2018, section 2.3).
+A hub is near to all queries, so it ranks too high for most of them. Its hubness is its mean cosine to the nearest 10 of
+a sample of queries in the query's language (as in CSLS: Lample et al. 2018, section 2.3). The sample is taken from the
+index's own documents.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from reranker.text.bags import BagOfWords, pack, unpack
 from reranker.text.documents import id_hash
 from reranker.text.idf import IdfTable
 
-# All chosen by measurement (docs/evaluation.md). A query of the sample is the first 8 tokens of a document.
+# Chosen by measurement (docs/evaluation.md). A sampled query is the first 8 tokens of a document.
 SAMPLE_TOKENS = 8
 SAMPLE_QUERIES = 400
 N_NEAREST = 10
-# Under this the nearest 10 are a fifth of the sample, a matter of chance; of 100 the gain is half that of 400.
+# With fewer, the nearest 10 are a fifth of the sample or more, and the mean is noise. 100 queries give half the gain of
+# 400.
 MIN_QUERIES = 50
 
 _FORMAT = 1
@@ -32,12 +34,12 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class HubnessSample:
-    """A sample of queries by language: of the documents that have a known word among their first `SAMPLE_TOKENS` those
-    `SAMPLE_QUERIES` whose ids have the smallest hashes. So it does not depend on the order in which documents came, and
-    the sample of two sets of documents is made of their samples.
+    """Sampled queries by language: the `SAMPLE_QUERIES` documents whose ids have the smallest hashes, among those with
+    a known word in their first `SAMPLE_TOKENS` tokens. So the order of the documents does not matter, and samples of
+    two sets of documents can be merged into the sample of both.
 
     Attributes:
-        embeddings_version: of the term ids; empty where no sample was ever drawn.
+        embeddings_version: version of the embeddings that the term ids belong to; empty if nothing was sampled.
         languages: language → `documents.id_hash` → the document's first words, packed (`bags.pack`).
     """
 
@@ -45,10 +47,10 @@ class HubnessSample:
     languages: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     def merged(self, other: HubnessSample) -> HubnessSample:
-        """The sample of both sets of documents; a document of both has the words that `other` gives it.
+        """The sample of both sets of documents; for a document in both, the words of `other` count.
 
         Raises:
-            BadInput: they were made with different embeddings.
+            BadInput: the samples were made with different embeddings.
         """
         builder = HubnessSampleBuilder(other.embeddings_version, self)
         for language, queries in other.languages.items():
@@ -57,7 +59,6 @@ class HubnessSample:
         return builder.result()
 
     def as_json(self) -> dict[str, Any]:
-        """For a store or a file; `from_json` reads it."""
         languages = {
             language: {str(hashed): packed for hashed, packed in queries.items()}
             for language, queries in self.languages.items()
@@ -66,7 +67,7 @@ class HubnessSample:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> HubnessSample:
-        """Reads what `as_json` gave; empty where another Sinkrank wrote it in another format."""
+        """Reads the result of `as_json`; empty if another version of Sinkrank wrote it in another format."""
         if kept.get("format") != _FORMAT:
             return cls()
         languages = {
@@ -77,15 +78,15 @@ class HubnessSample:
 
 
 class HubnessSampleBuilder:
-    """Draws the sample of documents that come one by one; memory is that of two samples."""
+    """Samples a stream of documents in the memory of two samples."""
 
     def __init__(self, embeddings_version: str, start: HubnessSample = HubnessSample()) -> None:
         """
         Args:
-            start: the sample of other documents.
+            start: the sample of earlier documents.
 
         Raises:
-            BadInput: that was made with other embeddings.
+            BadInput: `start` was made with other embeddings.
         """
         made_with = {version for version in (start.embeddings_version, embeddings_version) if version}
         if len(made_with) > 1:
@@ -100,13 +101,13 @@ class HubnessSampleBuilder:
         """Adds a document, or replaces the one of this id.
 
         Args:
-            first_words: of its first `SAMPLE_TOKENS` tokens; none is no query.
+            first_words: bag of its first `SAMPLE_TOKENS` tokens; a document with an empty one is skipped.
         """
         if len(first_words):
             self.add_packed(language, id_hash(doc_id), pack_first_words(first_words))
 
     def add_packed(self, language: str, hashed: int, packed: str) -> None:
-        """The same, of a hash and what `pack_first_words` gave."""
+        """As `add`, from the hash of the id and the result of `pack_first_words`."""
         queries = self._languages.setdefault(language, {})
         queries[hashed] = packed
         if len(queries) > 2 * SAMPLE_QUERIES:
@@ -118,12 +119,11 @@ class HubnessSampleBuilder:
 
 
 class Hubness:
-    """The sample of one index as vectors, weighed with its idf; those of a language are made when a query first comes.
-
-    Safe to share between threads.
+    """The hubness sample of one index as nBOW embeddings, weighted with the index's idf. Those of a language are
+    computed at its first query. Threads may share it.
 
     Args:
-        sample: what the index keeps; one of other embeddings counts as none.
+        sample: from the index; ignored if it was made with other embeddings.
     """
 
     def __init__(self, sample: HubnessSample, idf: IdfTable, embeddings: Embeddings) -> None:
@@ -135,22 +135,22 @@ class Hubness:
         self._lock = threading.Lock()
 
     def is_known(self, language: str) -> bool:
-        """Whether there are `MIN_QUERIES` queries of the language to measure by."""
+        """Whether the sample has at least `MIN_QUERIES` queries of the language."""
         return self._of_language(language) is not None
 
     def of(self, language: str, means: NDArray[np.float32]) -> NDArray[np.float64] | None:
-        """The hubness of documents for queries of a language: the mean cosine to the nearest `N_NEAREST` of the sample.
+        """The hubness of documents for queries of a language: mean cosine to the nearest `N_NEAREST` sampled queries.
 
         Args:
             means: (n_documents, dim) nBOW embeddings of length 1, or zeros.
 
         Returns:
-            (n_documents,), 0 to 1: below 0 it is 0. None where there are fewer than `MIN_QUERIES` queries.
+            (n_documents,), clipped to [0, 1]; None if the language has fewer than `MIN_QUERIES` queries.
         """
         queries = self._of_language(language)
         if queries is None:
             return None
-        # Ingest draws samples in processes that never measure by them, and the transport takes long to import.
+        # Imported here: processes of ingest only sample, and the transport takes long to import.
         from reranker.transport.threads import one_blas_thread
 
         with one_blas_thread():
@@ -160,7 +160,7 @@ class Hubness:
         return hubness
 
     def _of_language(self, language: str) -> NDArray[np.float32] | None:
-        """(n_queries, dim) float32; None where there are too few."""
+        """(n_queries, dim) float32; None if there are too few."""
         with self._lock:
             if language not in self._vectors:
                 self._vectors[language] = self._embed(language, self._sample.languages.get(language, {}).values())
@@ -173,7 +173,7 @@ class Hubness:
 
 
 def pack_first_words(bag: BagOfWords) -> str:
-    """Term ids and counts as a sample keeps them; its unknown words are no part of a query."""
+    """Packs term ids and counts for a sample, without the unknown words."""
     return pack(BagOfWords(bag.term_ids, bag.counts))
 
 

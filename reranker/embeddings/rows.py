@@ -1,10 +1,10 @@
-"""Keeps rows of length 1 in fewer bytes, and gives them back as float32; which bytes they are in is asked of no reader.
+"""Stores rows of length 1 in fewer bytes and reads them as float32.
 
-    float32   4 bytes a number, in place: readers share the memory map
+    float32   4 bytes a number; readers share the memory map
     float16   2 bytes
-    int8      1 byte: a row times 127 over its largest number, rounded; its length is no part of it
+    int8      1 byte: the row scaled so that its largest absolute value is 127, rounded
 
-Rows that are not float32 are brought back to length 1 as they are read, block by block.
+float16 and int8 rows are normalised to length 1 when they are read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from reranker.base.errors import WrongParameter
 from reranker.transport import compilation
 
 Precision = Literal["float32", "float16", "int8"]
-"""In what the numbers of a store are kept."""
+"""The number type of stored vectors."""
 
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
@@ -30,10 +30,10 @@ _BLOCK_ROWS = 16_384  # 20 MB at 300 dimensions
 
 
 def check_precision(name: str) -> Precision:
-    """The precision of that name.
+    """Returns the name if it is a precision.
 
     Raises:
-        WrongParameter: there is none.
+        WrongParameter: it is not.
     """
     for precision in PRECISIONS:
         if precision == name:
@@ -42,8 +42,8 @@ def check_precision(name: str) -> Precision:
 
 
 def packed(rows: NDArray[np.float32], precision: Precision) -> NDArray[Any]:
-    """(n, dim) rows of length 1 as a store keeps them; of an `int8` row that the rounding leaves empty there is none:
-    its largest number becomes 127."""
+    """Converts (n, dim) rows of length 1 to the stored type. No `int8` row rounds to zeros, since its largest value
+    becomes 127."""
     if precision != "int8":
         return np.ascontiguousarray(rows, dtype=STORED_AS[precision])
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
@@ -51,14 +51,14 @@ def packed(rows: NDArray[np.float32], precision: Precision) -> NDArray[Any]:
 
 
 class CompactRows:
-    """(n_terms, dim) rows of length 1 in float16 or int8, to be read like a read-only float32 array: rows are picked by
-    a number, a slice or an array of numbers, by `take`, or all by `numpy.asarray`, and come as a new array.
+    """(n_terms, dim) rows of length 1 in float16 or int8 that can be read like a float32 array: by an index, a slice,
+    an array of indices, `take` or `numpy.asarray`. Reading returns a new array.
 
-    Only what the kernels ask of an array is here. They copy rows that are not contiguous before they work on them, so
-    these say that they are not.
+    It has only the attributes of an array that the kernels use. The kernels copy rows that are not contiguous before
+    they compute with them, so `flags` says that these are not contiguous.
 
     Attributes:
-        codes: (n_terms, dim) as it lies on the disk.
+        codes: (n_terms, dim) as stored.
     """
 
     ndim = 2
@@ -70,30 +70,30 @@ class CompactRows:
         self.shape: tuple[int, int] = cast(tuple[int, int], codes.shape)
         self.strides = codes.strides
         self.ctypes = codes.ctypes
-        self._codes = np.asarray(codes)  # the same memory; picking rows of a plain array is faster
+        self._codes = np.asarray(codes)  # the same memory; indexing a plain array is faster than a memory map
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> NDArray[np.float32]:
         if isinstance(rows, tuple):
-            raise IndexError("compact rows are picked whole, by one index; pick rows first, and then columns of them")
+            raise IndexError("compact rows take one index, of rows; take rows first, then columns of the result")
         picked = np.asarray(rows)
         if picked.ndim == 1 and np.issubdtype(picked.dtype, np.integer):
             return self._unpacked_at(picked)
         return _unpacked(self._codes[rows])
 
     def take(self, indices: Any, axis: int = 0, out: None = None, mode: str = "raise") -> NDArray[np.float32]:
-        """As `numpy.take`, which calls this, along the first axis."""
+        """Called by `numpy.take`; axis 0 only."""
         if axis != 0 or out is not None or mode != "raise":
-            raise ValueError("compact rows are taken along axis 0 into a new array, and must be there")
+            raise ValueError("compact rows support take along axis 0 only, into a new array and with mode='raise'")
         return self[np.asarray(indices)]
 
     def _unpacked_at(self, row_ids: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         wanted = row_ids.astype(np.int64)
         wanted[wanted < 0] += len(self)
         if len(wanted) and not 0 <= wanted.min() <= wanted.max() < len(self):
-            raise IndexError(f"rows {row_ids.min()} to {row_ids.max()} are asked for of {len(self)}")
+            raise IndexError(f"rows {row_ids.min()} to {row_ids.max()} were asked for, but there are {len(self)}")
         if not compilation.is_ready():
             return _unpacked(self._codes[wanted])
         from reranker.embeddings import unpacking  # compiled on first use
@@ -107,7 +107,7 @@ class CompactRows:
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("compact rows become an array by a copy only")
+            raise ValueError("compact rows cannot become an array without a copy")
         rows = np.empty(self.shape, dtype=dtype or np.float32)
         for start in range(0, len(self), _BLOCK_ROWS):
             rows[start : start + _BLOCK_ROWS] = self[start : start + _BLOCK_ROWS]

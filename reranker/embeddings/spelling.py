@@ -1,12 +1,14 @@
-"""Turns a misspelled or inflected word into the term of its language at Levenshtein distance 1, from a memory-mapped
-index; it knows nothing of vectors.
+"""Finds the term at Levenshtein distance 1 from a misspelled or inflected word, in a memory-mapped index.
 
-`spellings.npy` holds a number for each letter of each term: a hash of the term without that letter in the upper 32
-bits, the term id in the lower, sorted. Two words of one length differ in one letter exactly if both leave the same
-when that letter is taken out; a word is one letter shorter than a term if it is what that term leaves; it is one
-letter longer only if the term leaves the same without its first letter as the word without its own and one more. So a
-word of n letters takes 2n binary searches, however many letters its alphabet has. This is the deletion neighbourhood of
-Bocek, Hunt and Stiller 2007 for one edit; each hit is checked.
+`spellings.npy` has one sorted number for each letter of each term: the upper 32 bits are a hash of the term without
+that letter, the lower 32 bits are the term id. A word is looked up by three kinds of hashes:
+
+- the word without one letter: finds terms of the same length that differ in that letter;
+- the word itself: finds terms with one letter more;
+- the word without its first letter and one more: finds terms with one letter fewer, by their entry without the first.
+
+So a word of n letters takes 2n binary searches, whatever the alphabet. This is the deletion neighbourhood of Bocek,
+Hunt and Stiller 2007 for one edit. Each hit is checked by its Levenshtein distance.
 """
 
 from __future__ import annotations
@@ -24,31 +26,31 @@ from reranker.text.tokens import LONGEST_CACHED_TOKEN
 
 SPELLINGS = "spellings.npy"
 
-# At distance 1 a third of a word of three letters is another. In the LibreOffice embeddings the mean cosine between a
-# frequent word and its nearest spelling is 0.22 to 0.34 at three letters and 0.32 to 0.63 at four (docs/methods.md).
+# In shorter words one edit changes too much. In the LibreOffice embeddings the mean cosine between a frequent word and
+# its nearest spelling is 0.22 to 0.34 at three letters and 0.32 to 0.63 at four (docs/methods.md).
 MIN_LETTERS = 4
-# Longer tokens are no words, and their neighbourhood grows with their length.
+# Longer tokens are not words, and the work grows with the length.
 MAX_LETTERS = LONGEST_CACHED_TOKEN
 
 _CHUNK_TERMS = 65_536
-# A table of where the entries of each leading 16 bits begin, 0.5 MB: of 5 million entries it is made in 10 ms and takes
-# a third off a look-up, whose time is that of reading far places of memory.
+# A table of where the entries begin for each value of the leading 16 bits: 0.5 MB, made in 10 ms for 5 million entries.
+# It saves a third of a look-up, since fewer distant places of memory are read.
 _LEADING_BITS = 16
 _TRAILING_BITS = 64 - _LEADING_BITS
 _LARGEST_ID = 0xFFFFFFFF
 _HASH_BITS = ~np.uint64(_LARGEST_ID)
-# A polynomial hash modulo 2**64. Its base is odd, with bits all over; the second number is 2**64 over the golden ratio,
-# as an odd number (Knuth 6.4), and spreads what differs in low bits over the upper half.
+# A polynomial hash modulo 2**64 with an odd base. The second number is 2**64 divided by the golden ratio, made odd
+# (Knuth 6.4). It spreads differences in the low bits over the upper half.
 _BASE = 0xD6E8FEB86659FD93
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
 class Spellings:
-    """The terms of a vocabulary by what they leave without one letter."""
+    """The index of a vocabulary's terms by their spelling without one letter."""
 
     def __init__(self, vocabulary: Vocabulary, entries: NDArray[np.uint64]) -> None:
         self.entries = entries
-        self._numbers = entries.data  # the same memory; indexing it takes a third of the time of indexing an array
+        self._numbers = entries.data  # the same memory; indexing a memoryview takes a third of the time
         self._vocabulary = vocabulary
         leading = np.arange(1 << _LEADING_BITS, dtype=np.uint64) << np.uint64(_TRAILING_BITS)
         self._starts = np.append(entries.searchsorted(leading), len(entries)).data
@@ -56,20 +58,19 @@ class Spellings:
 
     @classmethod
     def open(cls, folder: Path, vocabulary: Vocabulary) -> Spellings:
-        """Maps the file of a store; one made before there was such a file has its entries computed, in memory.
+        """Maps the file of a store.
 
         Raises:
-            BadEmbeddings: the file is not of the size that the vocabulary asks for.
+            BadEmbeddings: the file is missing, or has not one entry for each letter of the vocabulary.
         """
-        if not (folder / SPELLINGS).exists():
-            return cls(vocabulary, spelling_entries(vocabulary))
         mapped = open_array(folder / SPELLINGS, np.uint64, (vocabulary.n_letters(),))
         return cls(vocabulary, np.asarray(mapped))
 
     def nearest(self, language: str, word: str) -> int | None:
-        """The id of the language's term at Levenshtein distance 1 from a normalised word: one letter more, less or
-        other. Of several the one of the lowest id: the most frequent, and of equally frequent ones the first of the
-        alphabet, since terms are written in this order. None for words under 4 letters or over 64.
+        """The id of the language's term at Levenshtein distance 1 from a normalised word, or None.
+
+        Of several terms it is the one with the lowest id, which is the most frequent. None for words of fewer than 4 or
+        more than 64 letters.
         """
         offset = self._offsets.get(language)
         if offset is None or not MIN_LETTERS <= len(word) <= MAX_LETTERS:
@@ -81,7 +82,7 @@ class Spellings:
         return None
 
     def _filed_under(self, keys: NDArray[np.uint64]) -> list[int]:
-        """The term ids of the entries with these keys, in any order, some more than once."""
+        """The term ids of the entries with these keys, unordered and with duplicates."""
         numbers, starts = self._numbers, self._starts
         found = []
         for key in keys.tolist():
@@ -93,8 +94,8 @@ class Spellings:
         return found
 
     def _is_neighbour(self, language: str, word: str, term_id: int) -> bool:
-        # A damaged file may name any number; a hash may stand for two spellings, and a swap of two letters leaves the
-        # same as well.
+        # A damaged file may contain any number. Two spellings may have the same hash, and two words in which
+        # neighbouring letters are swapped have one in common.
         if term_id >= len(self._vocabulary):
             return False
         found, term = self._vocabulary.term(term_id)
@@ -102,7 +103,7 @@ class Spellings:
 
 
 def spelling_entries(vocabulary: Vocabulary) -> NDArray[np.uint64]:
-    """(n_letters,) uint64, ascending: hash · 2³² + term id for each term and each letter that it may lose."""
+    """(n_letters,) uint64, ascending: hash of a term without one letter · 2³² + term id, for each letter."""
     entries = np.empty(vocabulary.n_letters(), dtype=np.uint64)
     offsets = np.array([_language_offset(language) for language in vocabulary.languages], dtype=np.uint64)
     filled = 0
@@ -129,10 +130,10 @@ def _letters(text: str) -> NDArray[np.uint64]:
 
 @cache
 def _factors(n_letters: int) -> NDArray[np.uint64]:
-    """(n, 2n): the letters of a word times these are the hashes of what it leaves without its letter i in column i, of
-    itself in column n, and without its first and its letter i in column n + i."""
+    """(n, 2n) matrix. A word's letters times this matrix are hashes: of the word without letter i in column i, of the
+    whole word in column n, and of the word without its first letter and letter i in column n + i."""
     place, taken_out = np.arange(n_letters)[:, None], np.arange(n_letters + 1)
-    # Letters behind the one that is taken out move up by one.
+    # Letters after the one that is left out move up by one place.
     single = np.where(place == taken_out, 0, _powers(n_letters + 1)[place + (place < taken_out)])
     factors = np.zeros((n_letters, 2 * n_letters), dtype=np.uint64)
     factors[:, : n_letters + 1] = single
@@ -141,8 +142,8 @@ def _factors(n_letters: int) -> NDArray[np.uint64]:
 
 
 def _sums(letters: NDArray[np.uint64], places: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Two running sums from 0, (n + 1,) each, modulo 2**64: of letter · power(place + 1), and of letter · power(place),
-    which is for letters that move up by one."""
+    """Two running sums from 0, (n + 1,) each, modulo 2**64: of letter · power(place + 1), and of letter · power(place)
+    for letters that move up by one place."""
     powers = _powers(int(places.max()) + 2)
     zero = np.zeros(1, dtype=np.uint64)
     standing = np.cumsum(letters * powers[places + 1], dtype=np.uint64)
@@ -158,10 +159,10 @@ def _powers(n: int) -> NDArray[np.uint64]:
 
 
 def _language_offset(language: str) -> np.uint64:
-    """What the hashes of a language's terms are moved by, so that those of two languages differ."""
+    """A number that is added to the hashes of a language's terms, so that the hashes of two languages differ."""
     return np.uint64((language_seed(language) * _GOLDEN << 32) % 2**64)
 
 
 def _keys(hashes: NDArray[np.uint64], offsets: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
-    """Hashes in the upper 32 bits, the lower ones 0."""
+    """The sums with their lower 32 bits set to 0."""
     return (hashes + offsets) & _HASH_BITS

@@ -1,4 +1,4 @@
-"""Numbers the stems of an embedding store's terms, so that terms of one stem are found without a look at their text."""
+"""Gives each term a number for its stem, so that terms with the same stem are found without reading their text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NOT_STEMMED = np.uint64(0)
 
 
 class StemKeys:
-    """Terms have the same key if they have the same stem, each stemmed by the rules of its own language.
+    """Two terms have the same key if they have the same stem, each by the stemmer of its own language.
 
-    A term is stemmed when its key is first asked for. The keys take 8 bytes a term of the store, no more, however many
-    are asked for. Threads may share them: two that stem the same term write the same key.
+    A term is stemmed when its key is first used. The keys take 8 bytes for each term of the store. Threads may share
+    them: two threads that stem the same term write the same key.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -26,7 +26,7 @@ class StemKeys:
         self._keys = np.zeros(len(vocabulary), dtype=np.uint64)
 
     def of_terms(self, term_ids: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """(n,) the keys of some rows."""
+        """(n,) keys of (n,) terms."""
         found: NDArray[np.uint64] = self._keys[term_ids]
         missing = np.unique(term_ids[found == _NOT_STEMMED])
         if not len(missing):
@@ -38,7 +38,7 @@ class StemKeys:
         return found
 
     def of_word(self, word: str, language: str) -> int:
-        """The key of a normalised word, which need not be a term; an overlong one is its own stem."""
+        """The key of a normalised word, in the vocabulary or not. Words of more than 64 letters are not stemmed."""
         whole = stem(word, language) if len(word) <= LONGEST_CACHED_TOKEN else word
         digest = blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "little") or 1

@@ -1,4 +1,4 @@
-"""Turns terms into embeddings and texts into bags of words, from a folder that is written once and then read."""
+"""Opens an embedding store; turns terms into embeddings and texts into bags of words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from reranker.embeddings.folder import DOCUMENT_FREQUENCIES, VECTORS, read_meta,
 from reranker.embeddings.manifest import check, checked_blocks
 from reranker.embeddings.query_encoder import QueryEncoder
 from reranker.embeddings.rows import STORED_AS, CompactRows, Precision
-from reranker.embeddings.spelling import SPELLINGS, Spellings, spelling_entries
 from reranker.embeddings.stem_keys import StemKeys
 from reranker.embeddings.unknown import DEFAULT_RULE, StandIns, UnknownWordsRule, check_rule
 from reranker.embeddings.vocabulary import Vocabulary, open_array
@@ -28,11 +27,11 @@ from reranker.text.normalization import normalize_term
 from reranker.text.segmentation import check_can_split
 from reranker.text.tokens import LONGEST_CACHED_TOKEN, has_digit, tokenize
 
-# Some 100 bytes an entry: at most 20 MB a language, and running text has fewer common terms.
+# Some 100 bytes an entry, so at most 20 MB a language. Running text has fewer common terms.
 _MAX_CACHED_TERMS = 200_000
-_LONGEST_CACHED_NUMBER = 4  # years, and what tables are full of
+_LONGEST_CACHED_NUMBER = 4  # years and other short numbers
 _CHUNK_ROWS = 16_384  # 20 MB of vectors at 300 dimensions
-# Rounding leaves about 1e-8 of a mean of unit vectors that cancel out in float32.
+# In float32, unit vectors that cancel out leave a mean of about 1e-8.
 _VANISHING_NORM = 1e-6
 _MAX_SPELLINGS = 3
 _NO_TERM = -1
@@ -43,18 +42,17 @@ class Embeddings:
 
     Attributes:
         path: the folder.
-        vectors: (n_terms, dim) float32, each row of length 1: a memory map, or of a store of less precision what is
-            read like one (`CompactRows`).
+        vectors: (n_terms, dim), each row of length 1: a memory map of float32, or `CompactRows` for other precisions.
         document_frequencies: (n_terms,) int32, documents of the training text with each term; None if not counted.
-        precision: in what the numbers lie on the disk.
+        precision: the number type of the stored vectors.
         n_terms: number of terms, all languages.
         dim: dimensions of an embedding.
-        languages: the ISO 639-1 codes held.
-        version: a hash of terms and vectors: term ids of two stores of one version mean the same.
-        meta: `meta.json` as it stands.
-        unknown_words: which embedding a token of a text takes that has none of its own. Term ids do not depend on it,
-            so an index and a query may differ in it: they only count the words that one of them leaves out.
-        query_encoder: the sentence encoder whose space the vectors were mapped into; None where they were not.
+        languages: the ISO 639-1 codes of the store's languages.
+        version: a hash of terms and vectors; two stores with the same version have the same term ids.
+        meta: the contents of `meta.json`.
+        unknown_words: rule for tokens without an embedding. Term ids do not depend on it, so an index and a query may
+            use different rules; bags then differ in such tokens only.
+        query_encoder: the sentence encoder to whose space the vectors were mapped; None if they were not.
     """
 
     def __init__(
@@ -74,8 +72,8 @@ class Embeddings:
         self.n_terms, self.dim = vectors.shape
         self.languages = vocabulary.languages
         self.version: str = meta["version"]
-        self.precision: Precision = meta.get("precision", "float32")  # older stores do not say it
-        # The same memory; picking rows of a plain array is faster.
+        self.precision: Precision = meta["precision"]
+        # The same memory; indexing a plain array is faster than a memory map.
         self._rows = np.asarray(vectors) if isinstance(vectors, np.ndarray) else vectors
         self.document_frequencies = document_frequencies
         self._known: dict[str, dict[str, int]] = {language: {} for language in self.languages}
@@ -94,21 +92,21 @@ class Embeddings:
             with_query_encoder: whether to use the encoder of queries, where the store has one.
 
         Raises:
-            BadInput: there is no such rule for unknown words; or a language of the store has no spaces between words,
-                and the package that finds them is not installed.
+            BadInput: there is no such rule for unknown words; or a language of the store is written without spaces, and
+                the package that finds its words is not installed.
             NoEmbeddings: there is nothing at the path.
-            NotFound: what is there is no store.
-            BadEmbeddings: the store is damaged: a file is missing, or its size, its bytes (of a file over 16 MiB a
-                sample) are not what `meta.json` says; `checked_blocks` and `verify` read all bytes.
-            VersionMismatch: the store was made by another format or tokenizer.
+            NotFound: it is not an embedding store.
+            BadEmbeddings: the store is damaged: a file is missing or differs from `meta.json`. Of files over 16 MiB
+                only a sample is compared; `checked_blocks` and `verify` read all bytes.
+            VersionMismatch: the store has another format, or was made with another tokenizer.
         """
         path = Path(path).resolve()
         meta = read_meta(path)
-        check(path, meta, whole=False)
+        check(path, meta)
         check_can_split(meta["languages"], f"the embeddings in {path} hold words in")
         n_terms, dim = meta["n_terms"], meta["dim"]
         vocabulary = Vocabulary.open(path, list(meta["languages"]), n_terms, meta["n_term_bytes"])
-        precision: Precision = meta.get("precision", "float32")
+        precision: Precision = meta["precision"]
         vectors = open_array(path / VECTORS, STORED_AS[precision], (n_terms, dim))
         if precision != "float32":
             vectors = cast(NDArray[np.float32], CompactRows(vectors))
@@ -121,7 +119,7 @@ class Embeddings:
         return cls(path, meta, vectors, vocabulary, frequencies, unknown_words, encoder)
 
     def with_unknown_words(self, rule: UnknownWordsRule) -> Embeddings:
-        """The same store, reading texts by another rule; it shares this one's memory.
+        """The same store with another rule for unknown words; it shares this store's memory.
 
         Raises:
             BadInput: there is no such rule.
@@ -137,7 +135,7 @@ class Embeddings:
         return f"<Embeddings {self.path}: {self.n_terms} terms, dim {self.dim}, {' '.join(self.languages)}>"
 
     def term_id(self, language: str, term: str) -> int | None:
-        """The row of a term, or None; the caller has normalised it (`reranker.text.normalization.normalize_term`)."""
+        """The row of a normalised term (`reranker.text.normalization.normalize_term`), or None."""
         known = self._known.get(language)
         if known is None:
             return None
@@ -147,14 +145,14 @@ class Embeddings:
             if len(term) > LONGEST_CACHED_TOKEN:
                 return found if found >= 0 else None
             if len(known) >= _MAX_CACHED_TERMS:
-                known.clear()  # a thread that reads meanwhile only looks the term up again
+                known.clear()  # another thread that reads now looks the term up again
             known[term] = found
         return found if found >= 0 else None
 
     def stand_in(self, language: str, token: str) -> int | None:
-        """The row whose embedding a normalised token of a text takes: its own, or by the rule `unknown_words` that of
-        another term; None where there is none, for a number, and for a language that is not held."""
-        if has_digit(token):  # 8601 is not 8602, however alike they are spelled
+        """The row that gives a normalised token its embedding: its own, or one by the rule `unknown_words`. None if
+        there is no such row, for numbers, and for languages that the store does not contain."""
+        if has_digit(token):  # 8601 and 8602 are one edit apart but unrelated
             return None
         term_id = None if self._stand_ins.replaces_known else self.term_id(language, token)
         return self._stand_ins.find(language, token) if term_id is None else term_id
@@ -168,12 +166,12 @@ class Embeddings:
         return self.vocabulary.term(term_id)
 
     def bag(self, text: str, language: str) -> BagOfWords:
-        """The words of a text that take an embedding, counted (`reranker.text.tokens.tokenize`)."""
+        """The bag of a text's words (`reranker.text.tokens.tokenize`)."""
         return self.bag_of_tokens(tokenize(text, language), language)
 
     def bag_of_tokens(self, tokens: Iterable[str], language: str) -> BagOfWords:
-        """The words that take an embedding among tokens of one language, counted as the terms they take (`stand_in`); a
-        language that is not held has none."""
+        """The bag of tokens of one language, each counted as the term of `stand_in`. Tokens without one are unknown
+        words; in a language that the store does not contain, all are."""
         tokens = list(tokens)
         taken = self._taken.setdefault(language, {})
         found = list(map(taken.get, tokens))
@@ -192,14 +190,14 @@ class Embeddings:
         )
 
     def _take(self, language: str, token: str, taken: dict[str, int]) -> int:
-        """What `stand_in` finds for a token, kept for its next occurrence in a text."""
+        """`stand_in` of a token, cached; `_NO_TERM` if there is none."""
         if len(token) > _LONGEST_CACHED_NUMBER and has_digit(token):
-            return _NO_TERM  # there is no end of them, and they would drive out the words
+            return _NO_TERM  # not cached: there are too many different numbers
         term_id = self.stand_in(language, token)
         found = _NO_TERM if term_id is None else term_id
         if len(token) <= LONGEST_CACHED_TOKEN and language in self._known:
             if len(taken) >= _MAX_CACHED_TERMS:
-                taken.clear()  # a thread that reads meanwhile only looks the term up again
+                taken.clear()  # another thread that reads now looks the term up again
             taken[token] = found
         return found
 
@@ -207,7 +205,7 @@ class Embeddings:
         """The L2-normalised weighted mean of a bag's embeddings (nBOW; Balikas et al. 2018).
 
         Returns:
-            (dim,) float32 of length 1; None for an empty bag and where the embeddings cancel out.
+            (dim,) float32 of length 1; None for an empty bag, and if the embeddings cancel out.
         """
         if not len(bag):
             return None
@@ -217,7 +215,7 @@ class Embeddings:
 
     @cached_property
     def idf(self) -> IdfTable:
-        """The training text's figures, for an index that has none of its own; empty if none were kept."""
+        """Document frequencies of the training text, for an index without its own; empty if they were not counted."""
         frequencies = self.document_frequencies
         if frequencies is None:
             return IdfTable()
@@ -231,22 +229,21 @@ class Embeddings:
 
     @cached_property
     def stem_keys(self) -> StemKeys:
-        """Numbers for the stems of the terms, found as they are asked for."""
         return StemKeys(self.vocabulary)
 
     def nearest(self, term: str, language: str, target_language: str | None, n: int) -> list[tuple[str, str, float]]:
-        """The `n` terms of the highest cosine with a term, which is itself left out; exact, over all rows.
+        """The `n` other terms with the highest cosine to a term. The search is exact, over all rows.
 
         Args:
-            term: as a person writes it; it is normalised here.
-            target_language: terms of this language only; None for all.
+            term: normalised here.
+            target_language: search terms of this language only; None for all.
 
         Returns:
-            (language, term, cosine), the nearest first; equal cosines by term id.
+            (language, term, cosine), the highest first; equal cosines by term id.
 
         Raises:
-            UnknownLanguage: a language that the store does not hold.
-            UnknownWords: the term has no embedding; near spellings that have one are named.
+            UnknownLanguage: the store does not contain a language.
+            UnknownWords: the term has no embedding; the message names similar spellings that have one.
         """
         self._check_language(language)
         if target_language is not None:
@@ -261,38 +258,38 @@ class Embeddings:
         wanted[term_id] = False
         ids = np.flatnonzero(wanted)
         if 0 < n < len(ids):
-            # All that tie with the n-th stay, so that the order below decides between them.
+            # Keep all terms that tie with the n-th; the sort below orders them.
             least = np.partition(cosines[ids], len(ids) - n)[len(ids) - n]
             ids = ids[cosines[ids] >= least]
         best = ids[np.argsort(-cosines[ids], kind="stable")][: max(0, n)]
         return [(*self.term(int(row)), float(cosines[row])) for row in best]
 
     def verify(self) -> None:
-        """Reads every byte and compares its hash with the version and the digests in `meta.json`.
+        """Reads every byte and compares it with the checksums and the version in `meta.json`.
 
         Raises:
             BadEmbeddings: they differ.
         """
-        check(self.path, self.meta, whole=True)
+        check(self.path, self.meta)
+        for _ in checked_blocks(self.path, self.meta):
+            pass
         hasher = version_hasher(self.dim, self.precision)
-        kept = np.asarray(self.vectors.codes) if isinstance(self.vectors, CompactRows) else self._rows
+        stored = np.asarray(self.vectors.codes) if isinstance(self.vectors, CompactRows) else self._rows
         for start in range(0, self.n_terms, _CHUNK_ROWS):
-            hasher.update(kept[start : start + _CHUNK_ROWS].data)
+            hasher.update(stored[start : start + _CHUNK_ROWS].data)
         hasher.update(self.vocabulary.digest())
         if hasher.hexdigest() != self.version:
             raise BadEmbeddings(
                 f"the contents of {self.path} have hash {hasher.hexdigest()}, but meta.json says "
                 f"{self.version}; the embedding store is damaged: import or train it again"
             )
-        if not np.array_equal(Spellings.open(self.path, self.vocabulary).entries, spelling_entries(self.vocabulary)):
-            raise BadEmbeddings(f"{self.path / SPELLINGS} is damaged; import or train the embeddings again")
 
     def checked_blocks(self) -> Iterator[int]:
-        """Reads the files that `open` only samples, block by block; yields the size of each block that is right. It
-        ends early if other embeddings have been put in the place of these, which stay in use as they were.
+        """Reads the files that `open` only samples, block by block, and yields the size of each correct block. It ends
+        early if other embeddings have replaced these on the disk; the opened ones stay usable.
 
         Raises:
-            BadEmbeddings: a block is not what was written; the message says where it is.
+            BadEmbeddings: a block is damaged; the message says where it is.
         """
         try:
             yield from checked_blocks(self.path, self.meta)
@@ -316,13 +313,13 @@ class Embeddings:
     def _check_language(self, language: str) -> None:
         if language not in self.languages:
             raise UnknownLanguage(
-                f"the embeddings in {self.path} hold no {language!r}, only {', '.join(self.languages)}; "
+                f"the embeddings in {self.path} have no language {language!r}, only {', '.join(self.languages)}; "
                 "give one of these, or import embeddings of that language"
             )
 
     def _unknown_word(self, term: str, language: str) -> str:
         wanted = normalize_term(term, language)
-        # One edit in three letters at most, so that no far-fetched word is offered.
+        # At most one edit for three letters, so that suggestions are similar.
         spellings = process.extract(
             wanted,
             [known for _, known in self.vocabulary.terms(language)],
@@ -333,7 +330,7 @@ class Embeddings:
         if not spellings:
             return f"{term!r} has no embedding in language {language!r}; try another word"
         near = ", ".join(repr(spelling) for spelling, _, _ in spellings)
-        return f"{term!r} has no embedding in language {language!r}; spelled alike are {near}"
+        return f"{term!r} has no embedding in language {language!r}; similar words with one: {near}"
 
 
 def _reopen(path: Path, version: str, unknown_words: UnknownWordsRule, with_query_encoder: bool) -> Embeddings:

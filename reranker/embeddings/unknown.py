@@ -1,5 +1,7 @@
-"""Turns a token that has no embedding of its own into the term whose embedding it takes (Balikas et al. 2018, section
-3.3, the `+` systems); which term that is depends on the store and the rule alone, so every process finds the same."""
+"""Finds the term whose embedding stands for a token without one (Balikas et al. 2018, section 3.3, the `+` systems).
+
+The result depends only on the store and the rule, so all processes find the same term.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,18 @@ from reranker.embeddings.vocabulary import Vocabulary
 from reranker.text.tokens import LONGEST_CACHED_TOKEN
 
 UnknownWordsRule = Literal["skip", "nearest", "same", "both", "paper"]
-"""What a token without an embedding takes:
+"""Which embedding a token without one gets:
 
-    skip      none: the token is left out
+    skip      none; the token is left out
     nearest   that of the most frequent term of its language at Levenshtein distance 1
-    same      that of the term spelled the same in another language, the larger dictionary first
+    same      that of the term with the same spelling in another language, the larger dictionary first
     both      `same`, or else `nearest`
-    paper     as `both`, and a term that several languages have takes that of the largest dictionary everywhere
+    paper     as `both`; and a term of several languages always gets the embedding of the largest dictionary
 """
 
 UNKNOWN_WORDS_RULES: tuple[UnknownWordsRule, ...] = get_args(UnknownWordsRule)
 
-# The best rule of the five, or within 0.005 MRR of it, on every LibreOffice task, also development (docs/methods.md).
+# The best rule, or within 0.005 MRR of the best, on every task of LibreOffice, also development (docs/methods.md).
 DEFAULT_RULE: UnknownWordsRule = "both"
 
 # Some 100 bytes an entry, as for known terms.
@@ -34,10 +36,10 @@ _MAX_CACHED_TOKENS = 200_000
 
 
 def check_rule(name: str) -> UnknownWordsRule:
-    """The rule of that name.
+    """Returns the name if it is a rule.
 
     Raises:
-        WrongParameter: there is none.
+        WrongParameter: it is not.
     """
     for rule in UNKNOWN_WORDS_RULES:
         if rule == name:
@@ -46,10 +48,10 @@ def check_rule(name: str) -> UnknownWordsRule:
 
 
 class StandIns:
-    """The terms that tokens take, by one rule; threads may share it.
+    """Finds terms for unknown tokens by one rule. Threads may share it.
 
     Attributes:
-        replaces_known: whether a term with an embedding of its own may take another's too.
+        replaces_known: whether a token with an embedding may get another one too.
     """
 
     def __init__(self, vocabulary: Vocabulary, folder: Path, rule: UnknownWordsRule) -> None:
@@ -58,13 +60,13 @@ class StandIns:
         self.rule = rule
         self.replaces_known = rule == "paper"
         n_terms = np.bincount(vocabulary.places, minlength=len(vocabulary.languages))
-        # Of equally large dictionaries the first of the store.
+        # Equally large dictionaries keep the order of the store.
         self._largest_first = [vocabulary.languages[place] for place in np.argsort(-n_terms, kind="stable")]
         self._found: dict[str, dict[str, int | None]] = {language: {} for language in vocabulary.languages}
 
     def find(self, language: str, token: str) -> int | None:
-        """The id of the term that a normalised token takes, or None; the caller has looked the token up itself, unless
-        known ones are replaced too. A language that is not held has none."""
+        """The id of the term that stands for a normalised token, or None; always None for a language that the store
+        does not contain. Unless `replaces_known`, the caller has looked for the token's own embedding before."""
         cached = self._found.get(language)
         if cached is None or self.rule == "skip":
             return None
@@ -75,7 +77,7 @@ class StandIns:
         except KeyError:
             found = self._search(language, token)
         if len(cached) >= _MAX_CACHED_TOKENS:
-            cached.clear()  # a thread that reads meanwhile only looks the token up again
+            cached.clear()  # another thread that reads now looks the token up again
         cached[token] = found
         return found
 

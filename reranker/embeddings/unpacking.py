@@ -1,4 +1,4 @@
-"""Picks rows of float16 or int8 and brings them to float32 at length 1 in one pass: a third of NumPy's time."""
+"""Converts rows of float16 or int8 to float32 of length 1 in one pass, in a third of NumPy's time."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from reranker.transport.kernels.compiling import compiled
 
-# Numba knows no float16: all 65,536 of them, by their bits.
+# Numba has no float16, so this has all 65,536 values by their bits.
 HALVES: NDArray[np.float32] = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
 @compiled
 def unpack_int8(codes: NDArray[np.int8], row_ids: NDArray[np.int64], rows: NDArray[np.float32]) -> None:
-    """Fills `rows` (k, dim) with the rows `row_ids` (k,) of `codes` (n, dim), all of which must be there."""
+    """Fills `rows` (k, dim) with the rows `row_ids` (k,) of `codes` (n, dim). Row ids are not checked."""
     for place in range(len(row_ids)):
         code, row = codes[row_ids[place]], rows[place]
         square = np.int64(0)
@@ -42,7 +42,7 @@ def unpack_float16(
 
 
 def warm_up() -> None:
-    """Compiles both for memory maps, which are read-only."""
+    """Compiles both functions for read-only arrays, as memory maps are."""
     row_ids, rows = np.zeros(1, np.int64), np.empty((1, 1), np.float32)
     codes, bits = np.ones((1, 1), np.int8), np.ones((1, 1), np.float16).view(np.uint16)
     for array in (codes, bits):

@@ -1,8 +1,8 @@
-"""Turns (language, term) into a term id and back, from memory-mapped files shared by a host's processes.
+"""Turns (language, term) into a term id and back, with memory-mapped files that all processes of a host share.
 
-Four arrays, no pickles: `term_bytes` (UTF-8, end to end), `term_offsets` (where each term starts),
-`languages` (each term's place in the list of languages) and `slots`, an open-addressing hash table of term ids
-+ 1 (0 is empty). Opening decodes no term; a look-up probes one or two slots.
+The files are four arrays: `term_bytes` (concatenated UTF-8), `term_offsets` (where each term starts), `languages` (the
+position of each term's language in the list of languages) and `slots`, an open-addressing hash table of term ids + 1 (0
+is empty). Opening decodes no terms; a look-up probes one or two slots.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ SLOTS = "slots.npy"
 
 _MAX_LANGUAGES = 256  # a language's place is one byte
 _MAX_TERMS = 2**31 - 1  # term ids travel as int32
-# Multiplicative hashing (Knuth, The Art of Computer Programming 6.4): 2**32 over the golden ratio, as an odd
-# number. It spreads the checksums of similar terms, which differ in few bits, over the table.
+# Multiplicative hashing (Knuth, The Art of Computer Programming 6.4): 2**32 divided by the golden ratio, made odd. It
+# spreads the checksums of similar terms, which differ in few bits, over the table.
 _GOLDEN = 0x9E3779B1
 
 
 def open_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> NDArray[Any]:
-    """A read-only memory map of an `.npy` file, checked against what it should hold.
+    """A read-only memory map of an `.npy` file with a checked type and shape.
 
     Raises:
         BadEmbeddings: the file is missing, cut short, or of another type or shape.
@@ -52,18 +52,18 @@ def open_array(path: Path, dtype: type[np.generic], shape: tuple[int, ...]) -> N
 
 
 def language_seed(language: str) -> int:
-    """Where the checksums of a language's terms start, so that those of two languages differ."""
+    """The initial value of the checksums of a language's terms, so that those of two languages differ."""
     return crc32(language.encode() + b"\0")
 
 
 def _n_slot_bits(n_terms: int) -> int:
-    """The table's size as a power of two, at most half full: linear probing then takes 1.5 probes for a hit
-    and 2.5 for a miss on average (Knuth 6.4, theorem K)."""
+    """The binary logarithm of the table's size. The table is at most half full, so linear probing takes 1.5 probes for
+    a hit and 2.5 for a miss on average (Knuth 6.4, theorem K)."""
     return max(1, (2 * n_terms - 1).bit_length())
 
 
 def _fill_slots(checksums: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The hash table of all terms at once, by linear probing: whoever finds its slot taken moves on by one.
+    """Makes the hash table of all terms at once, by linear probing: a term whose slot is taken tries the next one.
 
     Args:
         checksums: (n_terms,) CRC-32 of each term, by term id.
@@ -88,8 +88,8 @@ class Vocabulary:
     """The terms of an embedding store, opened read-only.
 
     Attributes:
-        languages: the codes, in the order of the store.
-        places: (n_terms,) uint8, each term's language as a place in `languages`.
+        languages: the language codes, in the order of the store.
+        places: (n_terms,) uint8, the position in `languages` of each term's language.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Vocabulary:
         self._codes = {language: (place, language_seed(language)) for place, language in enumerate(languages)}
         self._shift = 32 - (len(slots).bit_length() - 1)
         self._arrays = (term_bytes, term_offsets, places)
-        # Indexing a memoryview takes a third of the time of indexing an array, and gives Python's integers.
+        # Indexing a memoryview takes a third of the time of indexing an array, and returns Python integers.
         self._bytes = np.asarray(term_bytes).data
         self._offsets = np.asarray(term_offsets).data
         self._places = np.asarray(places).data
@@ -116,13 +116,13 @@ class Vocabulary:
         """Maps the four files of a store.
 
         Raises:
-            BadEmbeddings: a file is missing, of another size, or points outside of another.
+            BadEmbeddings: a file is missing, has another size, or refers to places outside of another file.
         """
         term_bytes = open_array(folder / TERM_BYTES, np.uint8, (n_term_bytes,))
         offsets = open_array(folder / TERM_OFFSETS, np.int64, (n_terms + 1,))
         places = open_array(folder / LANGUAGES, np.uint8, (n_terms,))
         slots = open_array(folder / SLOTS, np.uint32, (1 << _n_slot_bits(n_terms),))
-        # A few milliseconds at half a million terms, and no look-up can then leave the files or never end.
+        # Takes a few milliseconds at half a million terms. After it no look-up can leave the files or loop forever.
         sound = (
             offsets[0] == 0
             and offsets[-1] == n_term_bytes
@@ -148,7 +148,7 @@ class Vocabulary:
         slots, offsets, places = self._slots, self._offsets, self._places
         slot = (crc32(key, seed) * _GOLDEN & 0xFFFFFFFF) >> self._shift
         while entry := slots[slot]:
-            if places[entry - 1] == place:  # first, since it turns most others away
+            if places[entry - 1] == place:  # the cheapest test that rules out most other terms
                 start, end = offsets[entry - 1], offsets[entry]
                 if end - start == len(key) and self._bytes[start:end] == key:
                     return entry - 1
@@ -167,7 +167,7 @@ class Vocabulary:
         return self.languages[self._places[term_id]], bytes(self._bytes[start:end]).decode()
 
     def term_ids(self, language: str) -> NDArray[np.int64]:
-        """The ids of a language's terms, the most frequent first; empty for a language that is not held."""
+        """The ids of a language's terms, the most frequent first; empty if the store does not contain the language."""
         if language not in self._codes:
             return np.empty(0, dtype=np.int64)
         return np.flatnonzero(self.places == self._codes[language][0])
@@ -178,27 +178,27 @@ class Vocabulary:
             yield term_id, self.term(term_id)[1]
 
     def n_letters(self) -> int:
-        """The letters (code points) of all terms together; reads them all."""
+        """The number of letters (code points) of all terms. Reads all terms."""
         return int(np.count_nonzero(_starts_letter(self._arrays[0])))
 
     def letters(self, first: int, end: int) -> tuple[str, NDArray[np.int64]]:
-        """The terms of the ids from `first` to before `end` as one text, and (end - first,) how long each is."""
+        """The concatenated terms with ids from `first` to `end` - 1, and (end - first,) their numbers of letters."""
         offsets = np.asarray(self._offsets[first : end + 1])
         text = np.asarray(self._bytes[offsets[0] : offsets[-1]])
         n_letters = np.concatenate([np.zeros(1, np.int64), np.cumsum(_starts_letter(text), dtype=np.int64)])
         return bytes(text).decode(), np.diff(n_letters[offsets - offsets[0]])
 
     def digest(self) -> bytes:
-        """A hash of languages and terms in their order; that of the builder they came from is the same."""
+        """A hash of languages and terms in order, the same as their builder's."""
         return _digest(self.languages, *self._arrays)
 
 
 class VocabularyBuilder:
-    """Collects terms in the order of their ids and writes the four files; a term of a language is taken once.
+    """Collects terms in the order of their ids and makes the four arrays. Repeated terms of a language are ignored.
 
     Attributes:
-        counts: terms of each language, languages in the order of their first term.
-        n_term_bytes: length of all terms in UTF-8.
+        counts: number of terms of each language; languages in the order of their first term.
+        n_term_bytes: total length of the terms in UTF-8.
     """
 
     def __init__(self) -> None:
@@ -218,7 +218,7 @@ class VocabularyBuilder:
         return len(self._bytes)
 
     def add(self, language: str, term: str) -> bool:
-        """Gives a term the next id; False if the language has it already.
+        """Gives a term the next id. False if the language has the term already.
 
         Raises:
             BadEmbeddings: the term is empty or not Unicode text, or there are too many terms or languages.
@@ -234,7 +234,7 @@ class VocabularyBuilder:
         except UnicodeEncodeError as error:
             raise BadEmbeddings(f"the term {term!r} is not Unicode text ({error}); leave it out") from error
         if not key:
-            raise BadEmbeddings(f"an empty term of language {language!r} came; leave it out")
+            raise BadEmbeddings(f"a term of language {language!r} is empty; leave it out")
         if len(self) >= _MAX_TERMS:
             raise BadEmbeddings(f"a store holds at most {_MAX_TERMS:,} terms; give fewer per language")
         seen.add(term)
@@ -262,7 +262,7 @@ class VocabularyBuilder:
         }
 
     def digest(self) -> bytes:
-        """A hash of the languages and terms in their order."""
+        """A hash of languages and terms in order."""
         offsets = np.array(self._offsets, dtype=np.int64)
         return _digest(
             list(self.counts),
@@ -273,7 +273,7 @@ class VocabularyBuilder:
 
 
 def _starts_letter(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which bytes of UTF-8 begin a letter: all but those of the form 10xxxxxx."""
+    """Which bytes of UTF-8 begin a letter: all except those of the form 10xxxxxx."""
     starts: NDArray[np.bool_] = (np.asarray(text) & 0xC0) != 0x80
     return starts
 

@@ -1,4 +1,4 @@
-"""Writes an embedding store block by block; it appears under its name whole or not at all."""
+"""Writes an embedding store block by block. The store appears at its path complete or not at all."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from reranker.text.tokens import WORDS_VERSION
 
 
 class EmbeddingsWriter:
-    """Writes an embedding store block by block; nothing stands under its name until `commit`.
+    """Writes an embedding store block by block. Nothing appears at its path until `commit`.
 
         with EmbeddingsWriter(path, dim=300, source="wiki.fr.vec") as writer:
             writer.append("fr", ["chat", "chien"], vectors)
             writer.commit()
 
-    Leaving the block without `commit`, by an exception or Ctrl-C too, removes all that was written.
+    Leaving the `with` block without `commit`, also by an exception or Ctrl-C, deletes everything that was written.
 
     Attributes:
-        n_duplicates: rows left out because their language had the term already; the first counts.
-        counts: terms of each language so far.
+        n_duplicates: rows ignored because their language had the term already.
+        counts: number of terms of each language so far.
     """
 
     def __init__(
@@ -61,14 +61,15 @@ class EmbeddingsWriter:
     ) -> None:
         """
         Args:
-            output: the folder to make.
-            source: where the embeddings come from, for `meta.json`; anything that JSON can hold.
-            replace: whether to put the new store in the place of an old one; the old one goes last.
-            precision: in what the numbers are kept (`reranker.embeddings.rows`).
-            query_encoder: the sentence encoder whose space the vectors lie in, which encodes queries.
+            output: the folder to create.
+            source: where the embeddings come from, for `meta.json`; any JSON value.
+            replace: replace a store at `output`; it is deleted only after the new one is in its place.
+            precision: number type of the stored vectors (`reranker.embeddings.rows`).
+            query_encoder: the sentence encoder to whose space the vectors were mapped; it encodes queries.
 
         Raises:
-            BadInput: the folder exists and may not be replaced, or is not an embedding store; or no such precision.
+            BadInput: the folder exists and `replace` is false or it is not an embedding store; or the precision is
+                unknown.
         """
         self._output = Path(output).resolve()
         self._replace = replace
@@ -117,21 +118,21 @@ class EmbeddingsWriter:
         """Adds terms of one language, the most frequent first.
 
         Args:
-            terms: normalised, k of them.
-            vectors: (k, dim), of any length but 0; they are normalised here.
+            terms: k normalised terms.
+            vectors: (k, dim), not zero; normalised here.
             document_frequencies: (k,) documents of the training text with each term; for all blocks or none.
 
         Returns:
-            How many were new; the others are counted in `n_duplicates`.
+            How many terms were new; the others are counted in `n_duplicates`.
 
         Raises:
-            BadEmbeddings: a wrong shape, a vector with NaN or infinity, or a zero vector; its term is named.
+            BadEmbeddings: a wrong shape; or a zero vector or one with NaN or infinity, whose term is named.
         """
         language = language_code(language)
         if vectors.shape != (len(terms), self._dim):
             raise BadEmbeddings(
                 f"{len(terms)} terms of language {language!r} came with vectors of shape {vectors.shape}, "
-                f"not ({len(terms)}, {self._dim}); all embeddings of a store have as many dimensions"
+                f"not ({len(terms)}, {self._dim}); all embeddings of a store have the same dimension"
             )
         rows = self._normalised(language, terms, vectors)
         kept = np.array([self._vocabulary.add(language, term) for term in terms], dtype=bool)
@@ -155,18 +156,21 @@ class EmbeddingsWriter:
         return rows.astype(np.float32)
 
     def commit(self, n_documents: Mapping[str, int] | None = None) -> None:
-        """Finishes the store and puts it in its place.
+        """Finishes the store and moves it to its path.
 
         Args:
-            n_documents: documents of the training text of each language, if document frequencies were given.
+            n_documents: number of documents of the training text of each language, if `append` got document
+                frequencies.
 
         Raises:
-            BadEmbeddings: there are no terms, or document frequencies for some of them only.
-            BadInput: the folder has come into being meanwhile.
+            BadEmbeddings: there are no terms, or only some have document frequencies.
+            BadInput: the folder exists by now.
         """
         n_terms = len(self._vocabulary)
         if not n_terms:
-            raise BadEmbeddings("no term is left to write; see which were skipped, and check the file's language")
+            raise BadEmbeddings(
+                "there are no terms to write; see which were skipped, and check the language of the file"
+            )
         counted = sum(len(block) for block in self._frequencies)
         if counted != (n_terms if n_documents is not None else 0):
             raise BadEmbeddings(
@@ -190,8 +194,7 @@ class EmbeddingsWriter:
                 np.save(file, values, allow_pickle=False)
                 sync(file)
         meta = self._meta(n_documents)
-        names = [VECTORS, *arrays, *self._write_query_encoder(folder)]
-        meta["files"] = describe(folder, names, {VECTORS: "version"})
+        meta["files"] = describe(folder, [VECTORS, *arrays, *self._write_query_encoder(folder)])
         meta["digest"] = digest_of_meta(meta)
         with (folder / META).open("wb") as file:
             file.write(json.dumps(meta, ensure_ascii=False, indent=2).encode() + b"\n")
@@ -231,7 +234,7 @@ class EmbeddingsWriter:
         }
 
     def _put_in_place(self, folder: Path) -> None:
-        """Renames the finished folder; an old store steps aside first and is removed last."""
+        """Renames the finished folder. An old store is renamed before and deleted after."""
         check_output(self._output, replace=self._replace)
         old = sibling(self._output, "old")
         try:
@@ -247,7 +250,7 @@ class EmbeddingsWriter:
 
     def _open_file(self) -> BinaryIO:
         if self._vectors is None:
-            raise BadEmbeddings("the writer is not open; use it in a with statement, and once")
+            raise BadEmbeddings("the writer is not open; use it once, in a with statement")
         return self._vectors
 
     def _discard(self) -> None:
@@ -260,6 +263,6 @@ class EmbeddingsWriter:
 
 
 def _write_header(file: BinaryIO, n_terms: int, dim: int, precision: Precision) -> None:
-    """The header of `vectors.npy`; NumPy leaves room for the first axis to grow, so it can be rewritten."""
+    """Writes the header of `vectors.npy`. NumPy leaves room for a larger first axis, so it can be rewritten later."""
     described = np.lib.format.dtype_to_descr(np.dtype(STORED_AS[precision]).newbyteorder("<"))
     np.lib.format.write_array_header_1_0(file, {"descr": described, "fortran_order": False, "shape": (n_terms, dim)})

@@ -97,7 +97,7 @@ def test_an_index_that_has_grown_is_stale_until_it_is_refreshed(indexed: Path, r
     code, found = checks(run, "--quick")
     message = found["index documents"]["message"]
     assert code == 1
-    assert "the idf of fr was counted over 3 documents, of 6 now" in message
+    assert "the idf of fr was counted over 3 documents; there are 6 now" in message
     assert "`sinkrank ingest refresh --index documents`" in message
 
     assert "new figures for fr, 6 documents weighed anew" in run("ingest", "refresh").stdout

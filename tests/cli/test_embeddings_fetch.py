@@ -81,7 +81,7 @@ def test_a_file_that_was_brought_by_hand_is_taken(empty_home: Path, run: Run, se
     ("arguments", "exit_code", "said"),
     [
         (["fasttext-align", "--lang", "en"], 2, "did you mean 'fasttext-aligned'?"),
-        (["fasttext-aligned"], 2, "say which with --lang"),
+        (["fasttext-aligned"], 2, "name the languages with --lang"),
         (["fasttext-aligned", "--lang", "en,ja"], 2, "has no ja"),
         (["fasttext-aligned", "--lang", "en,zz"], 2, "'zz' is not a language code"),
         (["fasttext-aligned", "--lang", "en", "--text-field", "body"], 2, "--text-field"),

@@ -107,7 +107,7 @@ def test_all_parts_are_joined_and_their_figures_shown(empty_home: Path, run: Run
     report = json.loads(result.stdout)
     assert [part["name"] for part in report["made"]] == ["training", "encoder", "published"]
     assert report["left_out"].pop("dictionaries") == "the documents are in one language"
-    assert report["left_out"].pop("passages").endswith("passages of 40 words; it takes 500")
+    assert report["left_out"].pop("passages").endswith("passages of 40 words, fewer than 500")
     assert report["left_out"] == {}
     assert report["n_questions"] > 50
     assert report["has_titles"]
@@ -244,7 +244,7 @@ def test_languages_without_translations_are_not_trained_on(empty_home: Path, run
     write_rows(empty_home / "apart.jsonl", rows)
     result = run(*PREPARE, "apart.jsonl")
     assert result.exit_code == 0, result.stderr
-    assert "without training: the documents are in en, fr, and none say that they are translations" in result.stdout
+    assert "without training: the documents are in en, fr, and none are marked as translations" in result.stdout
     assert "--group-field" in result.stdout
     assert sorted(store(empty_home).languages) == ["en", "fr"]
 
@@ -313,14 +313,14 @@ def test_two_runs_over_the_same_documents_do_not_meet(empty_home: Path, run: Run
     ("arguments", "exit_code", "message"),
     [
         (["english.jsonl", "--without", "magic"], 2, "there is no part 'magic'; the parts are published, training"),
-        (["english.jsonl", "--without", "published,training,encoder"], 2, "nothing is left"),
+        (["english.jsonl", "--without", "published,training,encoder"], 2, "all sources of embeddings are left out"),
         (["english.jsonl", "--index", "articles"], 2, "give either files or --index, not both"),
         (["-"], 2, "give a file"),
         ([], 2, "--store opensearch://localhost:9200 --index articles"),
         (["--store", "folder", "--index", "articles"], 2, "an index of OpenSearch or Elasticsearch"),
         (["--store", "http://localhost:1"], 2, "--index articles"),
         (["missing.jsonl"], 1, "there is no file 'missing.jsonl'"),
-        (["empty.jsonl"], 1, "no document came: the input is empty; check the file"),
+        (["empty.jsonl"], 1, "there are no documents; check the file"),
         (["broken.jsonl"], 1, "broken.jsonl, line 1"),
         (["english.jsonl", "--group-field", "nothing", "--without", "encoder,published"], 1, "has a field 'nothing'"),
         (["english.jsonl", "--precision", "int4"], 2, "int4"),

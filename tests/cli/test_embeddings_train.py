@@ -147,7 +147,7 @@ def test_a_language_is_detected_where_it_is_asked_for(empty_home: Path, run: Run
     summary = json.loads(result.stdout)
     assert list(summary["languages"]) == ["en"]
     assert summary["skipped"]["documents that cannot be trained on"] == 1
-    assert "its language is not known" in result.stderr
+    assert "its language is unknown" in result.stderr
 
 
 def test_rows_that_are_no_documents_are_counted_and_named(empty_home: Path, run: Run) -> None:

@@ -143,7 +143,7 @@ def test_a_rebuild_after_a_roll_back_keeps_the_version_that_served(indexed: Path
 
 
 def test_there_is_nothing_to_go_back_to(indexed: Path, run: Run) -> None:
-    assert_one_line(run("ingest", "rollback"), 1, "no version before the one that serves")
+    assert_one_line(run("ingest", "rollback"), 1, "no version before the serving one")
     assert_one_line(run("ingest", "rollback", "--index", "absent"), 1, "has no index 'absent'")
     assert_one_line(run("ingest", "rollback", "--to", "documents-000009"), 1, "has no version 'documents-000009'")
 
@@ -261,7 +261,7 @@ def test_bad_input_is_one_line_and_exit_code_1(home: Path, run: Run, arguments: 
         (["in.jsonl", "--format", "xml"], "give one of jsonl, csv, tsv"),
         (["in.jsonl", "--types", "year=number"], "give one of int, float, bool, list"),
         (["in.jsonl", "--min-confidence", "2"], "give 0 to 1"),
-        (["--from-index", "localhost"], "named by URL/INDEX"),
+        (["--from-index", "localhost"], "by URL/INDEX"),
         (["in.jsonl", "--pipeline", "clean"], "has no ingest pipelines; leave out --pipeline"),
         (["template"], "which has no templates; give an engine with --store"),
     ],

@@ -29,7 +29,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for language, sentences in texts.items()
         for topic, text in zip(TOPICS, sentences, strict=True)
     ]
-    train(units, home / ".sinkrank" / "embeddings", min_count=1)
+    train(units, home / ".sinkrank" / "embeddings")
     rows: list[dict[str, Any]] = [
         {"id": f"{unit['language']}/{unit['group']}", "language": unit["language"], "text": unit["text"]}
         for unit in units

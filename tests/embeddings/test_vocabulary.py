@@ -79,7 +79,7 @@ def test_half_a_surrogate_pair_is_an_unknown_term_to_find_and_refused_to_add(tmp
 
 
 def test_an_empty_term_is_refused():
-    with pytest.raises(BadEmbeddings, match="empty term"):
+    with pytest.raises(BadEmbeddings, match="is empty"):
         VocabularyBuilder().add("en", "")
 
 

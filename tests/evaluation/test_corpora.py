@@ -308,7 +308,7 @@ def test_a_package_put_there_by_hand_is_not_downloaded(tmp_path: Path) -> None:
 
 def test_half_a_package_is_never_taken_for_whole(tmp_path: Path) -> None:
     archive = FakeArchive(unpacks=False)
-    with pytest.raises(CorpusUnavailable, match=r"unexpected end of file.*half a file: delete it and try again"):
+    with pytest.raises(CorpusUnavailable, match=r"unexpected end of file.*incomplete: delete it and try again"):
         fetch(tmp_path, languages=("fr",), run=archive)
     assert not (tmp_path / "pages" / "fr").exists()
     archive.unpacks = True

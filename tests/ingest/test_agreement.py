@@ -58,7 +58,7 @@ class _Changed:
                 yield from self._store.write_prepared(index, [changed])
 
 
-@pytest.mark.parametrize(("n_copies", "reason"), [(48, None), (8, "of 2 sampled documents 0 alone are found by a")])
+@pytest.mark.parametrize(("n_copies", "reason"), [(48, None), (8, "only 0 of 2 sampled documents are found by a")])
 def test_a_sample_that_is_copies_but_for_a_few_is_not_judged_by_these(
     embeddings: Embeddings, n_copies: int, reason: str | None
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_sound_rebuild_takes_the_place(store: EmbeddedStore, embeddings: Embed
         (lambda one: one._replace(content=replace(one.content, terms="other")), "a search for its own words"),
         (
             lambda one: one._replace(content=replace(one.content, doc_id="x" + one.doc_id)),
-            "is not in it, though it was confirmed",
+            "was confirmed but is missing",
         ),
     ],
     ids=["lost", "words", "ids"],
@@ -120,7 +120,7 @@ def test_vectors_of_others_are_found_out(store: EmbeddedStore, embeddings: Embed
 
     assert (
         disagreement(Wrong(store, None), "pages", 40, ["1", "2"])
-        == "of 2 sampled documents 0 alone are found by a search for its own vector"
+        == "only 0 of 2 sampled documents are found by a search for its own vector"
     )
 
     # Documents 0 and 3 consist of the same words: an approximate search may find others of the crowd in their place.

@@ -146,7 +146,7 @@ def test_a_fifo_that_is_named_is_refused_at_once(tmp_path: Path, file_format: st
 
 def test_a_file_that_becomes_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(BadInput, match="is no regular file"), open_file(tmp_path / "fifo"):
+    with pytest.raises(BadInput, match="is not a regular file"), open_file(tmp_path / "fifo"):
         pass
 
 

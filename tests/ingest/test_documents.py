@@ -96,11 +96,11 @@ def test_a_document_without_an_id_keeps_the_one_of_its_contents(tmp_path: Path) 
 
 REJECTED: list[tuple[str, str]] = [
     ("{broken", "not JSON: "),
-    ("[1, 2]", "the line holds a list, not an object"),
-    ("null", "the line holds null"),
+    ("[1, 2]", "the line is a list, not an object"),
+    ("null", "the line is null"),
     ('{"id": "x", "lang": "fr", "text": NaN}', "NaN is not a JSON number"),
     ('{"id": "x", "lang": "fr", "text": "\\ud800"}', "surrogate"),
-    ("[" * 100_000, "not JSON that can be read"),
+    ("[" * 100_000, "the JSON cannot be read"),
     ('{"id": "x", "lang": "fr"}', "'x' has no text"),
     ('{"id": "x", "lang": "fr", "text": " \\n "}', "'x' has no text"),
     ('{"id": "x", "text": "y"}', "no field 'language'; add it, or give the language of all documents with --lang"),
@@ -185,7 +185,7 @@ def test_a_quote_left_open_rejects_all_that_it_swallowed(tmp_path: Path) -> None
 def test_a_quote_left_open_ends_at_the_size_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.files.lines.MAX_ROW_BYTES", 15)
     records = read_text(tmp_path, CSV_HEADER + '1,fr,"a\n' + "2,en,b\n" * 2 + "3,en,c\n", name="in.csv")
-    assert "is a quote left open?" in str(records[0].reason)
+    assert "is a quote not closed?" in str(records[0].reason)
     assert records[-1].document == Document("3", "c", "en")
 
 

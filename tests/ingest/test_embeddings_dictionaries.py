@@ -45,7 +45,7 @@ def test_phrases_and_stop_words_are_no_pairs(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("cat\tchat\ndog\n", r"a.tsv, line 2: 'dog' is no word"), ("\tchat\n", r"line 1"), ("cat\t \n", r"line 1")],
+    [("cat\tchat\ndog\n", r"a.tsv, line 2: 'dog' is not a word"), ("\tchat\n", r"line 1"), ("cat\t \n", r"line 1")],
 )
 def test_a_line_without_a_translation_is_named(tmp_path, text, message):
     with pytest.raises(BadInput, match=message):
@@ -54,7 +54,7 @@ def test_a_line_without_a_translation_is_named(tmp_path, text, message):
 
 @pytest.mark.parametrize("text", ["", "\n \n"])
 def test_a_dictionary_without_an_entry_is_refused(tmp_path, text):
-    with pytest.raises(BadInput, match=r"a\.tsv has no entry; give a dictd dictionary, or TSV"):
+    with pytest.raises(BadInput, match=r"a\.tsv has no entries; give a dictd dictionary, or TSV"):
         list(read_pairs(tsv(tmp_path / "a.tsv", text)))
 
 

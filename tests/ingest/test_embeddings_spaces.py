@@ -62,7 +62,7 @@ def test_a_rotated_store_is_rotated_back_by_a_part_of_the_dictionary(tmp_path):
 def test_fewer_pairs_than_dimensions_are_warned_of_and_none_are_refused(tmp_path):
     first, second = (store(tmp_path / code, random_rows(code, 4, seed=3)) for code in ("en", "fr"))
     summary = align(first, second, [Pair(("en", "wa"), ("fr", "wb"))], tmp_path / "out")
-    assert "1 pairs that both stores know, fewer than the 5 dimensions" in summary.warnings[0]
+    assert "only 1 pairs of the dictionary, fewer than the 5 dimensions" in summary.warnings[0]
     with pytest.raises(BadInput, match=r"no pair of the dictionary.*\(en\).*\(fr\)"):
         align(first, second, [Pair(("en", "wa"), ("fr", "moon"))], tmp_path / "other")
 

@@ -132,11 +132,11 @@ def test_document_frequencies_are_counted_over_documents_where_they_are_named(tm
         unit("b1", "en", "cat water", document="b"),
         unit("b1", "fr", "eau chat", document="b"),
     ]
-    counts = count_units(read_units(units), min_count=1).languages
+    counts = count_units(read_units(units)).result().languages
     english = dict(zip(counts["en"].terms, counts["en"].document_frequencies.tolist(), strict=True))
     assert english == {"cat": 2, "dog": 1, "bread": 1, "water": 1}
     assert counts["en"].n_documents == 2
-    without = count_units(read_units([{**row, "document": row["group"]} for row in units]), 1).languages["en"]
+    without = count_units(read_units([{**row, "document": row["group"]} for row in units])).result().languages["en"]
     assert (without.n_documents, without.document_frequencies[0]) == (3, 3)
     train(units, tmp_path / "store", dim=3)
     store = Embeddings.open(tmp_path / "store")
@@ -154,18 +154,20 @@ def test_a_group_is_one_unit_however_often_a_word_stands_in_it():
         unit(2, "en", "dog"),
         unit(2, "fr", "x"),
     ]
-    counts = count_units(read_units(units), 1).languages["en"]
+    counts = count_units(read_units(units)).result().languages["en"]
     assert counts.units.toarray().tolist() == [[1, 0], [0, 1]]
 
 
-def test_seldom_words_and_unaligned_units_are_left_out_and_counted(tmp_path):
+def test_unaligned_units_and_rare_terms_beyond_the_limit_are_skipped_and_counted(tmp_path, monkeypatch):
+    n_terms = len({word for each in toy() for word in each["text"].split() if each["language"] == "en"})
+    monkeypatch.setattr("ingest.embeddings.unit_counts.MAX_TERMS", n_terms + 1)
     more = [unit("lonely", "en", "cat unicorn unicorn"), unit("cat-dog", "en", "hapax")]
-    summary = train([*toy(), *more], tmp_path / "store", dim=6, min_count=2)
+    summary = train([*toy(), *more], tmp_path / "store", dim=6)
     store = Embeddings.open(tmp_path / "store")
     assert (store.term_id("en", "hapax"), store.term_id("en", "unicorn")) == (None, None)
     assert summary.skipped == {
-        "terms that came too seldom": 1,
-        "terms in no text that trained, or in nearly all": 1,
+        "rare terms beyond the limit": 1,
+        "terms in none of the texts for training, or in nearly all": 1,
         "texts of groups in one language only": 1,
     }
 
@@ -178,7 +180,7 @@ def test_stop_words_and_numbers_are_no_terms(tmp_path):
 def test_too_little_text_for_the_dimensions_is_warned_of(tmp_path):
     summary = train(toy(), tmp_path / "store")
     assert summary.dim < 300
-    assert "dimensions instead of 300: 15 texts hold no more" in summary.warnings[0]
+    assert "dimensions instead of 300, since 15 texts allow no more" in summary.warnings[0]
 
 
 def test_a_language_that_nothing_ties_to_the_others_is_warned_of(tmp_path):
@@ -230,10 +232,13 @@ def test_a_bad_row_in_memory_is_named_by_its_number(tmp_path):
     ("units", "message"),
     [
         ([], "there is no text to train on"),
-        ([unit(1, "en", "cat"), unit(2, "fr", "chat")], r"2 languages \(en 1, fr 1\).* but 0 came.*--group-field"),
-        ([unit(1, "en", "cat"), unit(1, "fr", "chat"), unit(2, "en", "dog")], r"\(en 2, fr 1\).* but 1 came"),
+        (
+            [unit(1, "en", "cat"), unit(2, "fr", "chat")],
+            r"2 languages \(en 1, fr 1\), but have 0 groups.*--group-field",
+        ),
+        ([unit(1, "en", "cat"), unit(1, "fr", "chat"), unit(2, "en", "dog")], r"\(en 2, fr 1\), but have 1 groups"),
         ([unit(1, "en", "cat")], "1 of the texts are in 'en'"),
-        ([unit(g, lang, "same") for g in (1, 2) for lang in ("de", "fr")], "nothing tells the words apart"),
+        ([unit(g, lang, "same") for g in (1, 2) for lang in ("de", "fr")], "words cannot be told apart"),
     ],
     ids=["nothing", "no translations", "one aligned group", "one text", "one word everywhere"],
 )
@@ -335,7 +340,7 @@ def sampled(units, max_pairs):
 
 def test_of_more_pairs_than_memory_is_given_to_a_sample_of_whole_groups_is_taken():
     counter = sampled(many(), max_pairs=500)  # of 1,600
-    counts = counter.result(min_count=1)
+    counts = counter.result()
     english, french = counts.languages["en"], counts.languages["fr"]
     assert 50 <= counts.n_groups <= 125  # an eighth to nearly a third: 4 pairs a group
     assert counts.n_unaligned == 0  # a group comes with all its translations
@@ -346,10 +351,10 @@ def test_of_more_pairs_than_memory_is_given_to_a_sample_of_whole_groups_is_taken
 
 
 def test_the_sample_is_the_same_in_every_order():
-    terms = [sampled(units, 500).result(1).languages["en"].terms for units in (list(many()), list(many())[::-1])]
+    terms = [sampled(units, 500).result().languages["en"].terms for units in (list(many()), list(many())[::-1])]
     assert sorted(terms[0]) == sorted(terms[1])
 
 
 def test_texts_that_fit_are_all_taken():
     counter = sampled(many(), max_pairs=1600)
-    assert (counter.n_left_out, counter.result(1).n_groups) == (0, 400)
+    assert (counter.n_left_out, counter.result().n_groups) == (0, 400)

@@ -167,14 +167,17 @@ def test_a_file_is_read_by_its_exact_name_and_nothing_is_unpacked(
 
 
 def test_a_file_that_is_not_in_it_is_named(archive: Callable[[dict[str, bytes]], Path]) -> None:
-    with pytest.raises(FetchFailed, match=r"holds no package/v\.json"), open_member(archive({}), "package/v.json", 10):
+    with pytest.raises(FetchFailed, match=r"has no package/v\.json"), open_member(archive({}), "package/v.json", 10):
         pass
 
 
 def test_a_file_that_unpacks_to_more_than_it_may_is_not_read(archive: Callable[[dict[str, bytes]], Path]) -> None:
     path = archive({"v": b"0" * 10_000_000})
     assert path.stat().st_size < 50_000
-    with pytest.raises(FetchFailed, match="has 10,000,000 bytes, and 1,000 at most"), open_member(path, "v", 1_000):
+    with (
+        pytest.raises(FetchFailed, match="has 10,000,000 bytes, more than the expected 1,000"),
+        open_member(path, "v", 1_000),
+    ):
         pass
 
 

@@ -138,7 +138,7 @@ def test_a_page_that_is_no_html_is_a_reject_and_no_line_of_a_log(
 ) -> None:
     (tmp_path / "in.html").write_bytes(b"")
     (record,) = read(tmp_path / "in.html")
-    assert record.reason == "not HTML that can be read (Document is empty)"
+    assert record.reason == "the HTML cannot be read (Document is empty)"
     (tmp_path / "in.html").write_bytes(b"\xff\xfe\x00b")
     list(read(tmp_path / "in.html"))
     assert caplog.records == []
@@ -272,7 +272,7 @@ def test_csv_metadata_has_the_types_that_are_given(tmp_path: Path) -> None:
     assert first.document == Document(
         "1", "x", "en", metadata={"year": 1999, "price": 2.5, "new": True, "tags": ["a", "b"]}
     )
-    assert second.reason == "field 'year' is 'soon', which is no int; mend it or its type"
+    assert second.reason == "field 'year' is 'soon', not of type int; correct it or its type"
 
 
 def test_a_type_that_is_not_known_is_wrong_use() -> None:

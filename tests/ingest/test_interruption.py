@@ -56,7 +56,7 @@ def assert_whole(store: Store, index: str, rejects: Path) -> None:
     assert store.idf(index).languages["fr"].n_documents == N_DOCUMENTS
     rows = [json.loads(line) for line in rejects.read_text().splitlines()]
     assert [row["raw"] for row in rows[:-1]] == [f"broken {number}" for number in range(0, N_DOCUMENTS, 500)]
-    assert "the id '7' came before" in rows[-1]["reason"]
+    assert "the id '7' occurred before" in rows[-1]["reason"]
     for number in (0, 7, N_DOCUMENTS - 1):
         assert str(number) in store.fetch(index, str(number)).document.text
 

@@ -45,7 +45,7 @@ def test_a_new_run_takes_the_place_of_an_older_file_at_its_first_reject(tmp_path
 def test_a_reject_file_that_has_lost_rows_is_told(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_text("short\n")
-    with pytest.raises(BadInput, match="has lost rows"):
+    with pytest.raises(BadInput, match="lacks rows"):
         RejectFile(path, [], 100)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reranker.base.errors import BadInput, NotFound, NotOurIndex, StoreUnavailable, VersionMismatch
+from reranker.base.errors import BadInput, NotFound, StoreUnavailable, VersionMismatch
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
@@ -25,7 +24,6 @@ from reranker.stores.base.writing import WriteResult
 from reranker.stores.embedded.file import FILE_NAME
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.embedded.vectors import VectorBlock, top
-from reranker.text.bags import pack
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query, write_documents
 
 
@@ -65,22 +63,6 @@ def test_a_store_whose_making_was_broken_off_can_be_made_again(folder: Path, n_b
     assert store.indices() == ["docs"]
 
 
-def test_an_index_that_another_program_put_there_is_refused_and_not_listed(folder: Path) -> None:
-    store = open_store(str(folder))
-    make_index(store, "ours", DESCRIPTION)
-    with closing(sqlite3.connect(folder / FILE_NAME, isolation_level=None)) as connection:
-        for name, meta in (("theirs", json.dumps({"other": 1})), ("broken", "no JSON")):
-            connection.execute("INSERT INTO indices (name, generation, meta) VALUES (?, 'x', ?)", (name, meta))
-    assert store.indices() == ["ours"]
-    for name in ("theirs", "broken"):
-        with pytest.raises(NotOurIndex, match=name):
-            store.describe(name)
-        with pytest.raises(NotOurIndex, match=name):
-            store.drop(name)
-        with pytest.raises(NotOurIndex, match=name):
-            write_documents(store, name, [make_document("1")])
-
-
 def test_a_file_of_another_program_is_refused_and_left_as_it_is(folder: Path) -> None:
     folder.mkdir(parents=True)
     with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
@@ -102,45 +84,6 @@ def test_a_store_of_another_layout_is_a_version_mismatch(folder: Path) -> None:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(VersionMismatch, match="99"):
         open_store(str(folder)).indices()
-
-
-@pytest.fixture
-def layout_4(folder: Path) -> Path:
-    """The folder of a store as an earlier version made it, without checksums."""
-    folder.mkdir(parents=True)
-    meta = json.dumps(DESCRIPTION.as_meta("docs"))
-    with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
-        connection.executescript((Path(__file__).parent / "layout_4.sql").read_text())
-        connection.execute("INSERT INTO indices VALUES (1, 'docs-000001', 'generation', ?, 1)", (meta,))
-        connection.execute("INSERT INTO aliases VALUES ('docs', 1)")
-        connection.execute("UPDATE documents SET bag = ?", (pack(make_document("old").bag),))
-        connection.execute("INSERT INTO idf VALUES (1, 'en', 1, X'01000000', X'01000000')")
-    return folder
-
-
-def test_a_store_without_checksums_is_read_and_new_rows_get_checksums(layout_4: Path) -> None:
-    store = open_store(str(layout_4))
-    assert ids(store.bm25("docs", "walrus", 10, Filters.parse(None, {"year": 1999}))) == ["old"]
-    assert store.fetch("docs", "old").weights_version == "w"
-    assert store.idf("docs").languages["en"].n_documents == 1
-    fill(store, "docs", make_document("new", "a walrus"))
-    assert ids(store.knn("docs", query(1, 0, 0, 0), 10, ALL)) == ["old", "new"]
-    assert [bag.doc_id for bag in store.bags("docs")] == ["old", "new"]
-    store.close()
-    with closing(sqlite3.connect(layout_4 / FILE_NAME)) as connection:
-        sums = dict(connection.execute("SELECT doc_id, row_sum FROM documents"))
-    assert sums["old"] == 0
-    assert sums["new"] > 0
-
-
-def test_a_store_of_the_layout_without_hubness_samples_gets_a_place_for_them(layout_4: Path) -> None:
-    with closing(sqlite3.connect(layout_4 / FILE_NAME)) as connection:
-        connection.executescript("DROP TABLE hubness_samples; DROP TABLE claims; PRAGMA user_version = 2")
-    reopened = open_store(str(layout_4))
-    assert reopened.hubness_sample("docs") == HubnessSample()
-    reopened.save_hubness_sample("docs", HubnessSample("e"))
-    assert reopened.hubness_sample("docs") == HubnessSample("e")
-    assert reopened.count("docs") == 1
 
 
 def test_a_path_that_is_a_file_is_unavailable(tmp_path: Path) -> None:

@@ -13,8 +13,11 @@ from reranker.base.errors import BadInput, NotFound, NotOurIndex
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
+from reranker.stores.base.names import IndexVersion
 from reranker.stores.base.protocol import Store
+from reranker.stores.base.writing import WriteResult
 from reranker.stores.engine.idf import IDF_INDEX
+from reranker.stores.engine.store import EngineStore
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.engines.sources import Engine
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query, write_documents
@@ -180,3 +183,39 @@ def test_a_query_of_many_words_in_many_languages_is_not_too_many_clauses(store: 
     fill(store, index, *(make_document(language, "walrus", language) for language in languages))
     book = "walrus " + " ".join(f"word{number}" for number in range(5000))
     assert set(ids(store.bm25(index, book, 20, ALL))) == set(languages)
+
+
+def _put(store: Store, index: str, doc_id: str) -> None:
+    assert list(write_documents(store, index, [make_document(doc_id, "a cat")])) == [WriteResult(doc_id)]
+    store.refresh(index)
+
+
+def _found(store: Store, index: str) -> list[str]:
+    return sorted(ids(store.bm25(index, "cat", 10, ALL)))
+
+
+def test_an_index_without_versions_becomes_one_with_its_documents_and_its_idf(
+    store: Store, client: opensearchpy.OpenSearch, index: str
+) -> None:
+    assert isinstance(store, EngineStore)
+    store.install_template(index, DESCRIPTION, {})
+    client.indices.create(index)
+    store.remove_template(index)
+    _put(store, index, "old")
+    table = IdfTable({"en": DocumentFrequencies(1, np.array([1], np.int32), np.array([1], np.int32))})
+    store.save_idf(index, table)
+    assert store.versions(index) == []
+    version = store.stage(index, DESCRIPTION)
+    _put(store, version, "new")
+    assert _found(store, index) == ["old"]
+    store.promote(index, version)
+    before = f"{index}-000000"
+    assert store.versions(index) == [IndexVersion(before, False), IndexVersion(version, True)]
+    assert _found(store, index) == ["new"]
+    assert _found(store, before) == ["old"]
+    assert store.idf(before).version == table.version
+    assert store.idf(index).languages == {}
+    store.promote(index, before)
+    assert _found(store, index) == ["old"]
+    _put(store, index, "another")
+    assert _found(store, index) == ["another", "old"]

@@ -5,19 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-import urllib3
 
 from reranker.base.errors import BadInput, NotFound
 from reranker.stores.base.names import IndexVersion
 from reranker.stores.base.protocol import Store
-from reranker.stores.embedded.file import SqliteFile
-from reranker.stores.embedded.indices import insert_index
-from reranker.stores.embedded.store import EmbeddedStore
-from reranker.stores.engine.store import EngineStore
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.conftest import EMBEDDED
 from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, query, write_documents
@@ -39,18 +33,6 @@ def put(store: Store, index: str, *doc_ids: str) -> None:
     results = list(write_documents(store, index, [make_document(doc_id, "a cat") for doc_id in doc_ids]))
     assert all(result.error is None for result in results)
     store.refresh(index)
-
-
-def make_without_versions(store: Store, address: str, index: str) -> None:
-    """As an engine makes an index by our template, and as an embedded store did before there were versions."""
-    if isinstance(store, EmbeddedStore):
-        with SqliteFile(Path(address), 30).writing(create=True) as connection:
-            insert_index(connection, index, DESCRIPTION.as_meta())
-        return
-    assert isinstance(store, EngineStore)
-    store.install_template(index, DESCRIPTION, {})
-    assert urllib3.request("PUT", f"{address}/{index}", timeout=60).status == 200
-    store.remove_template(index)
 
 
 def found(store: Store, index: str) -> list[str]:
@@ -98,30 +80,6 @@ def test_each_version_has_its_own_idf(store: Store, index: str) -> None:
         store.promote(index, version)
         assert store.idf(index).version == table.version
     assert store.idf(versions[0]).version == tables[0].version
-
-
-def test_an_index_without_versions_becomes_one_with_its_documents_and_its_idf(
-    store: Store, store_address: str, index: str
-) -> None:
-    make_without_versions(store, store_address, index)
-    put(store, index, "old")
-    table = IdfTable({"en": DocumentFrequencies(1, np.array([1], np.int32), np.array([1], np.int32))})
-    store.save_idf(index, table)
-    assert store.versions(index) == []
-    version = store.stage(index, DESCRIPTION)
-    put(store, version, "new")
-    assert found(store, index) == ["old"]
-    store.promote(index, version)
-    before = f"{index}-000000"
-    assert store.versions(index) == [IndexVersion(before, False), IndexVersion(version, True)]
-    assert found(store, index) == ["new"]
-    assert found(store, before) == ["old"]
-    assert store.idf(before).version == table.version
-    assert store.idf(index).languages == {}
-    store.promote(index, before)
-    assert found(store, index) == ["old"]
-    put(store, index, "another")
-    assert found(store, index) == ["another", "old"]
 
 
 def test_no_search_misses_an_index_while_its_versions_change_places(store: Store, index: str) -> None:

@@ -1,1 +1,1 @@
-"""Makes the best embeddings for some documents: published vectors, training, encoded words and dictionaries, joined."""
+"""Makes the best embeddings for given documents from published vectors, training, encoded words and dictionaries."""

@@ -1,4 +1,4 @@
-"""Checks embeddings on the documents themselves: do titles find their own documents, and which words are unknown?"""
+"""Checks embeddings on the documents: how well titles find their documents, and how many words are unknown."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from reranker.text.normalization import as_written
 from reranker.text.tokens import letter_tokens, tokenize
 
 N_QUERIES = 200
-# Texts that each title is looked for in: with 200 titles five seconds of one core a store.
+# Number of texts to search. With 200 titles, checking a store takes five seconds of one core.
 N_TEXTS = 500
-# Of a text without a title, which is asked for by its beginning.
+# Number of first words that serve as the title of a text without one.
 _FIRST_WORDS = 8
 _MAX_TOKENS = 200
 
 _N_NEAREST_OF = 3
 _N_NEAREST = 5
 _LEAST_LETTERS = 4
-# A word of more documents than this says little of any.
+# Words in a larger share of the documents say little.
 _MOST_DOCUMENTS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A title, or the first words of a text, and the place of the text that it asks for."""
+    """A query (a title, or the first words of a text), and the place of the text that it should find."""
 
     text: str
     language: str
@@ -44,12 +44,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Texts and questions.
+    """Texts and queries.
 
     Attributes:
         texts: (language, text without its title or first words).
-        across: whether the questions ask for translations.
-        has_titles: whether they are titles, most of them.
+        across: whether the queries should find translations.
+        has_titles: whether most queries are titles.
     """
 
     texts: list[tuple[str, str]]
@@ -60,11 +60,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a store showed.
+    """The result for a store.
 
     Attributes:
-        mrr: mean reciprocal rank of the text that is asked for; None where nothing could be asked.
-        unknown_share: tokens of the sampled texts that have no embedding, 0 to 1.
+        mrr: mean reciprocal rank of the texts to find; None without queries.
+        unknown_share: share of the sampled texts' tokens without an embedding, 0 to 1.
     """
 
     mrr: float | None
@@ -72,7 +72,7 @@ class Figures:
 
 
 def draw_sample(texts: Texts) -> Sample:
-    """Texts drawn by chance, the same in each run; translations of each other stay together."""
+    """A random sample of texts, the same in each run. Translations of each other stay together."""
     heap: list[tuple[float, int, Document]] = []
     for number, document in enumerate(texts.documents()):
         entry = (-texts.draw(document), number, document)
@@ -90,7 +90,7 @@ def draw_sample(texts: Texts) -> Sample:
 
 def _within(documents: Sequence[Document]) -> Sample:
     split = [(document.language, *_split(document)) for document in documents]
-    # The same title twice asks for two texts.
+    # Titles of several texts are left out.
     seen = Counter(question for _, question, _ in split)
     questions = [
         Question(question, language, place)
@@ -103,7 +103,7 @@ def _within(documents: Sequence[Document]) -> Sample:
 
 
 def _across(documents: Sequence[Document], texts: Texts) -> Sample:
-    """The beginning of a document asks for its translation, all languages in turn."""
+    """Queries are the beginnings of documents and should find translations, in all languages in turn."""
     places: dict[str, list[int]] = {}
     for place, document in enumerate(documents):
         group = texts.group(document)
@@ -122,7 +122,7 @@ def _across(documents: Sequence[Document], texts: Texts) -> Sample:
 
 
 def _split(document: Document) -> tuple[str, str]:
-    """What asks, and what is to be found by it."""
+    """The query of a document, and the text that it should find."""
     if document.title.strip() and document.text.strip():
         return document.title, document.text
     words = document.full_text.split()
@@ -130,9 +130,9 @@ def _split(document: Document) -> tuple[str, str]:
 
 
 def check(embeddings: Embeddings, sample: Sample, n_threads: int = 1, progress: Progress = no_progress) -> Figures:
-    """The figures of a store; a question asks among the texts of the language of its answer.
+    """The figures of a store. A query searches the texts in the language of its answer.
 
-    Words without an embedding count as unknown, not as those that are spelled like them.
+    Words without an embedding count as unknown; they get no embedding of a similar spelling.
     """
     embeddings = embeddings.with_unknown_words("skip")
     tokens = [tokenize(text, language, _MAX_TOKENS) for language, text in sample.texts]
@@ -164,7 +164,7 @@ def _reciprocal_ranks(
     reranker = Reranker(embeddings, idf, n_threads, hubness.result())
     found = []
     for number, question in enumerate(sample.questions):
-        progress(number, len(sample.questions), "asking for documents by their titles")
+        progress(number, len(sample.questions), "searching documents by their titles")
         query = reranker.query_with_unknown_words(question.text, question.language)
         if not len(query.weighted):
             found.append(0.0)
@@ -174,12 +174,12 @@ def _reciprocal_ranks(
         ranks = {document.index: rank for rank, document in enumerate(ranking.documents, start=1)}
         rank = ranks.get(places.index(question.place))
         found.append(0.0 if rank is None else 1 / rank)
-    progress(len(sample.questions), len(sample.questions), "asked for documents by their titles")
+    progress(len(sample.questions), len(sample.questions), "searched documents by their titles")
     return found
 
 
 def nearest_words(embeddings: Embeddings, collection: Collection) -> dict[str, list[str]]:
-    """The nearest words of three frequent content words, of the language with the most documents first."""
+    """The nearest words of three frequent content words; languages with more documents first."""
     found: dict[str, list[str]] = {}
     order = sorted(collection.document_frequencies, key=lambda code: -collection.n_documents.get(code, 0))
     for language in order:

@@ -1,4 +1,4 @@
-"""The parts that embeddings are prepared of: each makes a store of its own, or says why it cannot."""
+"""The parts of prepared embeddings. Each makes a store, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ PASSAGES = "passages"
 NAMES = (PUBLISHED, TRAINING, ENCODER, DICTIONARIES, PASSAGES)
 
 MAX_OTHERS = 50_000
-"""Words of each language that the documents do not hold, but queries may."""
+"""Number of words of each language to add that are not in the documents, for queries."""
 
 MAX_TRAINED_PAIRS = 10_000_000
-"""Distinct words of each document, summed, that training takes: some 2 GB of memory."""
+"""Maximum sum of the numbers of distinct words of the documents, for training in some 2 GB of memory."""
 
 ENCODING_S = 150.0
-"""Seconds that encoding may take: the rarest words are left out where it is too short."""
+"""Time limit of encoding, in seconds. Beyond it the rarest words are skipped."""
 
 MINILM_WORDS_A_SECOND, E5_WORDS_A_SECOND = 1_000, 235
-"""Words a second and core of an AMD EPYC (AVX-512)."""
+"""Words per second and core on an AMD EPYC (AVX-512)."""
 
-# The collections of one language that this was chosen on are named in docs/embeddings.md.
+# Chosen on the collections in one language that docs/embeddings.md names.
 _ENGLISH_DIRECTIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a part is expected to take.
+    """The expected cost of a part.
 
     Attributes:
-        download_bytes: still to be fetched.
+        download_bytes: number of bytes to fetch.
     """
 
     seconds: float
@@ -59,17 +59,17 @@ class Part(Protocol):
 
     @property
     def description(self) -> str:
-        """What is done, for people."""
+        """What the part does, for the user."""
         ...
 
     @property
     def key(self) -> str:
-        """Changes with the result, for the same texts."""
+        """Identifies the result for the same texts."""
         ...
 
     @property
     def weight(self) -> float:
-        """Its vectors' length in the join."""
+        """The length of its vectors in the join."""
         ...
 
     def estimate(self, texts: Texts) -> Estimate: ...
@@ -78,10 +78,10 @@ class Part(Protocol):
         """Writes the store.
 
         Args:
-            notes: takes what the user should know.
+            notes: the method adds sentences for the user.
 
         Raises:
-            SinkrankError: it cannot be had; the message names the cure.
+            SinkrankError: the part cannot be made; the message names the cure.
         """
         ...
 
@@ -112,7 +112,7 @@ class Training:
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
         share = min(1.0, MAX_TRAINED_PAIRS / texts.n_pairs)
         if share < 1:
-            notes.append(f"trained on {share:.0%} of the documents, drawn by chance: more do not fit the memory")
+            notes.append(f"trained on a random {share:.0%} of the documents, since all would take too much memory")
         return train_documents(
             texts.documents(share),
             output,
@@ -151,7 +151,7 @@ class Encoded:
     def estimate(self, texts: Texts) -> Estimate:
         n_words = sum(map(len, texts.collection.document_frequencies.values()))
         speed = MINILM_WORDS_A_SECOND if self.is_english else E5_WORDS_A_SECOND
-        # A translation or two for each word that a dictionary has.
+        # A dictionary has a translation or two for each word.
         n_words += n_words * bool(self.dictionaries)
         return Estimate(min(self.seconds, n_words / (speed * self.n_threads)) + 5, self._to_fetch())
 
@@ -186,7 +186,7 @@ class Encoded:
 
 
 def open_dictionaries(pairs: Sequence[str], home: Path, notes: list[str], progress: Progress) -> list[Dictionary]:
-    """FreeDict's dictionaries; one that cannot be had is noted and left out."""
+    """FreeDict's dictionaries. One that cannot be fetched is skipped with a note."""
     from ingest.embeddings import freedict
 
     found = []

@@ -1,4 +1,4 @@
-"""The last step for English documents: encodes passages of them, and maps the joined embeddings to the encodings."""
+"""The last step for English documents: encodes passages, and maps the joined embeddings to their encodings."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from reranker.embeddings import Embeddings, Precision
 from reranker.embeddings.query_encoder import QueryEncoderFiles, QueryModel
 
 N_PASSAGES = 6_000
-"""Passages that are encoded at most; half as many gain nearly as much (docs/evaluation.md)."""
+"""Maximum number of encoded passages. Half as many gain nearly as much (docs/evaluation.md)."""
 
 MIN_PASSAGES = 500
-"""With fewer the map is a matter of chance."""
+"""With fewer passages the map is mostly noise."""
 
 PASSAGE_WORDS = 40
 ENCODING_S = 60.0
-"""Seconds that encoding may take; a machine that is too slow for all passages learns from fewer."""
+"""Time limit of encoding, in seconds. A slow machine uses fewer passages."""
 
 PASSAGES_A_SECOND = 110
-"""A core of an AMD EPYC (AVX-512)."""
+"""Passages per second and core on an AMD EPYC (AVX-512)."""
 
 ENCODER_BYTES = 91_000_000
 """The model, which the store keeps for queries."""
 
 _LANGUAGE = "en"
-# The time is looked at after so many.
+# Passages between two looks at the clock.
 _BATCH = 256
 _DISTINCT_WORDS_A_PASSAGE = 25
 
@@ -70,10 +70,10 @@ class PassageMap:
         """Writes the mapped store.
 
         Args:
-            notes: takes what the user should know.
+            notes: the method adds sentences for the user.
 
         Raises:
-            SinkrankError: the encoder cannot be had, or there are too few passages.
+            SinkrankError: the encoder cannot be fetched or loaded, or there are too few passages.
         """
         from ingest.embeddings.onnx_model import MINILM
         from ingest.embeddings.onnx_words import minilm_words
@@ -81,10 +81,10 @@ class PassageMap:
         passages = draw_passages(texts)
         if len(passages) < MIN_PASSAGES:
             raise BadInput(
-                f"the documents have {len(passages)} passages of {PASSAGE_WORDS} words; it takes {MIN_PASSAGES}"
+                f"the documents have {len(passages)} passages of {PASSAGE_WORDS} words, fewer than {MIN_PASSAGES}"
             )
         encoder = minilm_words(self.home / "models", self.n_threads)._replace(batch_words=_BATCH)
-        # Beside the texts, and removed with them: a file under the home would keep what the documents say.
+        # Beside the texts and deleted with them, since the file contains text of the documents.
         with WordVectors(texts.path.parent / "passages.sqlite3", encoder) as vectors:
             encoded = vectors.encode(
                 passages, lambda done, of, _: progress(done, of, "encoding passages"), seconds=self.seconds
@@ -93,7 +93,9 @@ class PassageMap:
         means = [joined.nbow(bag) for bag in bags]
         known = [place for place, mean in enumerate(means) if mean is not None and encoded[place].any()]
         if len(known) < MIN_PASSAGES:
-            raise BadInput(f"{len(known)} passages were encoded in {self.seconds:.0f} s; it takes {MIN_PASSAGES}")
+            raise BadInput(
+                f"{len(known)} passages were encoded in {self.seconds:.0f} s; at least {MIN_PASSAGES} are needed"
+            )
         sentences = sentence_map(np.array([means[place] for place in known]), encoded[known])
         onnx, tokenizer = MINILM.files(self.home / "models")
         query_encoder = QueryEncoderFiles(
@@ -117,7 +119,7 @@ class PassageMap:
 
 
 def draw_passages(texts: Texts, n: int = N_PASSAGES) -> list[str]:
-    """Passages drawn by chance, the same in each run; in an order by chance too."""
+    """A random sample of passages in random order, the same in each run."""
     # Each document has at least one passage.
     share = min(1.0, 2 * n / texts.n_documents)
     drawn = ((_draw(passage), passage) for document in texts.documents(share) for passage in split(document.full_text))
@@ -125,7 +127,8 @@ def draw_passages(texts: Texts, n: int = N_PASSAGES) -> list[str]:
 
 
 def split(text: str) -> Iterator[str]:
-    """The text in passages of `PASSAGE_WORDS` words; a rest of under half as many is left out, but for a whole text."""
+    """Splits a text into passages of `PASSAGE_WORDS` words. A rest of less than half as many is dropped, unless it is
+    the whole text."""
     words = text.split()
     for start in range(0, len(words), PASSAGE_WORDS):
         passage = words[start : start + PASSAGE_WORDS]

@@ -1,4 +1,4 @@
-"""Decides which parts to make for some documents, in what order, and what each is expected to take."""
+"""Decides which parts to make for given documents, and in which order, and estimates their cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import Texts
 from reranker.base.errors import WrongParameter
 
-# Numbers of the joined store: 4 bytes each, in as many dimensions as the encoders have.
+# Of the joined store: 4 bytes for each of 384 dimensions, as many as the encoders have.
 _BYTES_A_WORD = 384 * 4
 
 NEEDS_ENCODER = "it needs the part encoder"
@@ -35,13 +35,13 @@ NEEDS_ENCODER = "it needs the part encoder"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done.
+    """A plan.
 
     Attributes:
-        parts: in the order in which they are made; where two have one name, the second is made if the first cannot.
-        estimates: of each part.
-        passage_map: what is done with the joined parts, and what it is expected to take; None: nothing.
-        left_out: by name, why a part is not made.
+        parts: in the order of making. If two have the same name, the second is made if the first cannot be.
+        estimates: cost of each part.
+        passage_map: the map of the joined parts and its cost; None: no map.
+        left_out: name → why a part is not made.
     """
 
     parts: list[Part]
@@ -51,7 +51,7 @@ class Plan:
     passage_map: tuple[PassageMap, Estimate] | None = None
 
     def steps(self) -> list[tuple[Part | PassageMap, Estimate]]:
-        """All that is done, in order, with its estimate."""
+        """All steps in order, with their cost."""
         found: list[tuple[Part | PassageMap, Estimate]] = list(zip(self.parts, self.estimates, strict=True))
         if self.passage_map is not None:
             found.append(self.passage_map)
@@ -59,7 +59,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Of the first part of each name, and of joining, mapping and checking."""
+        """Time of the first part of each name, and of joining, mapping and checking."""
         mapping = 0.0 if self.passage_map is None else self.passage_map[1].seconds
         return sum(one.seconds for _, one in self._first()) + mapping + 20
 
@@ -75,17 +75,17 @@ class Plan:
 
 
 def check_names(names: Iterable[str]) -> frozenset[str]:
-    """The parts to leave out.
+    """Checks the names of parts to leave out.
 
     Raises:
-        WrongParameter: one is no part, or all would be left out.
+        WrongParameter: there is no such part, or all are left out.
     """
     left_out = frozenset(name.strip() for name in names if name.strip())
     unknown = sorted(left_out - set(NAMES))
     if unknown:
         raise WrongParameter(f"there is no part {unknown[0]!r}; the parts are {', '.join(NAMES)}")
     if left_out >= {PUBLISHED, TRAINING, ENCODER}:
-        raise WrongParameter("nothing is left to make embeddings of; leave fewer parts out")
+        raise WrongParameter("all sources of embeddings are left out; leave fewer parts out")
     return left_out
 
 
@@ -96,12 +96,12 @@ def make_plan(
     n_threads: int = 1,
     query_languages: Iterable[str] = (),
 ) -> Plan:
-    """The parts for the languages of the texts.
+    """A plan for the languages of the texts.
 
     Args:
-        home: where fetched files and encoded words are kept.
+        home: folder of fetched files and encoded words.
         without: names of parts to leave out.
-        query_languages: of queries, which no text need be in.
+        query_languages: languages of queries, which the texts need not be in.
     """
     left_out = {name: "as asked" for name in NAMES if name in without}
     languages = list(dict.fromkeys([*texts.languages, *query_languages]))
@@ -147,7 +147,8 @@ def _dictionaries(languages: list[str], left_out: dict[str, str]) -> tuple[str, 
         left_out[DICTIONARIES] = "the documents are in one language"
         return ()
     every = [(one, other) for one, other in permutations(languages, 2) if f"{one}-{other}" in freedict.LICENCES]
-    # Those of the main language; between two others that it is linked with they cost the encoder time for little.
+    # Dictionaries between two other languages that are linked with the main one would add encoding time for little
+    # gain.
     main = languages[0]
     linked = {code for pair in every if main in pair for code in pair}
     found = tuple("-".join(pair) for pair in every if main in pair or not linked.issuperset(pair))
@@ -160,7 +161,7 @@ def _training(texts: Texts, left_out: dict[str, str], dictionaries: tuple[str, .
     if TRAINING in left_out:
         return None
     if texts.n_documents < 2:
-        left_out[TRAINING] = "one document is too little"
+        left_out[TRAINING] = "one document is not enough"
         return None
     n_main = next(iter(texts.languages.values()))
     if len(texts.languages) > 1 and (texts.n_aligned > 1 or dictionaries):
@@ -168,7 +169,7 @@ def _training(texts: Texts, left_out: dict[str, str], dictionaries: tuple[str, .
     if n_main >= LEAST_SHARE * texts.n_documents:
         return Training(next(iter(texts.languages)))
     left_out[TRAINING] = (
-        f"the documents are in {', '.join(texts.languages)}, and none say that they are translations of each other; "
-        'give these the same "group" (--group-field names another field)'
+        f"the documents are in {', '.join(texts.languages)}, and none are marked as translations of each other; "
+        'give translations the same "group" (--group-field names another field)'
     )
     return None

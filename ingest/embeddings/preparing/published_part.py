@@ -1,4 +1,4 @@
-"""The part of published vectors: which are worth fetching for some languages, and their import."""
+"""The part of published vectors: chooses which to fetch for given languages, and imports them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ingest.embeddings.catalogue import PackageFile, Published, best_published
+from ingest.embeddings.catalogue import Published, best_published
 from ingest.embeddings.importing import import_embeddings
 from ingest.embeddings.preparing.parts import PUBLISHED, Estimate, Part
 from ingest.embeddings.preparing.texts import Texts
@@ -14,9 +14,9 @@ from ingest.embeddings.published import fetch_published
 from ingest.embeddings.summary import Summary
 from ingest.progress import Progress
 
-# More is fetched only when somebody asks for it by name: minutes on a good line, and an hour on many.
+# Larger files are fetched only by name, since they take minutes on a fast line and an hour on a slow one.
 _MAX_DOWNLOAD_BYTES = 1_000_000_000
-# Of each language, the most frequent first.
+# Of each language, the most frequent ones.
 _MAX_WORDS = 400_000
 _WORDS_A_SECOND = 30_000
 _BYTES_A_SECOND = 10_000_000
@@ -24,13 +24,13 @@ _BYTES_A_SECOND = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class PublishedVectors:
-    """Vectors that others have published."""
+    """Published vectors."""
 
     entry: Published
     languages: Sequence[str]
     folder: Path
     name: str = PUBLISHED
-    # Twice as much, and the collections of docs/embeddings.md lose: it blurs what the other parts know.
+    # With twice the weight the collections of docs/embeddings.md lose quality.
     weight: float = 0.2
 
     @property
@@ -49,14 +49,14 @@ class PublishedVectors:
     def make(self, texts: Texts, output: Path, notes: list[str], progress: Progress) -> Summary:
         sources = fetch_published(self.entry, self.folder, self.languages, progress)
         summary = import_embeddings(sources, output, max_terms_per_language=_MAX_WORDS, progress=progress)
-        # Words that no text holds are in every published file: nobody needs to know how many.
+        # Every published file has entries that no text contains; their number does not matter to the user.
         summary.skipped.clear()
         return summary
 
 
 def published_parts(languages: Sequence[str], home: Path) -> tuple[list[Part], str]:
-    """What can be fetched for these languages in a short time, or is there already, the best first; and why there is
-    nothing, where there is nothing."""
+    """Published vectors of these languages that are fetched already or are quick to fetch, the best first. If there are
+    none, the text says why."""
     folder = home / "vectors"
     entries = best_published(languages)
     parts: list[Part] = [
@@ -77,10 +77,5 @@ def published_parts(languages: Sequence[str], home: Path) -> tuple[list[Part], s
 
 
 def is_fetched(entry: Published, languages: Sequence[str], folder: Path) -> bool:
-    """Whether all files of these languages are there."""
-    origin = entry.origin
-    if isinstance(origin, PackageFile):
-        return (folder / f"{origin.package.name}-{origin.package.version}.bin").is_file()
-    chosen = languages if origin.has_one_file_a_language else [""]
-    urls = [origin.url.format(language=language) for language in chosen]
-    return all((folder / url.rpartition("/")[2]).is_file() for url in urls)
+    """Whether all files for these languages are in the folder."""
+    return all((folder / name).is_file() for name in entry.file_names(languages))

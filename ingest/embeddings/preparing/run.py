@@ -1,4 +1,4 @@
-"""Carries a plan out: makes the parts, joins them, checks the result; parts that are there already are used again."""
+"""Executes a plan: makes the parts, joins them and checks the result. Existing parts are used again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Made:
     """A part that was made.
 
     Attributes:
-        seconds: 0 where an earlier run had made it.
+        seconds: 0 if an earlier run made it.
     """
 
     name: str
@@ -38,14 +38,14 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was done.
+    """The result of preparing.
 
     Attributes:
-        made: the parts, and what each brings alone.
-        joined: what the whole brings.
-        left_out: by name, why a part is not there.
+        made: the parts, each with its own figures.
+        joined: figures of the whole.
+        left_out: name → why a part is missing.
         nearest: the nearest words of some words.
-        across, has_titles, n_questions: what the check asked (`check.Sample`).
+        across, has_titles, n_questions: the queries of the check (`check.Sample`).
     """
 
     summary: Summary
@@ -83,10 +83,10 @@ def prepare(
     n_threads: int = 1,
     progress: Progress = no_progress,
 ) -> Report:
-    """Makes the embeddings; the parts lie beside the texts until the caller removes them.
+    """Makes the embeddings. The parts stay beside the texts until the caller deletes them.
 
     Raises:
-        BadInput: no part could be made, with the reason of each.
+        BadInput: no part could be made; the message has the reason of each.
     """
     started = time.monotonic()
     left_out = dict(plan.left_out)
@@ -99,7 +99,7 @@ def prepare(
             stores.append(_made(part, texts, notes, progress))
             left_out.pop(part.name, None)
         except (SinkrankError, OSError) as error:
-            # Several downloads fail for one reason.
+            # Several downloads may fail for the same reason.
             reasons = dict.fromkeys([*left_out.get(part.name, "").split("; "), str(error)])
             left_out[part.name] = "; ".join(filter(None, reasons))
     if not stores:
@@ -166,7 +166,7 @@ def _written(
 def _joined(
     stores: list[_Store], texts: Texts, output: _Output, left_out: dict[str, str], progress: Progress
 ) -> Summary:
-    """Joins the stores; the last of them is left out as long as they have no words in common."""
+    """Joins the stores. While they have no words in common, the last one is left out."""
     while True:
         try:
             return join(
@@ -186,7 +186,7 @@ def _joined(
 
 
 def _made(part: Part, texts: Texts, notes: list[str], progress: Progress) -> _Store:
-    """The part's store, which an earlier run may have made."""
+    """The store of a part, from an earlier run or made now."""
     digest = blake2b(part.key.encode(), digest_size=4).hexdigest()
     folder = texts.path.parent / f"{part.name}-{digest}"
     try:

@@ -1,4 +1,4 @@
-"""Reads documents once, into a file that every later step reads, and counts their words and languages on the way."""
+"""Reads documents once, copies them into a file for the later steps, and counts their words and languages."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ import orjson
 
 from ingest.documents import Layout, Record
 from ingest.embeddings.building import Collection
-from ingest.embeddings.document_units import GROUP_FIELD, Unusable
+from ingest.embeddings.document_units import GROUP_FIELD, Unusable, group_of
 from ingest.language import UNKNOWN_LANGUAGE
 from ingest.progress import Progress, no_progress
-from reranker.base.errors import BadInput
+from reranker.base.errors import BadDocument, BadInput
 from reranker.text.documents import Document
 from reranker.text.tokens import letter_tokens
 
 TEXTS, COUNTS = "texts.jsonl.gz", "counts.json.gz"
 
-# A language that is detected in fewer documents is a quotation, or detected wrongly: short texts often are.
+# A language detected in fewer documents is a quotation or a wrong detection, as is common for short texts.
 _LEAST_DETECTED_SHARE = 0.05
-# Words that came once are forgotten when there are so many of one language (some 100 bytes each).
+# With more terms in a language (some 100 bytes each), terms that occurred once are dropped.
 _MAX_TERMS = 1_000_000
-# Groups that are remembered to see whether translations of them come.
+# Number of groups that are checked for translations.
 _MAX_GROUPS = 200_000
 _DOCUMENTS_A_REPORT = 1_000
 _PART_OF = "document"
@@ -35,15 +35,15 @@ _PART_OF = "document"
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Documents in a file, and what was counted of them.
+    """Documents in a file, and their counts.
 
     Attributes:
-        languages: documents by language, the most frequent first.
+        languages: number of documents by language, the most frequent first.
         collection: the words of each language with their document frequencies.
-        n_pairs: distinct words of each document, summed.
-        n_aligned: groups that stand in two or more languages; no more than that there are 200,000 is known.
-        group_field: the field with the group, or `id`; None: `group`.
-        main_language: what documents of a language that was detected in few of them are taken to be in.
+        n_pairs: sum of the numbers of distinct words of the documents.
+        n_aligned: number of groups in two or more languages, among the first 200,000 groups.
+        group_field: the field with the group's id, or `id`; None: `group`.
+        main_language: language of documents whose own language was detected in too few documents.
     """
 
     path: Path
@@ -60,12 +60,12 @@ class Texts:
         return sum(self.languages.values())
 
     def documents(self, share: float = 1.0) -> Iterator[Document]:
-        """The documents; of a share of less than 1 so much of them, translations of each other all or none.
+        """The documents, or a random share of them; of translations of each other, all or none.
 
-        Their metadata is that of groups.
+        Their metadata has only the fields for groups.
         """
         with gzip.open(self.path) as stream:
-            for line in _lines(stream):
+            for line in stream:
                 doc_id, language, title, text, metadata = orjson.loads(line)
                 if language not in self.languages:
                     language = self.main_language
@@ -74,7 +74,7 @@ class Texts:
                     yield document
 
     def draw(self, document: Document) -> float:
-        """A number from 0 to 1 by chance, the same for translations of each other and in every run."""
+        """A random number from 0 to 1, the same for translations of each other and in every run."""
         group = _group(document, self.group_field)
         key = f"{document.language}\0{document.doc_id}" if group is None else group
         return int.from_bytes(blake2b(key.encode(), digest_size=8).digest()) / 2**64
@@ -93,10 +93,10 @@ def read_texts(
     """Writes the documents into a folder, which `open_texts` opens again.
 
     Args:
-        layout: that the records were read with.
+        layout: the layout that the records were read with.
 
     Raises:
-        BadInput: there is no document with words, or no language is known of any.
+        BadInput: no document has words, or none has a known language.
     """
     folder.mkdir(parents=True, exist_ok=True)
     counter, unusable = _Counter(group_field), Unusable()
@@ -122,10 +122,10 @@ def read_texts(
 
 
 def open_texts(folder: Path, group_field: str | None, unusable: Unusable | None = None) -> Texts:
-    """What `read_texts` wrote.
+    """Opens the result of `read_texts`.
 
     Raises:
-        OSError: it is not there, or not whole.
+        OSError: it is missing or incomplete.
     """
     path = folder / TEXTS
     path.stat()
@@ -145,7 +145,7 @@ def open_texts(folder: Path, group_field: str | None, unusable: Unusable | None 
 
 
 class _Counter:
-    """Counts documents and words by language, and apart those whose language was detected."""
+    """Counts documents and words by language, separately for detected languages."""
 
     def __init__(self, group_field: str | None) -> None:
         self._group_field = group_field
@@ -182,11 +182,11 @@ class _Counter:
         known = {key: n for key, n in self._n.items() if key[0] != UNKNOWN_LANGUAGE}
         if not known or not self._n_pairs:
             if not self._n.total() and not unusable.n:
-                raise BadInput("no document came: the input is empty; check the file or the index that you named")
+                raise BadInput("there are no documents; check the file or the index that you named")
             reason = f". {unusable}" if unusable.n else ""
             raise BadInput(
-                f"{self._n.total():,} documents came, and none has words in a known language; name the field of the "
-                f"text with --text-field, and the language of documents that name none with --lang{reason}"
+                f"none of {self._n.total():,} documents has words in a known language; name the field of the text with "
+                f"--text-field, and the default language with --lang{reason}"
             )
         totals: Counter[str] = Counter()
         for (language, is_named), n in known.items():
@@ -209,7 +209,7 @@ class _Counter:
 
 
 def _names_language(record: Record, layout: Layout) -> bool:
-    """Whether the row says its language, or the caller has said it for all."""
+    """Whether the row names its language, or the caller named it for all rows."""
     if layout.default_language not in (None, "auto"):
         return True
     values = record.row.values or {}
@@ -217,20 +217,12 @@ def _names_language(record: Record, layout: Layout) -> bool:
 
 
 def _group(document: Document, field: str | None) -> str | None:
-    name = field or GROUP_FIELD
-    if name == "id":
-        return document.doc_id
-    value = document.metadata.get(name, document.metadata.get(name.replace(".", "_")))
-    return str(value) if isinstance(value, str | int) and value != "" else None
-
-
-def _lines(stream: Any) -> Iterator[bytes]:
-    rest = b""
-    while part := stream.read(1 << 20):
-        *lines, rest = (rest + part).split(b"\n")
-        yield from lines
+    try:
+        return group_of(document, field or GROUP_FIELD)
+    except BadDocument:
+        return None
 
 
 def _shown(name: str) -> str:
-    """An index by its name alone: its URL may hold a password."""
+    """The name of a source; of an index without its URL, which may contain a password."""
     return name.rpartition("/")[2] if "://" in name else name

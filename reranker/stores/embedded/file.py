@@ -20,7 +20,6 @@ from reranker.stores.embedded.layout import (
     has_tables,
     layout_of,
     make_tables,
-    upgrade,
 )
 
 FILE_NAME = "store.sqlite3"
@@ -182,16 +181,11 @@ class SqliteFile:
                 raise self._not_there()  # a file without tables: its making was broken off
             if found != APPLICATION_ID:
                 raise StoreUnavailable(f"{self.path} is not a store of Sinkrank; name another folder")
-            layout = upgrade(connection) if access.mode == "rw" else layout_of(connection)
-            if layout < LAYOUT_VERSION and access.mode != "rw":
-                raise VersionMismatch(
-                    f"the store {self.folder} has the earlier layout {layout} and may only be read; open it once where "
-                    f"it can be written (`sinkrank doctor --store {self.folder}`), which brings it to {LAYOUT_VERSION}"
-                )
+            layout = layout_of(connection)
             if layout != LAYOUT_VERSION:
                 raise VersionMismatch(
-                    f"the store {self.folder} has layout {layout} of a newer Sinkrank, this one reads "
-                    f"{LAYOUT_VERSION}; update Sinkrank, or ingest the documents into a new folder with "
+                    f"the store {self.folder} has layout {layout} of another version of Sinkrank, this one reads "
+                    f"{LAYOUT_VERSION}; use that version, or ingest the documents into a new folder with "
                     "`sinkrank ingest FILE --store PATH`"
                 )
         except BaseException:

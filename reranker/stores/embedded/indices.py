@@ -9,25 +9,25 @@ import secrets
 import sqlite3
 from typing import Any
 
-from reranker.base.errors import NotFound, NotOurIndex
-from reranker.stores.base.description import IndexDescription
-from reranker.stores.base.names import VERSION_OF, IndexVersion, unversioned_name
+from reranker.base.errors import NotFound
+from reranker.stores.base.names import VERSION_OF, IndexVersion
 from reranker.stores.embedded.row_sums import check_row, row_sum, set_index_sum, wrong_row
 from reranker.stores.embedded.rows import vocabulary_table, words_table
 
 _TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "idf", "hubness_samples", "aliases", "indices")
 
-_COLUMNS = "index_id, generation, changes, meta, indices.name, indices.row_sum"
+_COLUMNS = "index_id, generation, changes, meta, name, row_sum"
 
-# The index that an index is a version of.
-_VERSION_OF = f"iif(json_valid(meta), json_extract(meta, '$.sinkrank.{VERSION_OF}'), NULL)"
+# The index that a row of `indices` is a version of.
+_VERSION_OF = f"json_extract(meta, '$.sinkrank.{VERSION_OF}')"
 
 
 def index_names(connection: sqlite3.Connection) -> list[str]:
     """The names by which our indices are searched, sorted."""
-    rows = connection.execute(f"SELECT {_COLUMNS}, name FROM indices WHERE {_VERSION_OF} IS NULL").fetchall()
-    rows += connection.execute(f"SELECT {_COLUMNS}, aliases.name FROM aliases JOIN indices USING (index_id)").fetchall()
-    return sorted(row[-1] for row in rows if _is_ours(_checked(row)[3], row[-1]))
+    rows = connection.execute("SELECT name, index_id, row_sum FROM aliases ORDER BY name").fetchall()
+    for name, index_id, found in rows:
+        check_row(found, "aliases", name, (index_id,), name)
+    return [name for name, _, _ in rows]
 
 
 def find_index(connection: sqlite3.Connection, name: str) -> tuple[int, str, int, str] | None:
@@ -63,7 +63,7 @@ def delete_index(connection: sqlite3.Connection, index_id: int) -> None:
 
 
 def version_ids(connection: sqlite3.Connection, index: str) -> list[int]:
-    """The ids of an index's versions by age; version 0 is the one that the index was before it had versions."""
+    """The ids of an index's versions by age."""
     rows = connection.execute(f"SELECT index_id FROM indices WHERE {_VERSION_OF} = ? ORDER BY name", (index,))
     return [index_id for (index_id,) in rows]
 
@@ -79,7 +79,7 @@ def versions_of(connection: sqlite3.Connection, index: str) -> list[tuple[IndexV
 
 
 def promote_version(connection: sqlite3.Connection, index: str, version: str) -> None:
-    """Lets a name stand for a version; an index without versions becomes version 0.
+    """Lets a name stand for a version.
 
     Raises:
         NotFound: there is no such version.
@@ -87,14 +87,6 @@ def promote_version(connection: sqlite3.Connection, index: str, version: str) ->
     ids = {one.name: index_id for one, index_id in versions_of(connection, index)}
     if version not in ids:
         raise NotFound(f"index {index!r} has no version {version!r}; `sinkrank ingest versions` shows those it has")
-    row = connection.execute("SELECT index_id, meta FROM indices WHERE name = ?", (index,)).fetchone()
-    if row is not None:
-        meta = IndexDescription.from_meta(read_json(row[1]), index).as_meta(index)
-        connection.execute(
-            "UPDATE indices SET name = ?, meta = ? WHERE index_id = ?",
-            (unversioned_name(index), json.dumps(meta), row[0]),
-        )
-        set_index_sum(connection, row[0])
     connection.execute(
         "INSERT OR REPLACE INTO aliases (name, index_id, row_sum) VALUES (?, ?, ?)",
         (index, ids[version], row_sum((ids[version],), index)),
@@ -107,22 +99,6 @@ def _checked(row: tuple[Any, ...]) -> tuple[int, str, int, str]:
     Raises:
         StoreDamaged: the row is not what was written.
     """
-    index_id, generation, changes, meta, name, found = row[:6]
+    index_id, generation, changes, meta, name, found = row
     check_row(found, "indices", index_id, (index_id, changes), name, generation, meta)
     return index_id, generation, changes, meta
-
-
-def _is_ours(meta: str, index: str) -> bool:
-    try:
-        IndexDescription.from_meta(read_json(meta), index)
-    except NotOurIndex:
-        return False
-    return True
-
-
-def read_json(text: str) -> Any:
-    """The value of a text of JSON; None for any other."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None

@@ -1,4 +1,4 @@
-"""The tables of the store's file, and what brings a file of an earlier layout to this one."""
+"""Creates the tables of the store's file."""
 
 from __future__ import annotations
 
@@ -47,21 +47,6 @@ CREATE TABLE hubness_samples (
 CREATE TABLE claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, claimed_until REAL NOT NULL);
 """
 
-_SUMMED = ("indices", "aliases", "partitions", "documents", "vectors", "idf", "hubness_samples")
-
-# What brings a store of an earlier layout to the next one, by its layout. Rows of before there were checksums have 0.
-_UPGRADES = {
-    1: """
-CREATE TABLE aliases (name TEXT PRIMARY KEY, index_id INTEGER NOT NULL);
-ALTER TABLE vectors ADD COLUMN weights TEXT NOT NULL DEFAULT '';
-""",
-    2: "CREATE TABLE hubness_samples (index_id INTEGER PRIMARY KEY, sample TEXT NOT NULL);",
-    3: "CREATE TABLE IF NOT EXISTS claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, claimed_until REAL NOT NULL);",
-    4: "CREATE TABLE states (state_id INTEGER PRIMARY KEY CHECK (state_id = 1), state TEXT NOT NULL);"
-    + "".join(f"ALTER TABLE {table} ADD COLUMN row_sum INTEGER NOT NULL DEFAULT 0;" for table in _SUMMED)
-    + "ALTER TABLE documents ADD COLUMN text_sum INTEGER NOT NULL DEFAULT 0;",
-}
-
 
 def make_tables(connection: sqlite3.Connection) -> None:
     """Makes the tables of an empty file, unless another process has been quicker."""
@@ -77,20 +62,6 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 def has_tables(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT 1 FROM sqlite_schema").fetchone() is not None
-
-
-def upgrade(connection: sqlite3.Connection) -> int:
-    """Brings a store of an earlier layout to this one; gives the layout that it has then."""
-    layout = layout_of(connection)
-    if layout in _UPGRADES:
-        connection.execute("BEGIN IMMEDIATE")
-        # Another process may have been quicker.
-        while (layout := layout_of(connection)) in _UPGRADES:
-            for statement in _UPGRADES[layout].split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {layout + 1}")
-        connection.execute("COMMIT")
-    return layout
 
 
 def layout_of(connection: sqlite3.Connection) -> int:

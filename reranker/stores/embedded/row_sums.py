@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
 from zlib import crc32
 
 from reranker.base.errors import StoreDamaged
 
-NO_SUM = 0
-"""Stands in rows that were written before there were checksums, which are not compared."""
-
 
 def row_sum(numbers: tuple[int, ...], *texts: str) -> int:
-    """The CRC-32 of a row's values and the lengths of its texts, from 1. CRC-32 finds every damage of up to 32 bits in
+    """The CRC-32 of a row's values and the lengths of its texts. CRC-32 finds every damage of up to 32 bits in
     a row, and any other but one in 4 billion.
 
     Raises:
         TypeError: one of the texts is none.
     """
     lengths = repr(numbers + tuple(map(len, texts)))
-    return crc32("\0".join(texts).encode(), crc32(lengths.encode())) or 1
+    return crc32("\0".join(texts).encode(), crc32(lengths.encode()))
 
 
 def check_row(found: object, table: str, key: object, numbers: tuple[int, ...], *texts: str) -> None:
@@ -36,7 +31,7 @@ def check_row(found: object, table: str, key: object, numbers: tuple[int, ...], 
         StoreDamaged: the row is not what was written.
     """
     try:
-        is_right = found in (NO_SUM, row_sum(numbers, *texts))
+        is_right = found == row_sum(numbers, *texts)
     except TypeError:  # SQLite takes a value's type from the row
         is_right = False
     if not is_right:
@@ -66,7 +61,7 @@ def check_vectors(rows: Sequence[tuple[int, int, int, bytes | None, str, int]]) 
     """
     for row in rows:
         try:
-            is_right = row[5] in (NO_SUM, vector_sum(*row[:5]))
+            is_right = row[5] == vector_sum(*row[:5])
         except (TypeError, AttributeError):  # SQLite takes a value's type from the row
             is_right = False
         if not is_right:
@@ -76,19 +71,7 @@ def check_vectors(rows: Sequence[tuple[int, int, int, bytes | None, str, int]]) 
 def vector_sum(row_id: int, index_id: int, change: int, nbow: bytes | None, weights: str) -> int:
     """The checksum of a row of `vectors`."""
     start = crc32(b"%d %d %d %d" % (row_id, index_id, change, -1 if nbow is None else len(nbow)))
-    return crc32(nbow or b"", crc32(weights.encode(), start)) or 1
-
-
-def json_of_row(text: str, table: str, key: object) -> Any:
-    """The value of a text of JSON in a row, which may be damaged: zeros over the checksum look like `NO_SUM`.
-
-    Raises:
-        StoreDamaged: it is no JSON.
-    """
-    try:
-        return json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        raise wrong_row(table, key) from None
+    return crc32(nbow or b"", crc32(weights.encode(), start))
 
 
 def wrong_row(table: str, key: object) -> StoreDamaged:

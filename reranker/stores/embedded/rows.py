@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reranker.stores.base.checks import MAX_FILTERABLE_LENGTH
 from reranker.stores.base.writing import NewVector
-from reranker.stores.embedded.row_sums import check_row, check_vectors, json_of_row, row_sum, vector_sum, wrong_row
+from reranker.stores.embedded.row_sums import check_row, check_vectors, row_sum, vector_sum, wrong_row
 from reranker.stores.embedded.terms import bm25_terms
 from reranker.text.bags import pack, unpack
 from reranker.text.documents import Document, EncodedDocument
@@ -87,8 +87,7 @@ def read_document(row: tuple[Any, ...]) -> tuple[int, Document, str]:
     row_id, index_id, partition_id, language, doc_id, found, text_found, bag, title, url, metadata, text = row
     check_row(found, "documents", row_id, (row_id, index_id, partition_id), language, doc_id, bag, title)
     check_row(text_found, "documents", row_id, (row_id,), url, metadata, text)
-    values = json_of_row(metadata, "documents", row_id)
-    return row_id, Document(doc_id, text, language, title, url, values), bag
+    return row_id, Document(doc_id, text, language, title, url, json.loads(metadata)), bag
 
 
 def pack_vector(vector: NDArray[np.float32] | None) -> bytes | None:

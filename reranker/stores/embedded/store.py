@@ -53,7 +53,6 @@ from reranker.stores.embedded.indices import (
     index_names,
     insert_index,
     promote_version,
-    read_json,
     version_ids,
     versions_of,
 )
@@ -71,7 +70,6 @@ from reranker.stores.embedded.row_sums import (
     check_blobs,
     check_row,
     check_vectors,
-    json_of_row,
     row_sum,
     set_index_sum,
 )
@@ -205,7 +203,7 @@ class EmbeddedStore:
 
     def differences(self, index: str) -> Sequence[str]:
         self.describe(index)
-        return ()  # a file of an earlier layout is brought to this one when it is opened
+        return ()
 
     def refresh(self, index: str) -> None:
         self.describe(index)  # what was committed is visible at once
@@ -295,8 +293,7 @@ class EmbeddedStore:
             if row is None:
                 return HubnessSample()
             check_row(row[1], "hubness_samples", index_id, (index_id,), row[0])
-            sample = json_of_row(row[0], "hubness_samples", index_id)
-        return HubnessSample.from_json(sample)
+        return HubnessSample.from_json(json.loads(row[0]))
 
     def save_hubness_sample(self, index: str, sample: HubnessSample) -> None:
         with self._file.writing() as connection:
@@ -321,7 +318,7 @@ class EmbeddedStore:
                 f"{self.address} has no index {index!r}; check its name, or make it with "
                 f"`sinkrank ingest FILE --index {index} --store {self.address}`"
             )
-        return _Index(row[0], row[1], row[2], IndexDescription.from_meta(read_json(row[3]), index))
+        return _Index(row[0], row[1], row[2], IndexDescription.from_meta(json.loads(row[3]), index))
 
     def _block(self, connection: sqlite3.Connection, index: str, made: _Index) -> VectorBlock:
         """The index's vectors as this transaction sees them; reads only what changed since the block in memory."""
