@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings import Embeddings
-from reranker.embeddings.hubness import Hubness
 from reranker.ranking.query import Query
 from reranker.ranking.unknown_terms import lacking_terms
 from reranker.text.bags import BagOfWords
@@ -132,18 +131,16 @@ def order_distance(distance: _Number, unknown_share: float, offset: _Number) -> 
 def find_corrections(
     query: Query,
     candidates: Sequence[tuple[BagOfWords, str]],
-    means: Callable[[], NDArray[np.float32]],
-    hubness: Hubness,
+    hubness: NDArray[np.float64] | None,
     embeddings: Embeddings,
 ) -> Corrections:
     """What moves each candidate of a query.
 
     Args:
         candidates: bags of words, each with its language.
-        means: gives their mean embeddings (n_candidates, dim), of length 1 or 0.
+        hubness: (n_candidates,) theirs for queries in this language; None where it is not known.
     """
-    found = hubness.of(query.language, means()) if hubness.is_known(query.language) else None
     unknown = tuple(dict.fromkeys(query.unknown_words))
     # A candidate of which nobody knows would win or lose by it, so either all tell or none counts.
     lacking = lacking_terms(unknown, candidates, embeddings) if unknown else None
-    return Corrections.make(len(candidates), found, query.unknown_share, unknown, lacking)
+    return Corrections.make(len(candidates), hubness, query.unknown_share, unknown, lacking)

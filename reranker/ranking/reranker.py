@@ -20,6 +20,7 @@ from reranker.ranking.batching import check_several, read_candidates, read_queri
 from reranker.ranking.corrections import CORRECTED_METHOD, Corrections, find_corrections
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.feedback import is_worth_it
+from reranker.ranking.known_figures import KnownFigures
 from reranker.ranking.lexical import lexical_scores
 from reranker.ranking.ordering import Ordering
 from reranker.ranking.query import Query, check_known_words, read_query
@@ -29,7 +30,6 @@ from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.transport import Parameters, check_method
 from reranker.transport.cost_cache import CostCache
-from reranker.transport.nbow import candidate_means
 from reranker.transport.problem import distinct_terms, weighed_problem
 
 Observer = Callable[[Query, Reranking, float], None]
@@ -66,7 +66,7 @@ class Reranker:
         self.idf = embeddings.idf if idf is None else idf
         self.n_threads = n_threads
         self.cost_cache = CostCache() if cost_cache is None else cost_cache
-        self._hubness = Hubness(hubness, self.idf, embeddings)
+        self._figures = KnownFigures(Hubness(hubness, self.idf, embeddings))
         self._observer = observer
         self.preferred_languages = preferred_languages
 
@@ -158,8 +158,8 @@ class Reranker:
         problem = weighed_problem(query.weighted, bags, vectors)
         corrections = Corrections.make(len(candidates))
         if method == CORRECTED_METHOD:
-            means = partial(candidate_means, problem, self.n_threads)
-            corrections = find_corrections(query, in_order, means, self._hubness, self.embeddings)
+            hubness = self._figures.hubness(query.language, in_order, problem, self.n_threads)
+            corrections = find_corrections(query, in_order, hubness, self.embeddings)
         ordering = Ordering(
             query.weighted,
             problem,

@@ -7,8 +7,8 @@ import binascii
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ class BagOfWords:
         unknown_hashes: (k,) uint32, distinct, ascending: `unknown_hash` of these tokens. By them a name or number
             without an embedding still matches. None: not known (a bag that was packed without them).
         exact_keys: keys of the short texts it was made from, such as titles (`exact_text`); not packed.
+        kept: what was computed from the words alone, for when the same bag is ranked again (`ranking.known_figures`).
     """
 
     term_ids: NDArray[np.int32]
@@ -47,6 +48,7 @@ class BagOfWords:
     n_unknown: int = 0
     unknown_hashes: NDArray[np.uint32] | None = None
     exact_keys: frozenset[int] = frozenset()
+    kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.term_ids)
