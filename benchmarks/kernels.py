@@ -111,7 +111,6 @@ def _exp_of_llvm(simd: Any) -> Any:
 def _unaligned(modules: Modules) -> Mapping[str, Any]:
     return {
         "kernels.scaling.floats": plain.floats,
-        "kernels.short_scaling.floats": plain.floats,
         "cost_table._aligned": lambda n, width, dtype: np.empty((n, width), dtype),
     }
 

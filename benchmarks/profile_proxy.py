@@ -67,7 +67,10 @@ STAGES = {
     "bags": ["reranker.proxy.hit_texts:HitTexts.collect"],
     "re-rank: the rest": ["reranker.proxy.rank:WindowRanker.order"],
     "re-rank: weights": ["reranker.text.idf:IdfTable.weigh_all"],
-    "re-rank: corrections": ["reranker.ranking.reranker:find_corrections"],
+    "re-rank: corrections": [
+        "reranker.ranking.reranker:find_corrections",
+        "reranker.ranking.known_figures:KnownFigures.hubness",
+    ],
     "re-rank: transport in Python": ["reranker.ranking.ordering:Ordering._solve"],
     "re-rank: feedback, neighbours": [
         "reranker.ranking.ordering:moved_query",
@@ -79,8 +82,8 @@ STAGES = {
         "reranker.transport.kernels.likeness:shared_products",
         "reranker.transport.kernels.nbow_means:fill_means",
         "reranker.transport.kernels.nbow_means:one_less_products",
+        "reranker.transport.kernels.nearest_means:mean_products",
         "reranker.transport.kernels.scaling:scale_many",
-        "reranker.transport.kernels.short_scaling:scale_many",
     ],
     "fetch the page": ["reranker.proxy.proxy:complete"],
     "write the answer": ["reranker.proxy.proxy:write_answer"],

@@ -2,9 +2,10 @@
 
 import math
 
+import numpy as np
 import pytest
 
-from reranker.ranking.corrections import NO_CORRECTION, Correction
+from reranker.ranking.corrections import NO_CORRECTION, Correction, Corrections
 
 
 def test_the_order_distance_is_the_sum_of_the_issue():
@@ -38,3 +39,19 @@ def test_a_repeated_unknown_word_counts_once_in_what_is_lacking():
 
 def test_a_query_of_known_words_has_hubness_alone():
     assert Correction.of([], 0.0, (), 0.4) == Correction(hubness=0.4)
+
+
+def test_the_corrections_of_many_are_those_of_each():
+    lacking = np.array([[True, False], [False, False], [True, True]])
+    many = Corrections.make(3, np.array([0.3, 0.0, 1.0]), 0.25, ("foo", "bar"), lacking)
+    one = many[0]
+    assert one == Correction(0.25, ("foo",), 0.5, 0.3)
+    for place in range(3):
+        for name in ("added_by_lacking_words", "added_by_hubness", "offset"):
+            assert getattr(many, name)[place] == pytest.approx(getattr(many[place], name))
+
+
+def test_without_hubness_and_unknown_words_nothing_is_corrected():
+    nothing = Corrections.make(2)
+    assert nothing.offset.tolist() == [0.0, 0.0]
+    assert [nothing[0], nothing[1]] == [NO_CORRECTION] * 2

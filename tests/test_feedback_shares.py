@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reranker.ranking.corrections import NO_CORRECTION
+from reranker.ranking.corrections import Corrections
 from reranker.ranking.evidence import Evidence
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.ordering import Ordering
@@ -27,10 +27,10 @@ def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question(gi
         return WeightedBag(term_ids, rng.dirichlet(np.ones(n_words)))
 
     query, documents, first_stage = bag(5), WeightedBags.join([bag(20) for _ in range(30)]), rng.random(30)
-    corrections = [NO_CORRECTION] * 30
+    corrections = Corrections.make(30)
     problem, indices = checked_problem(query, documents, table), range(30)
     shares = Parameters(shares=given)
-    ordering = Ordering(query, problem, documents, corrections, indices, "auto", shares, 1, CostCache())
+    ordering = Ordering(query, problem, corrections, indices, "auto", shares, 1, CostCache())
     found = ordering.by_evidence(first_stage, with_feedback=True, with_neighbours=False)
 
     parameters = Parameters(shares=given or OF_QUESTIONS)

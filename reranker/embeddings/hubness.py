@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from reranker.embeddings import Embeddings
 from reranker.text.bags import BagOfWords, pack, unpack
 from reranker.text.documents import id_hash
 from reranker.text.idf import IdfTable
+
+if TYPE_CHECKING:
+    from reranker.transport.query_sample import QuerySample
 
 # Chosen by measurement (docs/evaluation.md). A sampled query is the first 8 tokens of a document.
 SAMPLE_TOKENS = 8
@@ -131,7 +134,7 @@ class Hubness:
         self._sample = sample if fits else HubnessSample()
         self._idf = idf
         self._embeddings = embeddings
-        self._vectors: dict[str, NDArray[np.float32] | None] = {}
+        self._samples: dict[str, QuerySample | None] = {}
         self._lock = threading.Lock()
 
     def is_known(self, language: str) -> bool:
@@ -150,26 +153,24 @@ class Hubness:
         queries = self._of_language(language)
         if queries is None:
             return None
-        # Imported here: processes of ingest only sample, and the transport takes long to import.
-        from reranker.transport.threads import one_blas_thread
+        return np.clip(queries.mean_cosines(means), 0.0, 1.0)
 
-        with one_blas_thread():
-            cosines = means @ queries.T
-        nearest = np.partition(cosines, len(queries) - N_NEAREST, axis=1)[:, -N_NEAREST:]
-        hubness: NDArray[np.float64] = np.clip(nearest.mean(axis=1, dtype=np.float64), 0.0, 1.0)
-        return hubness
-
-    def _of_language(self, language: str) -> NDArray[np.float32] | None:
-        """(n_queries, dim) float32; None if there are too few."""
+    def _of_language(self, language: str) -> QuerySample | None:
+        """None if there are too few queries."""
         with self._lock:
-            if language not in self._vectors:
-                self._vectors[language] = self._embed(language, self._sample.languages.get(language, {}).values())
-            return self._vectors[language]
+            if language not in self._samples:
+                self._samples[language] = self._embed(language, self._sample.languages.get(language, {}).values())
+            return self._samples[language]
 
-    def _embed(self, language: str, queries: Iterable[str]) -> NDArray[np.float32] | None:
+    def _embed(self, language: str, queries: Iterable[str]) -> QuerySample | None:
         found = (self._embeddings.nbow(self._idf.weigh(unpack(packed), language)) for packed in queries)
         vectors = [vector for vector in found if vector is not None]
-        return np.array(vectors, dtype=np.float32) if len(vectors) >= MIN_QUERIES else None
+        if len(vectors) < MIN_QUERIES:
+            return None
+        # Ingest draws samples in processes that never measure by them, and the transport takes long to import.
+        from reranker.transport.query_sample import QuerySample
+
+        return QuerySample(np.array(vectors, dtype=np.float32), N_NEAREST)
 
 
 def pack_first_words(bag: BagOfWords) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings import Embeddings
-from reranker.embeddings.hubness import Hubness
 from reranker.ranking.query import Query
 from reranker.ranking.unknown_terms import lacking_terms
 from reranker.text.bags import BagOfWords
@@ -77,21 +77,49 @@ class Correction(NamedTuple):
 NO_CORRECTION = Correction()
 
 
-class CorrectionArrays(NamedTuple):
-    """The numbers of n corrections of one query; each is of shape (n,) and equals the attribute of `Correction`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Corrections:
+    """What moves each of n candidates of one query.
 
-    unknown_share: float
+    Attributes:
+        added_by_lacking_words, added_by_hubness, offset: (n,) each, as the attributes of `Correction`.
+        unknown_share: of the query's tokens without an embedding.
+        unknown: these tokens, each once; `lacking`: (n, n_unknown) which of them a candidate does not hold.
+        hubness: (n,); None where it is not known.
+    """
+
     added_by_lacking_words: NDArray[np.float64]
     added_by_hubness: NDArray[np.float64]
     offset: NDArray[np.float64]
+    unknown_share: float
+    unknown: Sequence[str]
+    lacking: NDArray[np.bool_]
+    hubness: NDArray[np.float64] | None
 
     @classmethod
-    def from_corrections(cls, corrections: Sequence[Correction]) -> CorrectionArrays:
-        """Args: corrections: all have the same `unknown_share`."""
-        unknown_share = corrections[0].unknown_share if corrections else 0.0
-        lacking = unknown_share * np.array([each.lacking_share for each in corrections], dtype=np.float64)
-        hubness = HUBNESS_WEIGHT * np.array([each.hubness or 0.0 for each in corrections], dtype=np.float64)
-        return cls(unknown_share, lacking, hubness, (lacking + hubness) / (1.0 - unknown_share))
+    def make(
+        cls,
+        n: int,
+        hubness: NDArray[np.float64] | None = None,
+        unknown_share: float = 0.0,
+        unknown: Sequence[str] = (),
+        lacking: NDArray[np.bool_] | None = None,
+    ) -> Corrections:
+        """Of n candidates; without hubness and unknown words nothing moves them."""
+        if lacking is None:
+            unknown_share, unknown, lacking = 0.0, (), np.zeros((n, 0), np.bool_)
+        of_words = unknown_share * (lacking.sum(axis=1) / len(unknown)) if unknown else np.zeros(n)
+        of_hubness = np.zeros(n) if hubness is None else HUBNESS_WEIGHT * hubness
+        offset = (of_words + of_hubness) / (1.0 - unknown_share)
+        return cls(of_words, of_hubness, offset, unknown_share, unknown, lacking, hubness)
+
+    def __getitem__(self, place: int) -> Correction:
+        """That of one candidate."""
+        hubness = None if self.hubness is None else float(self.hubness[place])
+        if not self.unknown:
+            return Correction(hubness=hubness)
+        lacking = tuple(token for token, lacks in zip(self.unknown, self.lacking[place], strict=True) if lacks)
+        return Correction(self.unknown_share, lacking, len(lacking) / len(self.unknown), hubness)
 
 
 def order_distance(distance: _Number, unknown_share: float, offset: _Number) -> _Number:
@@ -103,27 +131,16 @@ def order_distance(distance: _Number, unknown_share: float, offset: _Number) -> 
 def find_corrections(
     query: Query,
     candidates: Sequence[tuple[BagOfWords, str]],
-    means: Callable[[], NDArray[np.float32]],
-    hubness: Hubness,
+    hubness: NDArray[np.float64] | None,
     embeddings: Embeddings,
-) -> list[Correction]:
+) -> Corrections:
     """What moves each candidate of a query.
 
     Args:
         candidates: bags of words, each with its language.
-        means: gives their mean embeddings (n_candidates, dim), of length 1 or 0.
+        hubness: (n_candidates,) theirs for queries in this language; None where it is not known.
     """
-    found = None
-    if hubness.is_known(query.language):
-        found = hubness.of(query.language, means())
-    hubs = [None] * len(candidates) if found is None else found.tolist()
-    unknown = query.unknown_words
-    if not unknown:
-        return [NO_CORRECTION] * len(candidates) if found is None else [Correction(hubness=each) for each in hubs]
-    lacking = [lacking_terms(unknown, bag, language, embeddings) for bag, language in candidates]
-    if None in lacking:  # a candidate of which nobody knows would win or lose by it
-        return [Correction(hubness=each) for each in hubs]
-    return [
-        Correction.of(unknown, query.unknown_share, terms or (), each)
-        for terms, each in zip(lacking, hubs, strict=True)
-    ]
+    unknown = tuple(dict.fromkeys(query.unknown_words))
+    # A candidate of which nobody knows would win or lose by it, so either all tell or none counts.
+    lacking = lacking_terms(unknown, candidates, embeddings) if unknown else None
+    return Corrections.make(len(candidates), hubness, query.unknown_share, unknown, lacking)

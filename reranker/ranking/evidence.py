@@ -7,7 +7,6 @@ shares sum to 1, so the score lies in [0.02, 1] and is the sum of its parts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from reranker.answers import ScoreParts as ScoreParts
 from reranker.base.errors import WrongParameter
-from reranker.ranking.corrections import Correction, CorrectionArrays, order_distance
+from reranker.ranking.corrections import Corrections, order_distance
 from reranker.ranking.scores import WINDOW_FLOOR
 
 
@@ -77,6 +76,19 @@ def check_first_stage_share(share: float | None) -> None:
         raise WrongParameter(f"first_stage_share is {share}; give 0 to 1, or leave it out for the default shares")
 
 
+class _Scaled(NamedTuple):
+    """What the first stage and transport say of n candidates, scaled.
+
+    Attributes:
+        first_stage: (n,) from 0 to 1.
+        nearness: (n,) from 0 to 1 by the order distance; `slope`: by how much it falls with that, (n,) or one for all.
+    """
+
+    first_stage: NDArray[np.float64]
+    nearness: NDArray[np.float64]
+    slope: NDArray[np.float64] | float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """What is known of n candidates of one query.
@@ -85,7 +97,7 @@ class Evidence:
         first_stage: (n,) scores, higher is better; NaN for a candidate that the first stage says nothing of: its share
             goes to the other evidence.
         distances: (n,) of the transport; +inf for a candidate without a known word.
-        corrections: of each candidate; all have the same `unknown_share`.
+        corrections: of the candidates.
         feedback: (n,) distances from the moved query; None without feedback.
         neighbours: (n,) scores of the candidates that each resembles (`ranking.neighbours`); None where they do not
             count.
@@ -98,12 +110,12 @@ class Evidence:
         translated_share: see the function of that name.
         encoder: (n,) cosines between the encoded query and the candidates' nBOW embeddings; NaN for a candidate
             without a known word. None where the query is not encoded.
-        arrays: of the corrections; made of them where it is left out.
+        scaled: made of the first stage, the distances and the corrections where it is left out.
     """
 
     first_stage: NDArray[np.float64]
     distances: NDArray[np.float64]
-    corrections: Sequence[Correction]
+    corrections: Corrections
     feedback: NDArray[np.float64] | None = None
     neighbours: NDArray[np.float64] | None = None
     exact: NDArray[np.bool_] | None = None
@@ -111,51 +123,61 @@ class Evidence:
     translated: NDArray[np.bool_] | None = None
     translated_share: float = TRANSLATED_SHARE
     encoder: NDArray[np.float64] | None = None
-    arrays: CorrectionArrays = field(default=None)  # type: ignore[assignment]
+    scaled: _Scaled = field(default=None)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        if self.arrays is None:
-            object.__setattr__(self, "arrays", CorrectionArrays.from_corrections(self.corrections))
+        if self.scaled is None:
+            made = _Scaled(self._scaled_first_stage(), *self._nearness(self.distances))
+            object.__setattr__(self, "scaled", made)
 
     def scores(self) -> NDArray[np.float64]:
         """The score of each candidate (n,), not rounded."""
-        found: NDArray[np.float64] = self._columns().sum(axis=0)
+        first, transport, feedback, neighbours, encoder = self._shares()
+        found: NDArray[np.float64] = first * self.scaled.first_stage + transport * self.scaled.nearness
+        found += WINDOW_FLOOR
+        if self.feedback is not None:
+            found += feedback * self._nearness(self.feedback)[0]
+        if self.neighbours is not None:
+            found += neighbours * scaled(self.neighbours)
+        if self.encoder is not None:
+            found += encoder * self._encoder_likeness(self.encoder)
         return found
 
     def parts(self) -> list[ScoreParts]:
         """The parts of each candidate's score."""
-        return [ScoreParts(*row) for row in self._columns().T.tolist()]
+        return [ScoreParts(*row) for row in self.columns().T.tolist()]
 
-    def _columns(self) -> NDArray[np.float64]:
+    def columns(self) -> NDArray[np.float64]:
         """(8, n): the values of `ScoreParts` in the order of its fields."""
         first, transport, feedback, neighbours, encoder = self._shares()
-        nearness, slope = self._nearness(self.distances)
-        lacking = 0.0 - transport * slope * self.arrays.added_by_lacking_words
-        hubness = 0.0 - transport * slope * self.arrays.added_by_hubness
+        falls = transport * self.scaled.slope
         columns = np.zeros((8, len(self.distances)))
         columns[0] = WINDOW_FLOOR
-        columns[1] = first * self._scaled_first_stage()
-        columns[2] = transport * nearness - lacking - hubness
-        columns[3] = lacking
-        columns[4] = hubness
+        columns[1] = first * self.scaled.first_stage
+        columns[3] = 0.0 - falls * self.corrections.added_by_lacking_words
+        columns[4] = 0.0 - falls * self.corrections.added_by_hubness
+        columns[2] = transport * self.scaled.nearness - columns[3] - columns[4]
         if self.feedback is not None:
             columns[5] = feedback * self._nearness(self.feedback)[0]
         if self.neighbours is not None:
-            columns[6] = neighbours * scaled(self.neighbours, np.ones(len(self.neighbours), np.bool_))
+            columns[6] = neighbours * scaled(self.neighbours)
         if self.encoder is not None:
             columns[7] = encoder * self._encoder_likeness(self.encoder)
         return columns
 
     def _shares(self) -> NDArray[np.float64]:
-        """(5, n): of each kind of evidence, for each candidate; what is missing leaves its share to the others, in
-        proportion."""
+        """Of each kind of evidence, (5, n) for each candidate or (5, 1) for all; what is missing leaves its share to
+        the others, in proportion."""
         shares = self._default_shares()
         wanted, across = shares, shares.with_share("first_stage", self.translated_share)
         if self.first_stage_share is not None:
             wanted = across = shares.with_share("first_stage", self.first_stage_share)
+        has_none = np.isnan(self.first_stage)
+        if self.translated is None and not has_none.any():
+            return (1.0 - WINDOW_FLOOR) * np.array(wanted)[:, None]
         without = shares.with_share("first_stage", 0.0)
         choices = np.array([wanted, across, without]).T
-        kinds = np.where(np.isnan(self.first_stage), 2, 0 if self.translated is None else self.translated)
+        kinds = np.where(has_none, 2, 0 if self.translated is None else self.translated)
         found: NDArray[np.float64] = choices[:, kinds.astype(np.intp)]
         return (1.0 - WINDOW_FLOOR) * found
 
@@ -172,40 +194,45 @@ class Evidence:
     def _scaled_first_stage(self) -> NDArray[np.float64]:
         """(n,) from 0 to 1; scores by translations are scaled apart, since they are lower."""
         has_score = ~np.isnan(self.first_stage)
-        scores = np.where(has_score, self.first_stage, 0.0)
         if self.translated is None:
-            return scaled(scores, has_score)
-        translated = has_score & self.translated
-        return scaled(scores, has_score & ~self.translated) + scaled(scores, translated)
+            return scaled(self.first_stage, has_score)
+        return scaled(self.first_stage, has_score & ~self.translated) + scaled(
+            self.first_stage, has_score & self.translated
+        )
 
     def _encoder_likeness(self, cosines: NDArray[np.float64]) -> NDArray[np.float64]:
         """1 for exact candidates and the likest, 0 for the least like and for those without a known word."""
         likeness = scaled(cosines, ~np.isnan(cosines))
         return likeness if self.exact is None else np.where(self.exact, 1.0, likeness)
 
-    def _nearness(self, distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _nearness(self, distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | float]:
         """1 for exact candidates and the nearest by `Correction.order_distance`, 0 for the farthest and for those
         without a known word; and by how much it falls with the order distance: 0 where it does not."""
-        ordered_by = order_distance(distances, self.arrays.unknown_share, self.arrays.offset)
-        if self.exact is not None:
+        ordered_by = order_distance(distances, self.corrections.unknown_share, self.corrections.offset)
+        if self.exact is not None and self.exact.any():
             ordered_by = np.where(self.exact, ordered_by.min(initial=0.0), ordered_by)
         is_known = np.isfinite(ordered_by)
-        near = scaled(np.where(is_known, -ordered_by, 0.0), is_known)
-        spread = np.ptp(ordered_by[is_known]) if is_known.any() else 0.0
-        return near, np.where(is_known & (spread > 0), 1.0 / (spread or 1.0), 0.0)
+        near = scaled(-ordered_by, is_known)
+        all_known = bool(is_known.all())
+        known = ordered_by if all_known else ordered_by[is_known]
+        spread = float(np.ptp(known)) if len(known) else 0.0
+        slope = 1.0 / spread if spread > 0 else 0.0
+        return near, slope if all_known else np.where(is_known, slope, 0.0)
 
 
-def scaled(values: NDArray[np.float64], is_known: NDArray[np.bool_]) -> NDArray[np.float64]:
+def scaled(values: NDArray[np.float64], is_known: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
     """Values from the least (0) to the largest (1) of those that are known; the others are 0. Equal ones are all 1.
+
+    Args:
+        is_known: (n,); None for all.
 
     >>> scaled(np.array([3.0, 1.0, 2.0, 9.0]), np.array([True, True, True, False]))
     array([1. , 0. , 0.5, 0. ])
     """
-    known = values[is_known]
-    if not len(known):
-        return np.zeros(len(values))
-    least, most = known.min(), known.max()
-    if most <= least:
-        return is_known.astype(np.float64)
-    found: NDArray[np.float64] = np.where(is_known, (values - least) / (most - least), 0.0)
+    found = np.zeros(len(values))
+    if is_known is not None and not is_known.all():
+        found[is_known] = scaled(values[is_known])
+    elif len(values):
+        least, most = values.min(), values.max()
+        found[:] = (values - least) / (most - least) if most > least else 1.0
     return found

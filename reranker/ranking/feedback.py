@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.bags import WeightedBag, WeightedBags, distinct_of
 
 N_BEST = 20
 """Candidates that the query is moved towards."""
@@ -42,17 +42,16 @@ def moved_query(query: WeightedBag, candidates: WeightedBags, scores: NDArray[np
         scores: (n_candidates,) of the first order, above 0; higher is better.
     """
     best = np.argsort(-scores, kind="stable")[:N_BEST]
-    bags = [candidates[int(place)] for place in best]
-    term_ids = np.concatenate([bag.term_ids for bag in bags])
-    if not len(term_ids):
+    counts = np.zeros(len(candidates))
+    counts[best] = (scores[best] / scores[best[0]]) ** _POWER
+    term_ids, places = distinct_of(candidates)
+    summed = np.bincount(places, np.repeat(counts, np.diff(candidates.offsets)) * candidates.weights)
+    held = np.flatnonzero(summed)
+    if not len(held):
         return query
-    counts = (scores[best] / scores[best[0]]) ** _POWER
-    weights = np.concatenate([count * bag.weights for count, bag in zip(counts, bags, strict=True)])
-    distinct, places = np.unique(term_ids, return_inverse=True)
-    summed = np.bincount(places, weights)
-    heaviest = np.argsort(-summed, kind="stable")[:N_WORDS]
+    heaviest = held[np.argsort(-summed[held], kind="stable")[:N_WORDS]]
     added = _SHARE * summed[heaviest] / summed[heaviest].sum()
-    return _joined(query, distinct[heaviest], added)
+    return _joined(query, term_ids[heaviest], added)
 
 
 def _joined(query: WeightedBag, term_ids: NDArray[np.int32], weights: NDArray[np.float64]) -> WeightedBag:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.text.bags import WeightedBags
+from reranker.text.bags import WeightedBags, distinct_of
 from reranker.transport import compilation, plain
 
 N_NEAREST = 5
@@ -19,41 +19,33 @@ N_NEAREST = 5
 N_BEST = 100
 """Candidates among which they are looked for: the best so far. It bounds the time."""
 
-# A neighbour counts by its likeness to this power: a copy much, a page that shares some words little.
-_POWER = 4
 
-
-Distinct = tuple[NDArray[np.integer], NDArray[np.integer]]
-"""The distinct term ids of some bags, ascending, and the place of each of their words among these."""
-
-
-def neighbour_scores(
-    bags: WeightedBags, scores: NDArray[np.float64], distinct: Distinct | None = None
-) -> NDArray[np.float64]:
-    """The mean score of each candidate's nearest neighbours (n,), by their likeness; its own score where none of the
-    best candidates shares a word with it.
+def neighbour_scores(bags: WeightedBags, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean score of each candidate's nearest neighbours (n,), by the fourth power of their likeness, so that a copy
+    counts much and a page that shares some words little; its own score where none of the best shares a word with it.
 
     Args:
         scores: (n,) of the candidates so far.
-        distinct: of the bags; None where it is not known yet.
     """
     best = np.argsort(-scores, kind="stable")[:N_BEST]
     n_nearest = min(N_NEAREST, len(scores) - 1)
     if n_nearest < 1:
         return scores
-    likeness = _likeness(bags, best, distinct or np.unique(bags.term_ids, return_inverse=True))
+    likeness = _likeness(bags, best)
     # By value and not by place: equally near ones count alike, whatever order the candidates come in.
     least = np.partition(likeness, -n_nearest, axis=1)[:, -n_nearest]
-    weights = np.where(likeness >= least[:, None], likeness, 0.0) ** _POWER
+    weights = np.where(likeness >= least[:, None], likeness, 0.0)
+    weights *= weights
+    weights *= weights  # to the fourth: `**` takes twenty times as long
     totals = weights.sum(axis=1)
     means = weights @ scores[best] / np.where(totals > 0, totals, 1.0)
     found: NDArray[np.float64] = np.where(totals > 0, means, scores)
     return found
 
 
-def _likeness(bags: WeightedBags, best: NDArray[np.int64], distinct: Distinct) -> NDArray[np.float64]:
+def _likeness(bags: WeightedBags, best: NDArray[np.int64]) -> NDArray[np.float64]:
     """(n, n_best): the Bhattacharyya coefficient of each bag and each of the best; 0 of a bag and itself."""
-    term_ids, terms = distinct
+    term_ids, terms = distinct_of(bags)
     shared = terms.astype(np.int64), np.asarray(bags.offsets, np.int64), np.sqrt(bags.weights), best.astype(np.int64)
     if not compilation.is_ready():
         found = plain.shared_products(*shared, len(term_ids))

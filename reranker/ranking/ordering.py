@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
@@ -12,15 +11,16 @@ from numpy.typing import NDArray
 
 from reranker.answers.search import Precision
 from reranker.embeddings.query_encoder import QueryEncoding
-from reranker.ranking.corrections import Correction, CorrectionArrays, order_distance
+from reranker.ranking.corrections import Corrections, order_distance
 from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
-from reranker.ranking.neighbours import Distinct, neighbour_scores
-from reranker.ranking.ranked import RankedDocument, Reranking
-from reranker.ranking.scores import score, score_of_total
-from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Nearest, Parameters, auto_shares
+from reranker.ranking.neighbours import neighbour_scores
+from reranker.ranking.ranked import RankedDocument, Reasons, Reranking
+from reranker.ranking.scores import score, scores_of_totals
+from reranker.text.bags import WeightedBag
+from reranker.transport import Distances, Parameters, auto_shares
 from reranker.transport.cost_cache import CostCache
+from reranker.transport.methods import solve_problem
 from reranker.transport.nbow import candidate_means
 from reranker.transport.nearest import nearest_of
 from reranker.transport.problem import Problem
@@ -30,8 +30,8 @@ class Ordering:
     """Orders the candidates of one query.
 
     Args:
-        query, bags: weighed; `problem` holds the same, checked.
-        corrections: of each candidate.
+        query: weighed; `problem` holds it and the candidates, checked.
+        corrections: of the candidates.
         indices: of each candidate, which the ranked documents have.
     """
 
@@ -39,8 +39,7 @@ class Ordering:
         self,
         query: WeightedBag,
         problem: Problem,
-        bags: WeightedBags,
-        corrections: Sequence[Correction],
+        corrections: Corrections,
         indices: Sequence[int],
         method: str,
         parameters: Parameters,
@@ -49,9 +48,8 @@ class Ordering:
     ) -> None:
         self._query = query
         self._problem = problem
-        self._bags = bags
+        self._bags = problem.candidates
         self._corrections = corrections
-        self._moves = CorrectionArrays.from_corrections(corrections)
         self._indices = indices
         self._method = method
         # By the words that were asked for, also when the moved query has more.
@@ -61,17 +59,20 @@ class Ordering:
 
     def by_distance(self, top_n: int) -> Reranking:
         """The nearest `top_n` first, by distance and correction alone."""
-        found = self._solve(self._problem, top_n)
-        moves = self._moves
-        ordered_by = order_distance(found.distances.values, moves.unknown_share, moves.offset[found.order])
-        rows = zip(found.order.tolist(), found.distances.values.tolist(), ordered_by.tolist(), strict=True)
-        documents = tuple(
-            RankedDocument(
-                self._indices[place], rank, distance, score(by), math.isinf(distance), self._corrections[place]
-            )
-            for rank, (place, distance, by) in enumerate(rows, start=1)
+        moves = self._corrections
+        found = nearest_of(
+            self._problem,
+            top_n,
+            self._method,
+            self._parameters,
+            self._n_threads,
+            offsets=moves.offset,
+            cost_cache=self._cost_cache,
         )
-        return self._reranking(documents, [found])
+        ordered_by = order_distance(found.distances.values, moves.unknown_share, moves.offset[found.order])
+        scores = [score(each) for each in ordered_by.tolist()]
+        documents = self._ranked(found.order, found.distances.values, scores, Reasons(moves))
+        return self._reranking(documents, found.distances, found.n_solved)
 
     def by_evidence(
         self,
@@ -93,53 +94,34 @@ class Ordering:
                 meanwhile.
             exact, first_stage_share, translated: as of `Evidence`.
         """
-        problem, bags = self._problem, self._bags
-        found = self._solve(problem, len(bags))
-        solves = [found]
+        problem, bags, moved = self._problem, self._bags, None
+        found = self._solve(problem)
         evidence = Evidence(
             first_stage,
-            _in_place(found),
+            found.values,
             self._corrections,
             exact=exact,
             first_stage_share=first_stage_share,
             translated=translated,
             translated_share=translated_share(len(self._query)),
-            arrays=self._moves,
         )
         if with_feedback:
-            moved = moved_query(self._query, bags, evidence.scores())
-            solves.append(self._solve(problem.with_query(moved), len(bags)))
-            evidence = replace(evidence, feedback=_in_place(solves[-1]))
+            moved = self._solve(problem.with_moved_query(moved_query(problem.query, bags, evidence.scores())))
+            evidence = replace(evidence, feedback=moved.values)
         if encoding is not None:
             evidence = replace(evidence, encoder=self._encoder_cosines(encoding))
         if with_neighbours:
-            evidence = replace(evidence, neighbours=neighbour_scores(bags, evidence.scores(), self._distinct()))
-        parts, distances = evidence.parts(), evidence.distances.tolist()
-        totals = [each.total for each in parts]
-        documents = tuple(
-            RankedDocument(
-                self._indices[place],
-                rank,
-                distances[place],
-                score_of_total(totals[place]),
-                math.isinf(distances[place]),
-                self._corrections[place],
-                parts[place],
-            )
-            for rank, place in enumerate(np.argsort(np.negative(totals), kind="stable").tolist(), start=1)
-        )
-        return self._reranking(documents, solves)
+            evidence = replace(evidence, neighbours=neighbour_scores(bags, evidence.scores()))
+        columns = evidence.columns()
+        totals = columns[0] + columns[1:5].sum(axis=0) + columns[5] + columns[6] + columns[7]
+        order = np.argsort(-totals, kind="stable")
+        reasons = Reasons(self._corrections, columns)
+        documents = self._ranked(order, found.values[order], scores_of_totals(totals[order]), reasons)
+        n_solved = int(np.count_nonzero(np.diff(bags.offsets)))
+        return self._reranking(documents, found, n_solved, moved)
 
-    def _solve(self, problem: Problem, k: int) -> Nearest:
-        return nearest_of(
-            problem,
-            k,
-            self._method,
-            self._parameters,
-            self._n_threads,
-            offsets=self._moves.offset,
-            cost_cache=self._cost_cache,
-        )
+    def _solve(self, problem: Problem) -> Distances:
+        return solve_problem(problem, self._method, self._parameters, self._n_threads, self._cost_cache)
 
     def _encoder_cosines(self, encoding: QueryEncoding) -> NDArray[np.float64] | None:
         """Between the encoded query and each candidate (n,), NaN for one without a known word; None where the query
@@ -150,30 +132,31 @@ class Ordering:
         cosines = candidate_means(self._problem, self._n_threads) @ vector
         return np.where(np.diff(self._problem.candidates.offsets) > 0, cosines, np.nan).astype(np.float64)
 
-    def _distinct(self) -> Distinct | None:
-        """Of the bags, where the transport has found them out; not where it left words without weight out."""
-        known = self._problem.of_candidates
-        if known.terms is None or known.index is None or len(known.index) != len(self._bags.term_ids):
-            return None
-        return known.terms, known.index
-
-    def _reranking(self, documents: tuple[RankedDocument, ...], solves: Sequence[Nearest]) -> Reranking:
-        last = solves[-1]
-        return Reranking(
-            documents,
-            last.distances.method,
-            cast(Precision, last.distances.precision),
-            int(np.count_nonzero(last.distances.converged)),
-            sum(int(found.distances.n_iterations.sum()) for found in solves),
-            last.n_solved,
-            len(self._bags),
-            int(np.count_nonzero(np.diff(self._bags.offsets) == 0)),
-            len(solves) > 1,
+    def _ranked(
+        self, order: NDArray[np.int64], distances: NDArray[np.float64], scores: list[float], reasons: Reasons
+    ) -> tuple[RankedDocument, ...]:
+        """Args: order: places of the candidates; distances and scores in this order."""
+        indices, without = self._indices, np.isinf(distances).tolist()
+        rows = zip(order.tolist(), distances.tolist(), scores, without, strict=True)
+        return tuple(
+            RankedDocument(indices[place], rank, distance, score, is_without, reasons, place)
+            for rank, (place, distance, score, is_without) in enumerate(rows, start=1)
         )
 
-
-def _in_place(found: Nearest) -> NDArray[np.float64]:
-    """The distances of all candidates (n,), in the order in which they came."""
-    distances = np.empty(len(found.order))
-    distances[found.order] = found.distances.values
-    return distances
+    def _reranking(
+        self, documents: tuple[RankedDocument, ...], found: Distances, n_solved: int, moved: Distances | None = None
+    ) -> Reranking:
+        """Args: found, moved: the distances from the query, and from the moved query."""
+        last = found if moved is None else moved
+        n_iterations = found.n_iterations.sum() + (0 if moved is None else moved.n_iterations.sum())
+        return Reranking(
+            documents,
+            last.method,
+            cast(Precision, last.precision),
+            int(np.count_nonzero(last.converged)),
+            int(n_iterations),
+            n_solved,
+            len(self._bags),
+            int(np.count_nonzero(np.diff(self._bags.offsets) == 0)),
+            moved is not None,
+        )

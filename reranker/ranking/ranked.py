@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from reranker.answers import ScoreParts
 from reranker.answers.search import Precision
-from reranker.ranking.corrections import NO_CORRECTION, Correction
+from reranker.ranking.corrections import NO_CORRECTION, Correction, Corrections
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reasons:
+    """Why n candidates stand where they stand: what is only looked at for those that are shown.
+
+    Attributes:
+        corrections: of the candidates.
+        columns: (8, n) the values of `ScoreParts`; None where the order goes by the distance alone.
+    """
+
+    corrections: Corrections
+    columns: NDArray[np.float64] | None = None
 
 
 @dataclass(slots=True)  # a frozen one takes three times as long to make, and each search makes hundreds
@@ -19,7 +35,7 @@ class RankedDocument:
         distance: the transport distance; `inf` without a known word.
         score: in (0, 1]. Where `parts` is None it falls with `order_distance`.
         without_known_word: no word of the document has an embedding, so transport says nothing for it.
-        parts: what the score is the sum of; None where the order goes by the distance alone.
+        reasons: of all candidates; `place`: its own place among them.
     """
 
     index: int
@@ -27,8 +43,20 @@ class RankedDocument:
     distance: float
     score: float
     without_known_word: bool
-    correction: Correction = NO_CORRECTION
-    parts: ScoreParts | None = None
+    reasons: Reasons | None = field(default=None, compare=False, repr=False)
+    place: int = 0
+
+    @property
+    def correction(self) -> Correction:
+        """What moves it besides its distance."""
+        return NO_CORRECTION if self.reasons is None else self.reasons.corrections[self.place]
+
+    @property
+    def parts(self) -> ScoreParts | None:
+        """What the score is the sum of; None where the order goes by the distance alone."""
+        if self.reasons is None or self.reasons.columns is None:
+            return None
+        return ScoreParts(*self.reasons.columns[:, self.place].tolist())
 
     @property
     def order_distance(self) -> float:

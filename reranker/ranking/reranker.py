@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,10 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.ranking.batching import check_several, read_candidates, read_queries
-from reranker.ranking.corrections import CORRECTED_METHOD, NO_CORRECTION, find_corrections
+from reranker.ranking.corrections import CORRECTED_METHOD, Corrections, find_corrections
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.feedback import is_worth_it
+from reranker.ranking.known_figures import KnownFigures
 from reranker.ranking.lexical import lexical_scores
 from reranker.ranking.ordering import Ordering
 from reranker.ranking.query import Query, check_known_words, read_query
@@ -28,8 +30,7 @@ from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.transport import Parameters, check_method
 from reranker.transport.cost_cache import CostCache
-from reranker.transport.nbow import candidate_means
-from reranker.transport.problem import checked_problem
+from reranker.transport.problem import distinct_terms, weighed_problem
 
 Observer = Callable[[Query, Reranking, float], None]
 """Told of each re-ranking: the query, the result, and the seconds that it took."""
@@ -65,7 +66,7 @@ class Reranker:
         self.idf = embeddings.idf if idf is None else idf
         self.n_threads = n_threads
         self.cost_cache = CostCache() if cost_cache is None else cost_cache
-        self._hubness = Hubness(hubness, self.idf, embeddings)
+        self._figures = KnownFigures(Hubness(hubness, self.idf, embeddings))
         self._observer = observer
         self.preferred_languages = preferred_languages
 
@@ -155,19 +156,16 @@ class Reranker:
         by_evidence = method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates) > 0
         if by_evidence and query.encoding is not None:
             query.encoding.start()
-        bags = self.idf.weigh_all(in_order)
-        problem = checked_problem(query.weighted, bags, self.embeddings.vectors)
-        corrections = [NO_CORRECTION] * len(candidates)
+        vectors = self.embeddings.vectors
+        bags = self.idf.weigh_all(in_order, partial(distinct_terms, n_terms=len(vectors)))
+        problem = weighed_problem(query.weighted, bags, vectors)
+        corrections = Corrections.make(len(candidates))
         if method == CORRECTED_METHOD:
-
-            def means() -> NDArray[np.float32]:
-                return candidate_means(problem, self.n_threads)
-
-            corrections = find_corrections(query, in_order, means, self._hubness, self.embeddings)
+            hubness = self._figures.hubness(query.language, in_order, problem, self.n_threads)
+            corrections = find_corrections(query, in_order, hubness, self.embeddings)
         ordering = Ordering(
             query.weighted,
             problem,
-            bags,
             corrections,
             indices,
             check_method(method),

@@ -35,12 +35,12 @@ def score(distance: float) -> float:
 
 def score_of(parts: ScoreParts) -> float:
     """The sum of the parts, rounded as all scores are: 0.02 to 1."""
-    return score_of_total(parts.total)
+    return min(1.0, max(WINDOW_FLOOR, round(parts.total, SCORE_DECIMALS)))
 
 
-def score_of_total(total: float) -> float:
-    """The same, of a sum of parts."""
-    return min(1.0, max(WINDOW_FLOOR, round(total, SCORE_DECIMALS)))
+def scores_of_totals(totals: NDArray[np.float64]) -> list[float]:
+    """The same, of many sums of parts."""
+    return [round(total, SCORE_DECIMALS) for total in np.clip(totals, WINDOW_FLOOR, 1.0).tolist()]
 
 
 def scores_behind(window: int, first_rank: int, n: int) -> list[float]:

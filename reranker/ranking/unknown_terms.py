@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from reranker.embeddings import Embeddings
 from reranker.text.bags import BagOfWords, unknown_hash
 from reranker.text.tokens import has_digit
@@ -25,23 +28,32 @@ def unknown_share(tokens: Sequence[str], unknown: Sequence[str]) -> float:
 
 
 def lacking_terms(
-    unknown: Sequence[str], bag: BagOfWords, language: str, embeddings: Embeddings
-) -> tuple[str, ...] | None:
-    """Those of a query's unknown tokens that a document does not hold, each once, in their order; None where its bag
-    was packed without what tells.
+    unknown: Sequence[str], candidates: Sequence[tuple[BagOfWords, str]], embeddings: Embeddings
+) -> NDArray[np.bool_] | None:
+    """Which of a query's unknown tokens each candidate does not hold, (n_candidates, n_unknown); None where a bag was
+    packed without what tells.
 
     A word that the document's own language knows is found among its terms.
 
     Args:
-        unknown: normalised tokens.
-        language: of the document.
+        unknown: normalised tokens, each once.
+        candidates: bags, each with its language.
     """
-    hashes = bag.unknown_hashes
-    if hashes is None:
+    hashes = [bag.unknown_hashes for bag, _ in candidates]
+    known = [each for each in hashes if each is not None]
+    lacking = np.ones((len(candidates), len(unknown)), np.bool_)
+    if len(known) < len(hashes):
         return None
-    held = set(hashes.tolist())
-    return tuple(
-        token
-        for token in dict.fromkeys(unknown)
-        if unknown_hash(token) not in held and embeddings.stand_in(language, token) not in bag.term_ids
-    )
+    if not known:
+        return lacking
+    ends, every_hash = np.cumsum([len(each) for each in known]), np.concatenate(known)
+    for place, token in enumerate(unknown):
+        lacking[np.searchsorted(ends, np.flatnonzero(every_hash == unknown_hash(token)), side="right"), place] = False
+    for language in {language for _, language in candidates}:
+        for place, term_id in enumerate(embeddings.stand_in(language, token) for token in unknown):
+            if term_id is None:
+                continue
+            for row, (bag, other) in enumerate(candidates):
+                if other == language and term_id in bag.term_ids:
+                    lacking[row, place] = False
+    return lacking

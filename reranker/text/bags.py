@@ -7,7 +7,8 @@ import binascii
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ class BagOfWords:
         unknown_hashes: (k,) uint32, distinct, ascending: `unknown_hash` of these tokens. By them a name or number
             without an embedding still matches. None: not known (a bag that was packed without them).
         exact_keys: keys of the short texts it was made from, such as titles (`exact_text`); not packed.
+        kept: what was computed from the words alone, for when the same bag is ranked again (`ranking.known_figures`).
     """
 
     term_ids: NDArray[np.int32]
@@ -46,6 +48,7 @@ class BagOfWords:
     n_unknown: int = 0
     unknown_hashes: NDArray[np.uint32] | None = None
     exact_keys: frozenset[int] = frozenset()
+    kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.term_ids)
@@ -68,6 +71,18 @@ class WeightedBag:
         return len(self.term_ids)
 
 
+class DistinctTerms(NamedTuple):
+    """The distinct terms of many bags.
+
+    Attributes:
+        term_ids: (k,) int32, ascending: every term of the bags, and maybe some that no bag holds any more.
+        places: (n_words,) int32, the place of each word's term among these.
+    """
+
+    term_ids: NDArray[np.int32]
+    places: NDArray[np.int32]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedBags:
     """Many nBOWs end to end: bag i is `term_ids[offsets[i]:offsets[i + 1]]` with the weights at the same places.
@@ -76,11 +91,13 @@ class WeightedBags:
         term_ids: (n_words,) int32.
         weights: (n_words,) float64; each bag's sum to 1.
         offsets: (n_bags + 1,) int64, ascending from 0; an empty bag repeats its offset.
+        distinct: the distinct terms of all bags; None where nobody has looked for them.
     """
 
     term_ids: NDArray[np.int32]
     weights: NDArray[np.float64]
     offsets: NDArray[np.int64]
+    distinct: DistinctTerms | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -103,6 +120,14 @@ class WeightedBags:
             np.concatenate([bag.weights for bag in bags]).astype(np.float64, copy=False),
             offsets,
         )
+
+
+def distinct_of(bags: WeightedBags) -> DistinctTerms:
+    """The distinct terms of bags, known or to be found."""
+    if bags.distinct is not None:
+        return bags.distinct
+    term_ids, places = np.unique(bags.term_ids, return_inverse=True)
+    return DistinctTerms(term_ids, places.astype(np.int32))
 
 
 def unknown_hash(token: str) -> int:

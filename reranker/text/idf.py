@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
+from reranker.text.bags import BagOfWords, DistinctTerms, WeightedBag, WeightedBags
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,31 +137,46 @@ class IdfTable:
             return _normalized(bag, bag.counts.astype(np.float64))
         return _normalized(bag, bag.counts * frequencies.idf(bag.term_ids))
 
-    def weigh_all(self, bags: Sequence[tuple[BagOfWords, str]]) -> WeightedBags:
-        """Weights many bags, each with its language. The result equals that of `weigh`, bit for bit."""
+    def weigh_all(
+        self,
+        bags: Sequence[tuple[BagOfWords, str]],
+        find_distinct: Callable[[NDArray[np.int32]], DistinctTerms] | None = None,
+    ) -> WeightedBags:
+        """Weights many bags, each with its language. The result equals that of `weigh`, bit for bit.
+
+        Args:
+            find_distinct: finds the distinct terms of all words together. With it the idf of each term is looked up
+                once, and the result has these terms.
+        """
         offsets = np.zeros(len(bags) + 1, dtype=np.int64)
         if not bags:
             return WeightedBags(np.empty(0, np.int32), np.empty(0, np.float64), offsets)
-        lengths = [len(bag) for bag, _ in bags]
+        lengths = [len(bag.term_ids) for bag, _ in bags]
         np.cumsum(lengths, out=offsets[1:])
         term_ids = np.concatenate([bag.term_ids for bag, _ in bags])
         counts = np.concatenate([bag.counts for bag, _ in bags])
+        distinct = None if find_distinct is None else find_distinct(term_ids)
         weights = counts.astype(np.float64)
         languages = {language for _, language in bags}
         for language in languages & self.languages.keys():
             own = slice(None) if len(languages) == 1 else np.repeat([one == language for _, one in bags], lengths)
-            weights[own] *= self.languages[language].idf(term_ids[own])
+            if distinct is None:
+                weights[own] *= self.languages[language].idf(term_ids[own])
+            else:
+                weights[own] *= self.languages[language].idf(distinct.term_ids)[distinct.places[own]]
         totals = _sums(weights, offsets)
         for place in np.flatnonzero(totals == 0).tolist():  # every word stands in every document
             own = slice(offsets[place], offsets[place + 1])
             if not weights[own].any():
                 weights[own] = counts[own]
-                totals[place] = weights[own].sum()
+                totals[place] = _sum(weights[own])
         weights /= np.repeat(totals, lengths)
         kept = weights > 0
         if kept.all():
-            return WeightedBags(term_ids, weights, offsets)
-        return WeightedBags(term_ids[kept], weights[kept], np.concatenate([[0], np.cumsum(kept)])[offsets])
+            return WeightedBags(term_ids, weights, offsets, distinct)
+        if distinct is not None:
+            distinct = DistinctTerms(distinct.term_ids, distinct.places[kept])
+        return WeightedBags(term_ids[kept], weights[kept], np.concatenate([[0], np.cumsum(kept)])[offsets], distinct)
 
     def with_language(self, language: str, frequencies: DocumentFrequencies) -> IdfTable:
         """A copy of the table with one language's frequencies added or replaced."""
@@ -169,13 +184,19 @@ class IdfTable:
 
 
 def _sums(weights: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The sum of each bag's weights, bit for bit that of `sum`, which adds to 0 the sum of all; `reduceat` adds to the
-    first the sum of the others. So each bag gets a 0 in front."""
-    n_bags = len(offsets) - 1
-    padded = np.zeros(len(weights) + n_bags)
-    padded[np.arange(len(weights)) + np.repeat(np.arange(1, n_bags + 1), np.diff(offsets))] = weights
-    sums: NDArray[np.float64] = np.add.reduceat(padded, offsets[:-1] + np.arange(n_bags))
+    """The sum of each bag's weights, 0 for an empty bag."""
+    starts, sums = offsets[:-1], np.zeros(len(offsets) - 1)
+    filled = starts < offsets[1:]
+    if filled.all():
+        np.add.reduceat(weights, starts, out=sums)
+    elif filled.any():
+        sums[filled] = np.add.reduceat(weights, starts[filled])
     return sums
+
+
+def _sum(weights: NDArray[np.float64]) -> float:
+    """The sum of one bag's weights, with the bits that `_sums` gives: `sum` adds them up in another order."""
+    return float(np.add.reduceat(weights, [0])[0]) if len(weights) else 0.0
 
 
 def _normalized(bag: BagOfWords, weights: NDArray[np.float64]) -> WeightedBag:
@@ -186,9 +207,9 @@ def _normalized(bag: BagOfWords, weights: NDArray[np.float64]) -> WeightedBag:
 
 def _normalize(weights: NDArray[np.float64], counts: NDArray[np.int32]) -> None:
     """Scales the weights of one bag to sum to 1, in place. If all are 0, the counts are the weights."""
-    total = weights.sum()
+    total = _sum(weights)
     if total == 0 and not weights.any():
         weights[:] = counts
-        total = weights.sum()
+        total = _sum(weights)
     if len(weights):
         weights /= total

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.text.bags import WeightedBags
+from reranker.text.bags import DistinctTerms, WeightedBags
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.cost_table import cost_table, width
 from reranker.transport.kernels import cost_tables
@@ -110,8 +110,8 @@ def pieces(offsets: NDArray[np.int64], places: Places, n_threads: int) -> list[t
 def _parts(problem: Problem, max_terms: int) -> list[Part]:
     """Splits the candidates so that the table of each part has at most so many terms; one candidate at least."""
     candidates, known = problem.candidates, problem.of_candidates
-    if known.terms is not None and known.index is not None and len(known.terms) <= max_terms:
-        return [Part(0, len(candidates), candidates, known.terms, known.index)]
+    if known.distinct is not None and len(known.distinct.term_ids) <= max_terms:
+        return [Part(0, len(candidates), candidates, *known.distinct)]
     parts: list[Part] = []
     first, n_terms = 0, len(problem.embeddings)
     while first < len(candidates):
@@ -119,7 +119,7 @@ def _parts(problem: Problem, max_terms: int) -> list[Part]:
         parts.append(Part(first, last, _slice(candidates, first, last), terms, index))
         first = last
     if len(parts) == 1:
-        known.terms, known.index = parts[0].terms, parts[0].index
+        known.distinct = DistinctTerms(parts[0].terms, parts[0].index)
     return parts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +106,8 @@ def part_shares(method: str, parameters: Parameters, n_query_words: int) -> tupl
     return shares.nbow, shares.nearest, shares.sinkhorn
 
 
-def parts(method: str, parameters: Parameters) -> list[tuple[str, Parameters]]:
+@lru_cache(64)
+def parts(method: str, parameters: Parameters) -> tuple[tuple[str, Parameters], ...]:
     """What a method is the weighted sum of: (method, parameters), with the weights that `part_shares` gives.
 
     `auto` consists of `nbow`, of `relaxed` at tau = 0, which is settled after one iteration (each query word goes to
@@ -114,10 +116,10 @@ def parts(method: str, parameters: Parameters) -> list[tuple[str, Parameters]]:
     plans mix as their distances do.
     """
     if method != "auto":
-        return [(method, parameters)]
+        return ((method, parameters),)
     parameters = replace(parameters, cost=parameters.cost or AUTO_COST)
     nearest = replace(parameters, n_iterations=1, tau=0.0)
-    return [("nbow", parameters), ("relaxed", nearest), ("sinkhorn", parameters)]
+    return ("nbow", parameters), ("relaxed", nearest), ("sinkhorn", parameters)
 
 
 def check_method(method: str) -> str:

@@ -75,6 +75,13 @@ def candidate_means(problem: Problem, n_threads: int = 1) -> NDArray[np.float32]
     return known.means
 
 
+def means_at(problem: Problem, places: Places, n_threads: int = 1) -> NDArray[np.float32]:
+    """`mean_embeddings` of the candidates at some places, (len(places), dim)."""
+    if not compilation.is_ready():
+        return plain_means(problem.part(places).candidates, problem.embeddings)
+    return _means(problem.candidates, problem.embeddings, places, n_threads)
+
+
 def distances(problem: Problem, n_threads: int = 1, places: Places | None = None) -> Distances:
     """1 - cosine of the mean embeddings, of the candidates at some places or all."""
     from reranker.transport.kernels import nbow_means

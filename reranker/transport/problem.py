@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.base.errors import BadEmbeddings, BadInput, EmptyQuery
-from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.bags import DistinctTerms, WeightedBag, WeightedBags
+from reranker.transport import compilation
 
 WEIGHT_TOLERANCE = 1e-6
 # Rows kept in half precision have norms off by 1e-3; rows that nobody normalised are off by far more.
@@ -26,12 +27,11 @@ class OfCandidates:
 
     Attributes:
         means: (n_candidates, dim) mean embeddings, of length 1 or 0 (`nbow.mean_embeddings`).
-        terms: (k,) the distinct term ids of all candidates, ascending; `index`: (n_words,) each word's place there.
+        distinct: the distinct terms of all candidates.
     """
 
     means: NDArray[np.float32] | None = None
-    terms: NDArray[np.int32] | None = None
-    index: NDArray[np.int32] | None = None
+    distinct: DistinctTerms | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +52,12 @@ class Problem:
 
     def with_query(self, query: WeightedBag) -> Problem:
         """Another query with the same candidates, which are not checked again. Raises as `checked_problem`."""
-        return Problem(_checked_query(query, self.embeddings), self.candidates, self.embeddings, self.of_candidates)
+        return self.with_moved_query(_checked_query(query, self.embeddings))
+
+    def with_moved_query(self, query: WeightedBag) -> Problem:
+        """The same for a query that holds words of this one and of the candidates alone, with weights above 0 that sum
+        to 1: it is not checked."""
+        return Problem(query, self.candidates, self.embeddings, self.of_candidates)
 
     def part(self, places: Iterable[int]) -> Problem:
         """The same query with the candidates at some places, in their order."""
@@ -71,6 +76,34 @@ def checked_problem(query: WeightedBag, candidates: WeightedBags, embeddings: ND
     check_embeddings(embeddings)
     checked = _checked_query(query, embeddings)
     return Problem(checked, checked_candidates(candidates, len(embeddings)), embeddings)
+
+
+def weighed_problem(query: WeightedBag, candidates: WeightedBags, embeddings: NDArray[np.float32]) -> Problem:
+    """`checked_problem` of candidates that `IdfTable.weigh_all` weighed with `distinct_terms`: their weights are right
+    as they are made, and their term ids were checked there. The query and its embeddings are checked.
+
+    Raises:
+        EmptyQuery, BadEmbeddings, BadInput: as `checked_problem`.
+    """
+    check_embeddings(embeddings)
+    known = OfCandidates(distinct=candidates.distinct)
+    return Problem(_checked_query(query, embeddings), candidates, embeddings, known)
+
+
+def distinct_terms(term_ids: NDArray[np.int32], n_terms: int) -> DistinctTerms:
+    """The distinct terms of many words.
+
+    Raises:
+        BadInput: a term id is none of the `n_terms` embeddings.
+    """
+    _check_term_ids(term_ids, n_terms)
+    if not compilation.is_ready():
+        found, places = np.unique(term_ids, return_inverse=True)
+        return DistinctTerms(found, places.astype(np.int32))
+    from reranker.transport.kernels.cost_tables import deduplicate  # Numba takes a second to import
+
+    everything = np.array([0, len(term_ids)], np.int64)
+    return DistinctTerms(*deduplicate(term_ids.astype(np.int32, copy=False), everything, 0, n_terms, n_terms)[1:])
 
 
 def check_embeddings(embeddings: NDArray[np.float32]) -> None:

@@ -22,9 +22,11 @@ from reranker.transport.threads import run, together, worthwhile
 
 # Of `sinkhorn` until rounding leaves nothing to gain: what a solve is taken to need when threads are counted.
 _USUAL_ITERATIONS = 15
+# Methods that iterate on scalings.
+_SCALED = ("sinkhorn", "relaxed")
 
 Wanted = tuple[str, Parameters]
-# Distances, marginal errors and iterations, one for each candidate.
+# Distances, marginal errors and iterations: (n_methods, n_candidates), or (n_candidates,) of one method.
 _Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
 
 
@@ -49,13 +51,19 @@ def solve_from(
     """
     problem, asked = costs.problem, places
     places = np.arange(len(problem.candidates)) if places is None else np.asarray(places, dtype=np.int64)
-    by_cost = [(each, _nothing_found(len(places))) for each in wanted if each[0] != "nbow"]
+    by_cost = [each for each in wanted if each[0] != "nbow"]
+    values, errors, iterations = _nothing_found(len(by_cost), len(places))
     arithmetic = "log" if in_log_domain else costs.precision
     for part, own, where in costs.parts_of(places) if by_cost else ():
-        for (method, parameters), (values, errors, iterations) in by_cost:
-            found = _solve_part(costs, part, own, method, parameters, _arithmetic(arithmetic, method, parameters))
-            values[where], errors[where], iterations[where] = found
-    solved = iter([_distances(problem, places, each, costs.n_threads, arithmetic, *found) for each, found in by_cost])
+        for rows in _solved_together(by_cost, arithmetic):
+            found = _solve_part(costs, part, own, by_cost[rows], arithmetic)
+            values[rows, where], errors[rows, where], iterations[rows, where] = found
+    solved = iter(
+        [
+            _distances(problem, places, each, costs.n_threads, arithmetic, values[row], errors[row], iterations[row])
+            for row, each in enumerate(by_cost)
+        ]
+    )
     return [
         nbow.distances(problem, costs.n_threads, asked) if method == "nbow" else next(solved) for method, _ in wanted
     ]
@@ -65,8 +73,7 @@ def table_precision(method: str, parameters: Parameters) -> str:
     """The type of tables from which a method is solved best: "float32" or "float64"."""
     if method == "emd":
         return "float64"
-    scaled = method in ("sinkhorn", "relaxed")
-    return "float64" if scaled and scaling_precision(parameters.epsilon) != "float32" else "float32"
+    return "float64" if method in _SCALED and scaling_precision(parameters.epsilon) != "float32" else "float32"
 
 
 def _arithmetic(wanted: str, method: str, parameters: Parameters) -> str:
@@ -76,9 +83,29 @@ def _arithmetic(wanted: str, method: str, parameters: Parameters) -> str:
     return wanted
 
 
-def _solve_part(
-    costs: CandidateCosts, part: Part, places: Places, method: str, parameters: Parameters, arithmetic: str
-) -> _Found:
+def _solved_together(wanted: Sequence[Wanted], arithmetic: str) -> list[slice]:
+    """Runs of methods that are solved from one kernel, exp(-cost / epsilon); every other method by itself."""
+    runs: list[slice] = []
+    for row, (method, parameters) in enumerate(wanted):
+        if runs and _shares_kernel(wanted[row - 1], (method, parameters), arithmetic):
+            runs[-1] = slice(runs[-1].start, row + 1)
+        else:
+            runs.append(slice(row, row + 1))
+    return runs
+
+
+def _shares_kernel(one: Wanted, other: Wanted, arithmetic: str) -> bool:
+    if not all(method in _SCALED and _arithmetic(arithmetic, method, found) != "log" for method, found in (one, other)):
+        return False
+    first, second = (
+        (each.epsilon, each.ground_cost, each.over_relaxed, each.stop_below(arithmetic)) for _, each in (one, other)
+    )
+    return first == second
+
+
+def _solve_part(costs: CandidateCosts, part: Part, places: Places, wanted: Sequence[Wanted], arithmetic: str) -> _Found:
+    """What `_solved_together` puts together; the arrays are (len(wanted), len(places))."""
+    method, parameters = wanted[0]
     cost = costs.table(part, parameters.ground_cost)
     if method == "rwmd":
         return _nearest_words(costs, part, places, cost)
@@ -87,9 +114,9 @@ def _solve_part(
         return exact.distances(
             query.weights, part.bags, places, lambda start, end: double[rows[start:end], : len(query)], costs.n_threads
         )
-    if arithmetic == "log":
+    if _arithmetic(arithmetic, method, parameters) == "log":
         return _solve_log(costs, part, places, cost, method, parameters)
-    return _solve_scaled(costs, part, places, cost, method, parameters)
+    return _solve_scaled(costs, part, places, cost, wanted)
 
 
 def _nearest_words(costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating]) -> _Found:
@@ -104,28 +131,28 @@ def _nearest_words(costs: CandidateCosts, part: Part, places: Places, cost: NDAr
         )  # fmt: skip
 
     run(work, pieces(bags.offsets, places, costs.n_threads), costs.n_threads)
-    _, no_errors, no_iterations = _nothing_found(len(places))
-    return np.maximum(from_query, to_document), no_errors, no_iterations
+    _, no_errors, no_iterations = _nothing_found(1, len(places))
+    return np.maximum(from_query, to_document)[None], no_errors, no_iterations
 
 
 def _solve_scaled(
-    costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating], method: str, parameters: Parameters
+    costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating], wanted: Sequence[Wanted]
 ) -> _Found:
-    values, errors, iterations = _nothing_found(len(places))
-    query, bags = costs.problem.query, part.bags
-    a, b, start = (x.astype(costs.dtype) for x in (query.weights, bags.weights, _start(method, query.weights)))
+    values, errors, iterations = _nothing_found(len(wanted), len(places))
+    query, bags, parameters = costs.problem.query, part.bags, wanted[0][1]
+    starts = np.array([_start(method, query.weights) for method, _ in wanted])
+    a, b, starts = (x.astype(costs.dtype) for x in (query.weights, bags.weights, starts))
     settings = (
-        parameters.power(method),
+        np.array([own.power(method) for method, own in wanted]),
         parameters.over_relaxed,
-        int(parameters.n_iterations),
+        np.array([own.n_iterations for _, own in wanted], np.int64),
         parameters.stop_below(costs.precision),
         scaling.SMALLEST[costs.precision],
     )
     longest_first = np.argsort(-np.diff(bags.offsets)[places], kind="stable")  # so that threads end together
-    scale_many = short_scaling.scale_many if len(a) <= short_scaling.MOST_WORDS else scaling.scale_many
     work = partial(
-        scale_many, np.zeros(1, np.int64), longest_first, cost, -1 / parameters.epsilon, part.index,
-        bags.offsets, places, a, b, start, *settings, values, errors, iterations,
+        scaling.scale_many, np.zeros(1, np.int64), longest_first, len(a) <= short_scaling.MOST_WORDS, cost,
+        -1 / parameters.epsilon, part.index, bags.offsets, places, a, b, starts, *settings, values, errors, iterations,
     )  # fmt: skip
     n_operations = len(bags.term_ids) * cost.shape[1] * 2 * _USUAL_ITERATIONS
     together(work, worthwhile(min(costs.n_threads, len(places)), n_operations))
@@ -135,7 +162,7 @@ def _solve_scaled(
 def _solve_log(
     costs: CandidateCosts, part: Part, places: Places, cost: NDArray[np.floating], method: str, parameters: Parameters
 ) -> _Found:
-    values, errors, iterations = _nothing_found(len(places))
+    values, errors, iterations = _nothing_found(1, len(places))
     query, bags = costs.problem.query, part.bags
     log_a, log_b, log_start = (np.log(x) for x in (query.weights, bags.weights, _start(method, query.weights)))
     settings = (
@@ -149,7 +176,7 @@ def _solve_log(
     def work(first: int, last: int) -> None:
         log_scaling.scale_many_log(
             cost, part.index, bags.offsets, places[first:last], log_a, log_b, log_start, *settings,
-            values[first:last], errors[first:last], iterations[first:last],
+            values[0, first:last], errors[0, first:last], iterations[0, first:last],
         )  # fmt: skip
 
     run(work, pieces(bags.offsets, places, costs.n_threads), costs.n_threads)
@@ -183,5 +210,6 @@ def _distances(
     return Distances(values, method, converged, errors, _arithmetic(arithmetic, method, parameters), iterations)
 
 
-def _nothing_found(n: int) -> _Found:
-    return np.full(n, np.inf), np.zeros(n), np.zeros(n, np.int32)
+def _nothing_found(n_methods: int, n: int) -> _Found:
+    shape = n_methods, n
+    return np.full(shape, np.inf), np.zeros(shape), np.zeros(shape, np.int32)

@@ -105,6 +105,9 @@ def together(work: Callable[[], None], n_threads: int) -> None:
     The calls share out the work among themselves, and what is left when one begins may be nothing: a helper that has
     not begun when the caller is done is not waited for.
     """
+    if n_threads < 2:
+        work()
+        return
     helpers = [_helpers.submit(work) for _ in range(n_threads - 1)]
     try:
         work()

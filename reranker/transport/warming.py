@@ -12,6 +12,7 @@ from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import METHODS, distances
 from reranker.transport.nearest import nearest_documents
 from reranker.transport.parameters import Parameters
+from reranker.transport.query_sample import QuerySample
 
 # Words of queries for which there are loops of their own: a short one (up to `short_scaling.MOST_WORDS`), a longer one,
 # and a long one (more than `fixed_point.LEAST_WORDS`).
@@ -33,6 +34,7 @@ def warm_up() -> None:
         distances(*_solve(_LONGER), method, Parameters(epsilon=epsilon))
     distances(bag, bags, table, "sinkhorn", Parameters(epsilon=0.001))  # in the log domain
     distances(*_solve(_LONG), "rwmd")  # products in fixed point
+    QuerySample(np.eye(2, dtype=np.float32), 1).mean_cosines(np.eye(2, dtype=np.float32))
     from reranker.transport.kernels.likeness import shared_products
 
     words = np.arange(2, dtype=np.int64)

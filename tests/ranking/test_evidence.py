@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.ranking.corrections import Correction
+from reranker.ranking.corrections import Corrections
 from reranker.ranking.evidence import PLAIN, WITH_FEEDBACK, WITH_NEIGHBOURS, Evidence, scaled
 from reranker.ranking.scores import WINDOW_FLOOR, score_of
 
@@ -18,13 +18,19 @@ ABOVE_FLOOR = 1 - WINDOW_FLOOR
 def evidence(
     first_stage, distances, corrections=None, feedback=None, neighbours=None, exact=None, share=None, encoder=None
 ):
-    corrections = corrections or [Correction()] * len(distances)
+    corrections = corrections or Corrections.make(len(distances))
     moved = None if feedback is None else np.array(feedback, float)
     like = None if neighbours is None else np.array(neighbours, float)
     is_exact = None if exact is None else np.array(exact, bool)
     scores = np.array(first_stage, float)
     cosines = None if encoder is None else np.array(encoder, float)
     return Evidence(scores, np.array(distances, float), corrections, moved, like, is_exact, share, encoder=cosines)
+
+
+def corrected(unknown_share, *rows):
+    """Corrections of a query with one unknown word: whether each candidate lacks it, and its hubness."""
+    lacking, hubness = (np.array(column) for column in zip(*rows, strict=True))
+    return Corrections.make(len(rows), hubness.astype(float), unknown_share, ("zzz",), lacking.astype(bool)[:, None])
 
 
 @pytest.mark.parametrize("shares", [PLAIN, WITH_NEIGHBOURS, WITH_FEEDBACK])
@@ -149,7 +155,7 @@ def test_a_candidate_with_the_query_in_a_field_is_at_distance_0():
 
 
 def test_what_an_exact_candidate_lacks_is_told_and_its_parts_sum_all_the_same():
-    corrections = [Correction(0.5, ("zzz",), 1.0, 0.5), Correction(0.5, (), 0.0, 0.0)]
+    corrections = corrected(0.5, (True, 0.5), (False, 0.0))
     exact, other = evidence([1, 1], [0.4, 0.2], corrections, exact=[True, False]).parts()
     assert exact.lacking_words < 0
     assert exact.words + exact.lacking_words + exact.hubness == pytest.approx(ABOVE_FLOOR * 0.2)
@@ -159,7 +165,7 @@ def test_what_an_exact_candidate_lacks_is_told_and_its_parts_sum_all_the_same():
 def test_lacking_words_and_hubness_are_taken_off_by_what_they_add_to_the_order_distance():
     """Half of the query is unknown. Order distances: 0.5 · 0.2 = 0.1 and 0.5 · 0.4 + 0.5 + 0.2 · 0.5 = 0.8; so a unit
     of it is worth 1 / 0.7 of the share."""
-    corrections = [Correction(0.5, (), 0.0, 0.0), Correction(0.5, ("zzz",), 1.0, 0.5)]
+    corrections = corrected(0.5, (False, 0.0), (True, 0.5))
     near, far = evidence(first_stage=[1, 1], distances=[0.2, 0.4], corrections=corrections).parts()
     share = ABOVE_FLOOR * 0.2
     assert (near.lacking_words, near.hubness) == (0.0, 0.0)
@@ -182,10 +188,7 @@ ROWS = st.lists(
 @given(rows=ROWS, unknown_share=st.floats(0, 0.9), has_feedback=st.booleans(), has_neighbours=st.booleans())
 def test_parts_sum_to_scores_between_the_floor_and_1(rows, unknown_share, has_feedback, has_neighbours):
     first_stage, distances, moved, hubness, is_lacking, like = zip(*rows, strict=True)
-    corrections = [
-        Correction(unknown_share, ("zzz",) if lacking else (), float(lacking), hub)
-        for hub, lacking in zip(hubness, is_lacking, strict=True)
-    ]
+    corrections = corrected(unknown_share, *zip(is_lacking, hubness, strict=True))
     found = evidence(
         first_stage, distances, corrections, moved if has_feedback else None, like if has_neighbours else None
     )

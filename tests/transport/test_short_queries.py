@@ -10,7 +10,7 @@ from reranker.transport import Parameters, distances
 from reranker.transport.candidate_costs import CandidateCosts
 from reranker.transport.kernels import short_scaling
 from reranker.transport.problem import checked_problem
-from reranker.transport.solve import solve_from
+from reranker.transport.solve import solve_from, table_precision
 
 MOST = short_scaling.MOST_WORDS
 # Below, at and above one register and one block of float32 and of float64.
@@ -98,3 +98,22 @@ def test_company_changes_no_distance_of_a_short_query():
     together = distances(query, WeightedBags.join(bags), rows, "auto", n_threads=2).values
     alone = [float(distances(query, WeightedBags.join([one]), rows, "auto").values[0]) for one in bags]
     np.testing.assert_array_equal(together, alone)
+
+
+@pytest.mark.parametrize("n_words", [5, MOST + 1])
+@pytest.mark.parametrize("epsilon", [0.1, 0.01, 0.001])
+def test_methods_that_share_a_kernel_are_solved_as_each_alone(n_words, epsilon):
+    rows = unit_rows(100, 20)
+    problem = checked_problem(some_of(100, n_words, 3), WeightedBags.join([some_of(100, m, m) for m in (7, 40)]), rows)
+    settled = Parameters(epsilon)
+    wanted = [
+        ("relaxed", Parameters(epsilon, 1, tau=0.0)),
+        ("sinkhorn", settled),
+        ("relaxed", settled),
+        ("rwmd", settled),
+    ]
+    costs = CandidateCosts(problem, table_precision("sinkhorn", settled))
+    for each, found in zip(wanted, solve_from(costs, wanted), strict=True):
+        (alone,) = solve_from(costs, [each])
+        for name in ("values", "marginal_error", "n_iterations"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(alone, name))

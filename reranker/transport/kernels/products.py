@@ -39,18 +39,24 @@ def panel(query_rows: NDArray[np.floating], n_words: int) -> tuple[NDArray[Any],
         (width,) by what the products are to be multiplied then, otherwise empty.
     """
     n_lanes = REGISTER_BYTES // query_rows.itemsize
-    fixed = query_rows.dtype == np.float32 and fixed_point.serves(n_words, query_rows.shape[1])
-    rows: NDArray[Any] = query_rows
-    factors = np.empty(0, np.float32)
-    if fixed:
+    if query_rows.dtype == np.float32 and fixed_point.serves(n_words, query_rows.shape[1]):
         rows, factors = fixed_point.rounded(query_rows)
-    units = rows.view(np.int32) if fixed else rows  # what stays together: a value, or two of 16 bits
+        return _strips(rows.view(np.int32), n_lanes).view(np.int16), factors  # two values of 16 bits stay together
+    return _strips(query_rows, n_lanes), np.empty(0, np.float32)
+
+
+def float_panel(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The same of words whose products are computed in float32 however many they are."""
+    return _strips(rows, REGISTER_BYTES // rows.itemsize)
+
+
+def _strips(units: NDArray[Any], n_lanes: int) -> NDArray[Any]:
     parts, column = [], 0
     for n_registers in _STRIPS:
         while column + n_registers * n_lanes <= len(units):
             parts.append(units[column : column + n_registers * n_lanes].T.ravel())
             column += n_registers * n_lanes
-    return np.concatenate(parts).view(rows.dtype), factors
+    return np.concatenate(parts)
 
 
 @compiled_only

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport.kernels import simd, sinkhorn_iteration
+from reranker.transport.kernels import short_scaling, simd, sinkhorn_iteration
 from reranker.transport.kernels.buffers import floats, rounded_up
 from reranker.transport.kernels.compiling import compiled, inlined
 from reranker.transport.kernels.targets import further_target, plain_target
@@ -36,6 +36,7 @@ _LARGE_GROUP_BYTES = 6 * 1024
 def scale_many(
     counter: Ints,
     order: Ints,
+    is_short: bool,
     cost: Float,
     scale: float,
     index: NDArray[np.int32],
@@ -43,35 +44,39 @@ def scale_many(
     places: Ints,
     a: Float,
     b: Float,
-    start_w: Float,
-    power: float,
+    starts: Float,
+    powers: NDArray[np.float64],
     over_relaxed: bool,
-    n_iterations: int,
+    most_iterations: Ints,
     stop_below: float,
     smallest: float,
-    values: Float,
-    errors: Float,
+    values: NDArray[np.float64],
+    errors: NDArray[np.float64],
     iterations: NDArray[np.int32],
 ) -> None:
     """Writes the distances, marginal errors and iterations of the candidates at some places; NaN where the range did
-    not suffice.
+    not suffice. Several solves share the kernel of a candidate, which is computed once.
 
     Args:
         counter: (1,) how many candidates threads have taken; order: in which they are taken, (len(places),).
+        is_short: whether the document's words fill the registers (`short_scaling`) and not the query's.
         cost: (k, width) table, finite also beyond column n; scale: -1 / epsilon.
-        index: (n_words,) rows of the tables; b: (n_words,) weights, of the tables' type like a (n,) and start_w (n,).
+        index: (n_words,) rows of the tables; b: (n_words,) weights, of the tables' type like a (n,).
+        starts: (n_solves, n) the first scalings; powers, most_iterations: (n_solves,).
         smallest: a sum under it has lost digits.
+        values, errors, iterations: (n_solves, len(places)).
     """
-    longest = 0
+    longest, n, n_lanes = 0, len(a), simd.n_lanes(cost)
     for candidate in places:
         longest = max(longest, offsets[candidate + 1] - offsets[candidate])
-    longest, width = rounded_up(longest, simd.n_lanes(cost)), cost.shape[1]
-    tile = floats(longest * width, cost)
-    w, sums, z, weights = floats(width, tile), floats(width, tile), floats(longest, tile), floats(longest, tile)
-    reached = floats(longest, tile)
+    longest = rounded_up(longest, 2 * n_lanes)
+    width = n if is_short else cost.shape[1]
+    tile, costs = floats(longest * width, cost), floats(longest * width if is_short else 0, cost)
+    w, sums = floats(width, tile), floats(width * n_lanes if is_short else width, tile)
+    z, weights, reached = floats(longest, tile), floats(longest, tile), floats(longest, tile)
     wanted, empty_columns = floats(width, tile), floats(width, tile)
-    wanted[: len(a)] = a
-    empty_columns[len(a) :] = 1
+    wanted[:n] = a
+    empty_columns[n:] = 1
     while True:
         claimed = simd.claim(counter, 1)
         if claimed >= len(order):
@@ -81,18 +86,28 @@ def scale_many(
         if start == end:
             continue
         m = end - start
-        _fill(tile, cost, scale, index, start, m)
+        if is_short:
+            short_scaling.fill(tile, costs, cost, scale, index, start, m, n)
+        else:
+            _fill(tile, cost, scale, index, start, m)
         weights[:m] = b[start:end]
         weights[m:] = 0
-        w[: len(a)] = start_w
-        iterations[k] = _scale(
-            tile, m, w, z, sums, wanted, weights, empty_columns, power, over_relaxed, n_iterations, stop_below,
-            cost.dtype.type(smallest),
-        )  # fmt: skip
-        if iterations[k] > 0:
-            values[k], errors[k] = _pay(tile, cost, index, start, w, z, weights, m, power, reached)
-        else:
-            values[k] = errors[k] = np.nan
+        for solve in range(len(powers)):
+            w[:n] = starts[solve]
+            power, n_most, floor = powers[solve], most_iterations[solve], cost.dtype.type(smallest)
+            if is_short:
+                n_done = short_scaling.scale(
+                    tile, m, w, z, sums, a, weights, power, over_relaxed, n_most, stop_below, floor
+                )
+                values[solve, k], errors[solve, k] = short_scaling.pay(tile, costs, w, z, weights, m, power)
+            else:
+                n_done = _scale(
+                    tile, m, w, z, sums, wanted, weights, empty_columns, power, over_relaxed, n_most, stop_below, floor
+                )
+                values[solve, k], errors[solve, k] = _pay(tile, cost, index, start, w, z, weights, m, power, reached)
+            iterations[solve, k] = n_done
+            if n_done == 0:
+                values[solve, k] = errors[solve, k] = np.nan
 
 
 @compiled

@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.transport.kernels import simd
-from reranker.transport.kernels.buffers import floats, rounded_up
 from reranker.transport.kernels.compiling import compiled, inlined
 from reranker.transport.kernels.targets import further_target, plain_target
 from reranker.transport.kernels.tolerances import SHRUNK
 
 Float = NDArray[Any]  # float32 or float64: Numba compiles for each
-Ints = NDArray[np.int64]
 
 # The rows of a document lie scattered over a table: while one is read, the one so many places on is fetched.
 _AHEAD = 8
@@ -29,61 +27,11 @@ MOST_WORDS = 16
 
 
 @compiled
-def scale_many(
-    counter: Ints,
-    order: Ints,
-    cost: Float,
-    scale: float,
-    index: NDArray[np.int32],
-    offsets: Ints,
-    places: Ints,
-    a: Float,
-    b: Float,
-    start_w: Float,
-    power: float,
-    over_relaxed: bool,
-    n_iterations: int,
-    stop_below: float,
-    smallest: float,
-    values: Float,
-    errors: Float,
-    iterations: NDArray[np.int32],
+def fill(
+    tile: Float, costs: Float, cost: Float, factor: float, index: NDArray[np.int32], start: int, m: int, n: int
 ) -> None:
-    """As `scaling.scale_many`, with the same arguments."""
-    longest, n, block = 0, len(a), 2 * simd.n_lanes(cost)
-    for candidate in places:
-        longest = max(longest, offsets[candidate + 1] - offsets[candidate])
-    longest = rounded_up(longest, block)
-    tile, costs = floats(longest * n, cost), floats(longest * n, cost)
-    z, weights, sums, w = floats(longest, tile), floats(longest, tile), floats(n * block // 2, tile), floats(n, tile)
-    while True:
-        claimed = simd.claim(counter, 1)
-        if claimed >= len(order):
-            break
-        k = order[claimed]
-        start, end = offsets[places[k]], offsets[places[k] + 1]
-        if start == end:
-            continue
-        m = end - start
-        _fill(tile, costs, cost, scale, index, start, m, n)
-        weights[:m] = b[start:end]
-        weights[m:] = 0
-        w[:] = start_w
-        iterations[k] = _scale(
-            tile, m, w, z, sums, a, weights, power, over_relaxed, n_iterations, stop_below, cost.dtype.type(smallest)
-        )
-        if iterations[k] > 0:
-            values[k], errors[k] = _pay(tile, costs, w, z, weights, m, power)
-        else:
-            values[k] = errors[k] = np.nan
-
-
-@compiled
-def _fill(
-    tile: Float, costs: Float, cost: Float, scale: float, index: NDArray[np.int32], start: int, m: int, n: int
-) -> None:
-    """Writes the costs of a document's m words, and exp(scale cost), into blocks; copies of the first word, as words of
-    no weight, fill the last block."""
+    """Writes the costs of a document's m words, and exp(factor cost), into blocks; copies of the first word, as words
+    of no weight, fill the last block."""
     block, n_lanes = 2 * simd.n_lanes(tile), simd.n_lanes(tile)
     n_filled = (m + block - 1) // block * block
     for j in range(n_filled):
@@ -92,13 +40,13 @@ def _fill(
         place = j // block * block * n + j % block
         for i in range(n):
             costs[place + i * block] = row[i]
-    scales = simd.spread(tile, tile.dtype.type(scale))
+    scales = simd.spread(tile, tile.dtype.type(factor))
     for k in range(0, n_filled * n, n_lanes):
         simd.store(tile, k, simd.exponential(simd.multiply(scales, simd.load(costs, k))))
 
 
 @compiled
-def _scale(
+def scale(
     tile: Float,
     m: int,
     w: Float,
@@ -180,7 +128,7 @@ def _sweep(
 
 
 @compiled
-def _pay(tile: Float, costs: Float, w: Float, z: Float, b: Float, m: int, power: float) -> tuple[float, float]:
+def pay(tile: Float, costs: Float, w: Float, z: Float, b: Float, m: int, power: float) -> tuple[float, float]:
     """<plan, cost> and the marginal error of the plan diag(w) K diag(z)."""
     n, n_lanes, block = len(w), simd.n_lanes(tile), 2 * simd.n_lanes(tile)
     distance = simd.spread(tile, tile.dtype.type(0))

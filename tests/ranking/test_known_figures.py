@@ -1,0 +1,88 @@
+"""What is kept with bags gives the same ranking, and is never taken for another re-ranker's."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reranker.embeddings.hubness import HubnessSampleBuilder
+from reranker.ranking.reranker import Reranker
+from reranker.text.idf import DocumentFrequencies, IdfTable
+from tests.tiny import tiny_embeddings
+
+TEXTS = ["bread water", "cat dog", "cat", "dog dog water", "car", "zzz", "bread cat car"]
+
+
+@pytest.fixture(scope="module")
+def embeddings(tmp_path_factory):
+    return tiny_embeddings(tmp_path_factory.mktemp("known") / "embeddings")
+
+
+@pytest.fixture
+def made(embeddings, monkeypatch):
+    """How many means were computed, one number for each time."""
+    from reranker.ranking import known_figures
+
+    numbers = []
+    true = known_figures.means_at
+
+    def counted(problem, places, n_threads):
+        numbers.append(len(places))
+        return true(problem, places, n_threads)
+
+    monkeypatch.setattr(known_figures, "means_at", counted)
+    return numbers
+
+
+def reranker_of(embeddings, texts=TEXTS, sampled=("cat", "dog", "bread")):
+    builder = HubnessSampleBuilder(embeddings.version)
+    for place in range(60):
+        builder.add("en", str(place), embeddings.bag_of_tokens([sampled[place % len(sampled)]], "en"))
+    counted = DocumentFrequencies.count(embeddings.bag(text, "en") for text in texts)
+    return Reranker(embeddings, IdfTable({"en": counted}), hubness=builder.result())
+
+
+def bags_of(embeddings, texts=TEXTS):
+    return [(embeddings.bag(text, "en"), "en") for text in texts]
+
+
+def ranked(reranker, bags):
+    found = reranker.rerank_bags(
+        reranker.query("cat water", "en"), bags, first_stage_scores=np.linspace(3, 1, len(bags))
+    )
+    return [(each.index, each.score, each.distance, each.correction, each.parts) for each in found.documents]
+
+
+def values(rows):
+    return [(index, score, distance, correction, dict(parts)) for index, score, distance, correction, parts in rows]
+
+
+def test_bags_that_come_again_are_ranked_as_before_and_computed_once(embeddings, made):
+    reranker, bags = reranker_of(embeddings), bags_of(embeddings)
+    first = values(ranked(reranker, bags))
+    assert values(ranked(reranker, bags)) == first == values(ranked(reranker, bags_of(embeddings)))
+    assert made == [7, 7]
+
+
+def test_only_new_bags_are_computed(embeddings, made):
+    reranker, bags = reranker_of(embeddings), bags_of(embeddings)
+    ranked(reranker, bags[:4])
+    found = values(ranked(reranker, bags))
+    assert made == [4, 3]
+    assert found == values(ranked(reranker, bags_of(embeddings)))
+
+
+def test_a_bag_with_other_keys_of_its_title_keeps_its_figures(embeddings, made):
+    reranker, bags = reranker_of(embeddings), bags_of(embeddings)
+    ranked(reranker, bags)
+    ranked(reranker, [(replace(bag, exact_keys=frozenset({1})), language) for bag, language in bags])
+    assert made == [7]
+
+
+def test_another_re_ranker_s_figures_are_not_taken(embeddings):
+    one, other = reranker_of(embeddings), reranker_of(embeddings, TEXTS[:3], sampled=("car", "water"))
+    bags = bags_of(embeddings)
+    expected = [values(ranked(each, bags_of(embeddings))) for each in (one, other)]
+    assert expected[0] != expected[1]
+    for _ in range(2):
+        assert [values(ranked(each, bags)) for each in (one, other)] == expected
