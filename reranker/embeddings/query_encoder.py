@@ -158,8 +158,9 @@ class QueryEncoder:
         return cls(model, mean.astype(np.float32), load)
 
     def query(self, text: str, language: str) -> QueryEncoding | None:
-        """The encoding of a query, not begun; None in a language that the encoder does not read."""
-        return QueryEncoding(self, text) if language == self.model.language else None
+        """The encoding of a query, not begun; None in a language that the encoder does not read, and where its model
+        cannot be loaded."""
+        return None if self._problem or language != self.model.language else QueryEncoding(self, text)
 
     def begin(self, text: str) -> Future[Vector | None]:
         """Encodes a query in another thread, or finds it among the last ones."""

@@ -26,13 +26,20 @@ _POWER = 8
 
 # Titles and names of one to three words have one right answer more often than a topic: what the best candidates say
 # loses more there than it gains. With few candidates the best are no choice (both in docs/evaluation.md).
+# Where the query is encoded, that says more than the best candidates of one word more.
 MIN_QUERY_WORDS = 4
+MIN_ENCODED_QUERY_WORDS = 5
 MIN_CANDIDATES = 20
 
 
-def is_worth_it(n_query_words: int, n_candidates: int) -> bool:
-    """Whether what the best candidates say helps more than it harms: feedback, and neighbours."""
-    return n_query_words >= MIN_QUERY_WORDS and n_candidates >= MIN_CANDIDATES
+def is_worth_it(n_query_words: int, n_candidates: int, is_encoded: bool = False) -> bool:
+    """Whether what the best candidates say helps more than it harms: feedback, and neighbours.
+
+    Args:
+        is_encoded: a sentence encoder reads the query too.
+    """
+    least = MIN_ENCODED_QUERY_WORDS if is_encoded else MIN_QUERY_WORDS
+    return n_query_words >= least and n_candidates >= MIN_CANDIDATES
 
 
 def moved_query(query: WeightedBag, candidates: WeightedBags, scores: NDArray[np.float64]) -> WeightedBag:

@@ -175,7 +175,7 @@ class Reranker:
         )
         if by_evidence and first_stage_scores is not None:
             n_translated = 0 if translated is None else int(np.count_nonzero(translated))
-            learns = is_worth_it(query.n_words, len(candidates) - n_translated)
+            learns = is_worth_it(query.n_words, len(candidates) - n_translated, query.encoding is not None)
             reranking = ordering.by_evidence(
                 first_stage_scores[first_stage_order],
                 with_feedback=learns and feedback,

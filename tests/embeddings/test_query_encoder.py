@@ -97,7 +97,8 @@ def test_another_rule_for_unknown_words_keeps_the_encoder(embeddings):
 def test_a_model_that_cannot_be_read_is_told_once_and_searches_go_on(tmp_path, caplog):
     broken = encoding_embeddings(tmp_path / "store", encoder_files(onnx=b"no model"))
     with caplog.at_level(logging.WARNING):
-        assert (vector(broken, "feline"), vector(broken, "vessel")) == (None, None)
+        both = [broken.query_encoder.query(text, "en") for text in ("feline", "vessel")]
+        assert [each.vector() for each in both] == [None, None]
     (told,) = caplog.messages
     assert "no query is encoded" in told
     assert "the model tiny cannot be read" in broken.query_encoder.problem
@@ -137,3 +138,9 @@ def test_the_mean_has_as_many_dimensions_as_the_store(tmp_path):
         encoding_embeddings(
             tmp_path / "store", type(files)(files.model, files.onnx, files.tokenizer, np.zeros(3, np.float32))
         )
+
+
+def test_once_the_model_could_not_be_loaded_no_query_has_an_encoding(tmp_path):
+    broken = encoding_embeddings(tmp_path / "store", encoder_files(onnx=b"no model"))
+    assert vector(broken, "feline") is None
+    assert broken.query_encoder.query("vessel", "en") is None

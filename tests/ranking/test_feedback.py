@@ -51,3 +51,8 @@ def test_candidates_without_a_word_leave_the_query_as_it_is():
 @pytest.mark.parametrize(("n_words", "n_candidates", "worth"), [(4, 20, True), (3, 100, False), (18, 19, False)])
 def test_short_queries_and_few_candidates_get_none(n_words, n_candidates, worth):
     assert is_worth_it(n_words, n_candidates) is worth
+
+
+@pytest.mark.parametrize(("n_words", "worth"), [(4, False), (5, True)])
+def test_of_an_encoded_query_four_words_are_too_few(n_words, worth):
+    assert is_worth_it(n_words, 20, is_encoded=True) is worth
