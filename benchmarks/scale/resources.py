@@ -16,15 +16,18 @@ _LONGEST_S = 7200.0
 http = urllib3.PoolManager(timeout=600, retries=False)
 
 
-def ask(url: str, path: str, body: object = None, method: str = "GET") -> Any:
+def ask(url: str, path: str, body: object = None, method: str = "GET", also: int | None = None) -> Any:
     """The engine's answer to a request, as JSON.
+
+    Args:
+        also: a status that is an answer too.
 
     Raises:
         SystemExit: it refuses.
     """
     content = None if body is None else json.dumps(body).encode()
     answer = http.request(method, f"{url}{path}", body=content, headers={"Content-Type": "application/json"})
-    if answer.status >= 300:
+    if answer.status >= 300 and answer.status != also:
         raise SystemExit(f"{method} {path} was answered {answer.status}: {answer.data[:500]!r}")
     return json.loads(answer.data) if answer.data else None
 

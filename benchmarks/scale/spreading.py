@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,10 @@ def spread_out(state: Path, index: str, n_nodes: int, replicas: int) -> dict[str
 def _settle(url: str, index: str) -> None:
     """Waits until every shard has its copies and none moves."""
     deadline = time.monotonic() + _LIMIT_S
-    waiting = f"/_cluster/health/{index}?wait_for_status=green&wait_for_no_relocating_shards=true&timeout=60s"
+    waiting = f"/_cluster/health/{index}?wait_for_status=green&wait_for_no_relocating_shards=true&timeout=30s"
     while time.monotonic() < deadline:
         time.sleep(3)
-        health = resources.ask(url, waiting.replace("timeout=60s", "timeout=30s"))
+        health = resources.ask(url, waiting, also=HTTPStatus.REQUEST_TIMEOUT)  # it is not green yet
         if health["status"] == "green" and not health["relocating_shards"] and not health["timed_out"]:
             return
     raise SystemExit(f"{index} did not settle within {_LIMIT_S:g} s")
