@@ -13,6 +13,7 @@ from flask import Flask, Response, current_app, g, request
 from reranker.base.leaving import set_client
 from reranker.base.request_context import RequestContext, current_request, set_current_request
 from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.service.metrics import CIRCUIT_STATES
 from reranker.service.service import Service, current_service
 from reranker.service.tracing import end_request_span, start_request_span
 
@@ -46,7 +47,7 @@ def update_metrics() -> None:
     service.metrics.cache_misses.inc(n_misses)
     proxy: Proxy | None = current_app.extensions.get(PROXY_EXTENSION)
     if proxy is not None:
-        proxy.show_circuit()
+        service.metrics.circuit_state.set(CIRCUIT_STATES[proxy.breaker.state])
 
 
 def _begin() -> None:

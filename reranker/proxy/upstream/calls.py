@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError
 
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.proxy.upstream.incoming import Incoming, end_to_end, without_headers
+from reranker.proxy.upstream.incoming import Incoming, without_headers
 from reranker.proxy.upstream.nodes import EngineTimeout, Headers, Upstream
 
 
@@ -85,11 +86,11 @@ class EngineCalls:
         """
         target = f"{self.incoming.path}?{query_string}"
         response = self._upstream.send(
-            self.incoming.method, target, self._headers(), body, len(body), limit_s, is_safe=True
+            self.incoming.method, target, self._headers, body, len(body), limit_s, is_safe=True
         )
         if response.status in _PASSED_ON:
             raise Refused(response)
-        return end_to_end(list(response.headers.iteritems())), self._text(response)
+        return list(response.headers.iteritems()), self._text(response)
 
     def search_again(self, query_string: str, body: bytes) -> tuple[Headers, str]:
         """A further search, within the time that is left.
@@ -127,7 +128,7 @@ class EngineCalls:
         return self._json("GET", target, self._plain_headers(), None, min(limit_s, self.deadline.left_s))
 
     def _plain_headers(self) -> Headers:
-        return without_headers(self._headers(), "content-type", "accept")
+        return without_headers(self._headers, "content-type", "accept")
 
     def _json(self, method: str, target: str, headers: Headers, body: bytes | None, limit_s: float) -> Any:
         if not limit_s:
@@ -149,6 +150,7 @@ class EngineCalls:
             raise Fallback("answer_not_json", "the engine's answer is no JSON object")
         return answer
 
+    @cached_property
     def _headers(self) -> Headers:
         headers = without_headers(self.incoming.headers, *_ABOUT_THE_BODY)
         if self.incoming.content_type is None:
