@@ -48,7 +48,7 @@ _REPLACED = {
     (True, False): _OF_BARE,
     (True, True): (*_OF_BARE, *URL_QUERY),
 }
-_REPLACED_FOR_PAGE = tuple({*_OF_WHOLE, *WINDOW_ONLY_PARAMETERS} - set(URL_PARAMETERS))
+REPLACED_FOR_PAGE = tuple({*_OF_WHOLE, *WINDOW_ONLY_PARAMETERS} - set(URL_PARAMETERS))
 _REPLACED_OF_SEVERAL = ("rerank", "filter_path")
 _LOOK_UP_PARAMETERS = ("routing", "preference", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
 _NDJSON = "application/x-ndjson"
@@ -113,7 +113,7 @@ def _fetch_translated(
         added_ms = (time.perf_counter() - started) * 1000
         bodies = [(search.header, search.window_body(translation, search.bare_kind)) for search, translation in found]
         replaced = _REPLACED[found[0][0].bare_kind is not None, True]
-        again = _ask(request, bodies, request.calls.search_again, replaced)
+        again = ask(request, bodies, request.calls.search_again, replaced)
     except Fallback as failed:
         turn.succeeded = None  # re-ranking itself did not fail
         for search in [search for search, _ in found] or empty:
@@ -132,7 +132,7 @@ def _ask_windows(request: SearchRequest, lines: Sequence[Search | Skipped], send
     """The windows of some searches, each as its `bare_kind` and `translation` say."""
     first = request.searches[0]
     replaced = _REPLACED[first.bare_kind is not None, first.translation is not None]
-    return _ask(request, [(line.header, line.sent) for line in lines], send, replaced)
+    return ask(request, [(line.header, line.sent) for line in lines], send, replaced)
 
 
 def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched | None:
@@ -157,16 +157,6 @@ def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched |
     return fetched
 
 
-def fetch_pages(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> Sequence[SearchAnswer]:
-    """The engine's answers for pages whose windows were bare.
-
-    Raises:
-        Fallback: there are none.
-    """
-    pairs = [(search.header, body) for search, body in bodies]
-    return _ask(request, pairs, request.calls.search_again, _REPLACED_FOR_PAGE).answers
-
-
 def try_bare_windows(request: SearchRequest, memory: WindowMemory) -> None:
     """Asks once for bare windows beside whole ones, to learn whether they say the same. No search waits for a second
     trial before the memory forgets the first."""
@@ -184,7 +174,7 @@ def try_bare_windows(request: SearchRequest, memory: WindowMemory) -> None:
     bodies = [(search.header, search.window_body(search.translation, kind)) for search, kind in tried]
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):
-        answers = _ask(request, bodies, request.calls.search_again, replaced).answers
+        answers = ask(request, bodies, request.calls.search_again, replaced).answers
     for number, (search, kind) in enumerate(tried):
         whole = search.answer
         is_same = number < len(answers) and whole is not None
@@ -227,13 +217,13 @@ def fetch_refused(request: SearchRequest) -> None:
     ]
     if refused:
         bodies = [(search.header, search.as_it_came) for search in refused]
-        for search, answer in zip(refused, _ask(request, bodies, request.calls.search, ()).answers, strict=True):
+        for search, answer in zip(refused, ask(request, bodies, request.calls.search, ()).answers, strict=True):
             if not search.is_lost or not search.status:
                 search.failed("engine_refused", "the engine refused the search for the window")
             search.is_refused, search.answer = True, answer
 
 
-def _ask(
+def ask(
     request: SearchRequest,
     bodies: Sequence[tuple[bytes, bytes]],
     send: Send,

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from reranker.proxy.upstream.calls import Deadline, Fallback, out_of_time
@@ -101,18 +102,19 @@ class NotNow(Exception):
         self.reason = reason
 
 
+@dataclass(slots=True)
 class Turn:
     """One search's leave to be re-ranked.
 
     Attributes:
-        succeeded: how it went; None where it says nothing about re-ranking.
+        threads: that do the work.
         running: the work that may still go on.
+        succeeded: how it went; None where it says nothing about re-ranking.
     """
 
-    def __init__(self, threads: ThreadPoolExecutor) -> None:
-        self._threads = threads
-        self.running: Future[Any] | None = None
-        self.succeeded: bool | None = None
+    threads: ThreadPoolExecutor
+    running: Future[Any] | None = None
+    succeeded: bool | None = None
 
     def run(self, work: Callable[[], Result], deadline: Deadline) -> Result:
         """The work's result, if it comes in time; what the work raises is raised.
@@ -123,7 +125,7 @@ class Turn:
         left_s = deadline.left_s
         if not left_s:
             raise out_of_time()
-        running = self._threads.submit(contextvars.copy_context().run, work)
+        running = self.threads.submit(contextvars.copy_context().run, work)
         self.running = running
         self.succeeded = False
         try:

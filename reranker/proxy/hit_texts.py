@@ -200,31 +200,33 @@ class HitTexts:
         key_names = _key_names(search.read_fields)
         found: list[Bag | None] = []
         for hit in hits:
-            values = hit.get("fields")
-            lists = values.items() if isinstance(values, dict) else ()
-            stored = {name: one[0] for name, one in lists if isinstance(one, list) and len(one) == 1}
-            is_whole = ID_FIELD in stored and is_ours(str(hit.get("_index")))
-            found.append(self.packed_bag(stored, key_names) if is_whole else None)
+            values: Mapping[str, Sequence[Any]] = hit.get("fields") or {}
+            packed, language = values.get(BAG_FIELD, ()), values.get(LANGUAGE_FIELD, ())
+            if len(packed) == len(language) == len(values.get(ID_FIELD, ())) == 1 and is_ours(str(hit.get("_index"))):
+                keys = [values[name][0] for name in key_names if len(values.get(name, ())) == 1]
+                found.append(self._unpacked(packed[0], language[0], *keys))
+            else:
+                found.append(None)
         return found
 
-    def packed_bag(self, stored: Mapping[str, Any], key_names: Sequence[str] = ()) -> Bag | None:
-        """The bag of a document of ours; None where there is none.
+    def packed_bag(self, source: Mapping[str, Any], key_names: Sequence[str] = ()) -> Bag | None:
+        """The bag in a `_source` of an index of ours; None where there is none.
 
         Args:
-            stored: its `_source`, or its doc values.
             key_names: the fields with the keys of its title and text, as far as these count.
         """
-        packed, language = stored.get(BAG_FIELD), stored.get(LANGUAGE_FIELD)
+        # Without an id of ours the keys are not known to be ours either.
+        keys = [source.get(name) for name in key_names] if ID_FIELD in source else []
+        packed, language = source.get(BAG_FIELD), source.get(LANGUAGE_FIELD)
         if not isinstance(packed, str) or not isinstance(language, str):
             return None
-        # Without an id of ours the keys are not known to be ours either.
-        values = [stored.get(name) for name in key_names] if ID_FIELD in stored else []
-        bag = self._unpacked(packed, tuple([key for key in values if isinstance(key, int)]))
-        return None if bag is None else (bag, language)
+        return self._unpacked(packed, language, *[key for key in keys if isinstance(key, int)])
 
-    def _unpack(self, packed: str, keys: tuple[int, ...]) -> BagOfWords | None:
+    def _unpack(self, packed: str, language: str, *keys: int) -> Bag | None:
         bag = checked_bag(packed, self._embeddings)
-        return bag if bag is None or not keys else replace(bag, exact_keys=frozenset(keys))
+        if bag is None:
+            return None
+        return (replace(bag, exact_keys=frozenset(keys)) if keys else bag), language
 
     def source_bag(self, source: Any, fields: Sequence[str], or_all: bool = False) -> Bag:
         """The bag of a `_source`'s text and its language; an empty one where there is no known word.

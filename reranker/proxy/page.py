@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reranker.proxy.answer_filters import ID_FIELD
 from reranker.proxy.answers import SearchAnswer
 from reranker.proxy.bare_windows import BAGS, WINDOW_ONLY, DocumentPlace, place_of, stored_value
-from reranker.proxy.fetch import fetch_pages
+from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask
 from reranker.proxy.raw_json import RawObject, read_object
 from reranker.proxy.search import PagePlan, Search, SearchRequest
 from reranker.proxy.upstream.calls import Fallback
@@ -71,13 +71,14 @@ def complete(request: SearchRequest) -> None:
             continue
         if answer.hits is None or (search.status == "fallback" and search.reason != "no_text_in_hits"):
             search.is_lost = True
-        elif places := page_places(search.page, search.ranking, len(answer.found)):
-            wanted.append((search, [_wanted(search, answer.found[place.index], place.index) for place in places]))
+        elif hits := _wanted(search, answer):
+            wanted.append((search, hits))
     if not wanted:
         return
+    bodies = [(search.header, _page_body(search, hits)) for search, hits in wanted]
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):
-        answers = fetch_pages(request, [(search, _page_body(search, hits)) for search, hits in wanted])
+        answers = ask(request, bodies, request.calls.search_again, REPLACED_FOR_PAGE).answers
     for number, (search, hits) in enumerate(wanted):
         shown = _in_order(hits, answers[number]) if number < len(answers) else None
         if shown is None:
@@ -95,10 +96,18 @@ class _Wanted(NamedTuple):
     doc_id: str | None
 
 
-def _wanted(search: Search, hit: Mapping[str, Any], index: int) -> _Wanted:
-    if search.bare_kind == BAGS:
-        return _Wanted(place_of(hit), str(stored_value(hit, ID_FIELD)))
-    return _Wanted(place_of(hit), search.doc_ids[index] if index < len(search.doc_ids) else None)
+def _wanted(search: Search, answer: SearchAnswer) -> list[_Wanted]:
+    """The hits of the page, in their order."""
+    wanted = []
+    for place in page_places(search.page, search.ranking, len(answer.found)):
+        hit = answer.found[place.index]
+        doc_id: str | None
+        if search.bare_kind == BAGS:
+            doc_id = str(stored_value(hit, ID_FIELD))
+        else:
+            doc_id = search.doc_ids[place.index] if place.index < len(search.doc_ids) else None
+        wanted.append(_Wanted(place_of(hit), doc_id))
+    return wanted
 
 
 def _page_body(search: Search, hits: Sequence[_Wanted]) -> bytes:

@@ -43,7 +43,9 @@ def write_answer(request: SearchRequest, fetched: Fetched, rank_ms: float) -> by
         written = pieces[0]
     else:
         changes = {"responses": write_array(fetched.text, fetched.responses, pieces)}
-        changes |= _took(fetched.raw, added_ms)
+        took = fetched.raw.parsed.get("took")
+        if isinstance(took, int):
+            changes["took"] = str(took + round(added_ms))
         written = write_object(fetched.text, fetched.raw, replace=changes)
     # With what stands around the object, the last line end for example.
     text = fetched.text[: fetched.raw.start] + written + fetched.text[fetched.raw.end :]
@@ -64,13 +66,10 @@ def _written(line: Search | Skipped, added_ms: float) -> str:
     changes = {"hits": _page(line, answer, answer.hits)}
     if "suggest" in answer.raw.parsed and (suggest := answer.raw.member("suggest")) is not None:
         changes["suggest"] = _suggestions(answer.text, suggest, line)
-    changes |= _took(answer.raw, added_ms)
+    took = answer.raw.parsed.get("took")
+    if isinstance(took, int):
+        changes["took"] = str(took + round(added_ms))
     return write_object(answer.text, answer.raw, replace=changes)
-
-
-def _took(raw: RawObject, added_ms: float) -> dict[str, str]:
-    took = raw.parsed.get("took")
-    return {"took": str(took + round(added_ms))} if isinstance(took, int) else {}
 
 
 def _page(search: Search, answer: SearchAnswer, hits: RawArray) -> str:

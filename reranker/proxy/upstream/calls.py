@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -56,19 +57,19 @@ _PASSED_ON = frozenset([401, 403, 404, 429, 502, 503, 504])
 _ABOUT_THE_BODY = ("accept-encoding", "content-encoding")
 
 
+@dataclass
 class EngineCalls:
     """The calls that one request makes.
 
-    Args:
+    Attributes:
         incoming: the request; its path and headers are those of the calls.
         max_answer_bytes: a larger answer is not read.
     """
 
-    def __init__(self, upstream: Upstream, incoming: Incoming, deadline: Deadline, max_answer_bytes: int) -> None:
-        self._upstream = upstream
-        self.incoming = incoming
-        self._max_answer_bytes = max_answer_bytes
-        self.deadline = deadline
+    upstream: Upstream
+    incoming: Incoming
+    deadline: Deadline
+    max_answer_bytes: int
 
     def search(self, query_string: str, body: bytes, limit_s: float | None = None) -> tuple[Headers, str]:
         """Sends another body to the address of the caller's search.
@@ -85,7 +86,7 @@ class EngineCalls:
             EngineUnreachable, EngineTimeout: the engine does not answer.
         """
         target = f"{self.incoming.path}?{query_string}"
-        response = self._upstream.send(
+        response = self.upstream.send(
             self.incoming.method, target, self._headers, body, len(body), limit_s, is_safe=True
         )
         if response.status in _PASSED_ON:
@@ -135,7 +136,7 @@ class EngineCalls:
             raise out_of_time()
         n_bytes = None if body is None else len(body)
         try:
-            response = self._upstream.send(method, target, headers, body, n_bytes, limit_s, is_safe=True)
+            response = self.upstream.send(method, target, headers, body, n_bytes, limit_s, is_safe=True)
         except (StoreUnavailable, BadInput) as error:
             raise Fallback("look_up_failed", str(error)) from error
         try:
@@ -163,7 +164,7 @@ class EngineCalls:
         return accept if "compatible-with" in accept and "," not in accept else "application/json"
 
     def _text(self, response: BaseHTTPResponse) -> str:
-        limit = self._max_answer_bytes
+        limit = self.max_answer_bytes
         if response.status != 200:
             response.close()
             raise Fallback("engine_refused", f"the engine answered {response.status} to the search for the window")
