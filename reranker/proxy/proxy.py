@@ -33,7 +33,7 @@ from reranker.proxy.read_search import Skip
 from reranker.proxy.search import Search, SearchRequest, Skipped
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Refused
-from reranker.proxy.upstream.incoming import Incoming, end_to_end, read_incoming, without_headers, without_parameters
+from reranker.proxy.upstream.incoming import Incoming, end_to_end, read_incoming, without_parameters
 from reranker.proxy.upstream.nodes import Headers, Upstream
 from reranker.proxy.upstream.passing import compressed, pass_on, send_on, streamed
 from reranker.proxy.write import write_answer
@@ -211,7 +211,7 @@ class Proxy:
         headers = incoming.headers
         if new_body is not None:
             query_string = without_parameters(query_string, _SOURCE_PARAMETERS)
-            headers = without_headers(headers, "content-encoding")
+            headers = end_to_end(headers, "content-encoding")
             if incoming.content_type is None:  # it came as a parameter
                 headers = [*headers, ("Content-Type", "application/json")]
         target = f"{incoming.path}?{query_string}" if query_string or incoming.has_query else incoming.path

@@ -6,15 +6,13 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
-from urllib.parse import unquote
 
 from reranker.base.errors import BadInput
 from reranker.proxy.query.field_types import CallerMappings, FieldTypeCache
 from reranker.proxy.read_search import NO_EMBEDDINGS, Skip, check_form, check_not_off, read_search
 from reranker.proxy.search import Search, SearchRequest, Skipped
 from reranker.proxy.upstream.calls import EngineCalls
-from reranker.proxy.upstream.incoming import is_true, without_headers
+from reranker.proxy.upstream.incoming import end_to_end, is_true
 from reranker.service.service import Service
 
 _JSON_ENDINGS = ("/json", "+json", "/x-ndjson", "+x-ndjson")
@@ -47,14 +45,14 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         if not _speaks_json(parameters.get("source_content_type"), accept):
             raise Skip("not_json")
         data = parameters.get("source", "").encode("utf-8", "surrogatepass")
-        headers = without_headers(incoming.headers, "content-type")
+        headers = end_to_end(incoming.headers, "content-type")
         calls.incoming = replace(incoming, headers=headers, content_type=None)
     mappings = CallerMappings(known_types, calls, incoming.caller, incoming.query_string)
     passed: bytes | None
     if is_multi:
         lines, passed = _read_lines(service, parameters, data, mappings, incoming.path)
     else:
-        types, indices = mappings.searched_by(incoming.path), searched_indices(incoming.path)
+        types, indices = mappings.searched(incoming.path)
         search = read_search(service, parameters, data, types, indices)
         lines, passed = [search], search.body.without_ours
     filter_path = parameters.get("filter_path") or None
@@ -92,20 +90,6 @@ def _decoded(body: bytes, encoding: str, limit: int) -> bytes:
     return plain
 
 
-def searched_indices(raw_path: str, named: Any = None) -> tuple[str, ...]:
-    """The indices that a search names, patterns among them; none where it searches in all.
-
-    Args:
-        raw_path: `/{indices}/_search`, percent-encoded.
-        named: the `index` of a multi-search's header, which goes before the path.
-    """
-    names = named if isinstance(named, list) else [named]
-    if names and all(isinstance(name, str) and name for name in names):
-        return tuple(part for name in names for part in name.split(","))
-    parts = raw_path.strip("/").split("/")
-    return tuple(part for part in unquote(parts[0]).split(",") if part) if len(parts) > 1 else ()
-
-
 def _read_lines(
     service: Service, parameters: Mapping[str, str], data: bytes, mappings: CallerMappings, raw_path: str
 ) -> tuple[list[Search | Skipped], bytes]:
@@ -118,14 +102,13 @@ def _read_lines(
     check_not_off(parameters)
     check_form({}, parameters)
     own = {name: parameters[name] for name in ("rerank",) if name in parameters}
-    of_path = mappings.searched_by(raw_path)
     pairs = _pairs(data)
     lines: list[Search | Skipped] = []
     for number, (header, body) in enumerate(pairs, start=1):
         named = json.loads(header).get("index") if header.strip() else None
-        indices = searched_indices(raw_path, named)
+        types, indices = mappings.searched(raw_path, named)
         try:
-            lines.append(read_search(service, own, body, mappings.named(named, of_path), indices, header))
+            lines.append(read_search(service, own, body, types, indices, header))
         except Skip as skip:
             lines.append(Skipped(header, body if skip.body is None else skip.body, skip.reason))
         except BadInput as error:

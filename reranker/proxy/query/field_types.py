@@ -91,17 +91,21 @@ class CallerMappings:
     query_string: str
     n_calls: int = 0
 
-    def searched_by(self, raw_path: str) -> FieldTypes:
-        """Those of the indices that a path names: `/{indices}/_search`."""
-        parts = raw_path.strip("/").split("/")
-        return partial(self.types, parts[0] if len(parts) > 1 else "")
+    def searched(self, raw_path: str, named: Any = None) -> tuple[FieldTypes, tuple[str, ...]]:
+        """The types of the fields of the indices that a search names, and these indices, patterns among them; none
+        where it searches in all.
 
-    def named(self, indices: Any, otherwise: FieldTypes) -> FieldTypes:
-        """Those of the `index` of a multi-search's header: a name, or a list of them."""
-        names = indices if isinstance(indices, list) else [indices]
-        if not all(isinstance(name, str) and name for name in names) or not names:
-            return otherwise
-        return partial(self.types, ",".join(quote(name, safe="*,") for name in names))
+        Args:
+            raw_path: `/{indices}/_search`, percent-encoded.
+            named: the `index` of a multi-search's header, a name or a list of them, which goes before the path.
+        """
+        names = named if isinstance(named, list) else [named]
+        if names and all(isinstance(name, str) and name for name in names):
+            in_path = ",".join(quote(name, safe="*,") for name in names)
+            return partial(self.types, in_path), tuple(part for name in names for part in name.split(","))
+        parts = raw_path.strip("/").split("/")
+        in_path = parts[0] if len(parts) > 1 else ""
+        return partial(self.types, in_path), tuple(part for part in unquote(in_path).split(",") if part)
 
     def types(self, indices: str, names: Collection[str]) -> dict[str, FieldType]:
         """The types of fields, without those that nothing is known of.

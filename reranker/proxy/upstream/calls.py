@@ -13,7 +13,7 @@ from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError
 
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.proxy.upstream.incoming import Incoming, without_headers
+from reranker.proxy.upstream.incoming import Incoming, end_to_end
 from reranker.proxy.upstream.nodes import EngineTimeout, Headers, Upstream
 
 
@@ -129,7 +129,7 @@ class EngineCalls:
         return self._json("GET", target, self._plain_headers(), None, min(limit_s, self.deadline.left_s))
 
     def _plain_headers(self) -> Headers:
-        return without_headers(self._headers, "content-type", "accept")
+        return end_to_end(self._headers, "content-type", "accept")
 
     def _json(self, method: str, target: str, headers: Headers, body: bytes | None, limit_s: float) -> Any:
         if not limit_s:
@@ -153,7 +153,7 @@ class EngineCalls:
 
     @cached_property
     def _headers(self) -> Headers:
-        headers = without_headers(self.incoming.headers, *_ABOUT_THE_BODY)
+        headers = end_to_end(self.incoming.headers, *_ABOUT_THE_BODY)
         if self.incoming.content_type is None:
             headers = [*headers, ("Content-Type", self._content_type())]
         return headers

@@ -121,11 +121,6 @@ def end_to_end(headers: Headers, *others: str) -> Headers:
     return [(name, value) for name, value in headers if name.lower() not in dropped]
 
 
-def without_headers(headers: Headers, *names: str) -> Headers:
-    """The headers without some, which are given in lower case."""
-    return [(name, value) for name, value in headers if name.lower() not in names]
-
-
 def caller_key(headers: Headers) -> bytes:
     """The same for requests with the same credentials; nothing can be read from it."""
     shown = sorted(f"{name.lower()}:{value}" for name, value in headers if name.lower() in _CREDENTIALS)
