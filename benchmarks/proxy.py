@@ -274,8 +274,10 @@ def server_of(engine: str, embeddings: Path, module: str = "sinkrank") -> Iterat
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", module, "serve", "--port", "0", "--store", engine, "--home", home]
         command += ["--embeddings", str(embeddings)]
-        # Re-ranked on a busy machine too: the engine's order in its place would be another amount of work.
+        # All searches are re-ranked, those of many clients on a busy machine too: the engine's order in their place
+        # would be another amount of work.
         environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": "60000", "SINKRANK_PROCESSES": "1"}
+        environment["SINKRANK_PROXY_MAX_RERANKS"] = str(max(CLIENTS))
         with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
             try:
                 yield served_address(process), process.pid

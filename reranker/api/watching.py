@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import regex
@@ -13,7 +14,8 @@ from flask import Flask, Response, current_app, g, request
 from reranker.base.leaving import set_client
 from reranker.base.request_context import RequestContext, current_request, set_current_request
 from reranker.proxy import PROXY_EXTENSION, Proxy
-from reranker.service.service import Service, current_service
+from reranker.service.metrics import CIRCUIT_STATES, is_multiprocess
+from reranker.service.service import EXTENSION, Service, current_service
 from reranker.service.tracing import end_request_span, start_request_span
 
 REQUEST_ID_HEADER = "X-Opaque-Id"
@@ -33,68 +35,79 @@ _slow = logging.getLogger("sinkrank.slow")
 
 def register(app: Flask) -> None:
     """Installs it."""
-    app.before_request(_begin)
-    app.after_request(_answered)
-    app.teardown_request(_end)
+    watch = _Watch(app.extensions[EXTENSION], is_multiprocess())
+    app.before_request(watch.begin)
+    app.after_request(watch.answered)
+    app.teardown_request(watch.end)
 
 
 def update_metrics() -> None:
     """Brings the metrics up to what the cache has counted, and to the state of the proxy's breaker."""
     service = current_service()
     n_hits, n_misses = service.bag_cache.new_counts()
-    service.metrics.cache_hits.inc(n_hits)
-    service.metrics.cache_misses.inc(n_misses)
+    if n_hits or n_misses:
+        service.metrics.cache_hits.inc(n_hits)
+        service.metrics.cache_misses.inc(n_misses)
     proxy: Proxy | None = current_app.extensions.get(PROXY_EXTENSION)
     if proxy is not None:
-        proxy.show_circuit()
+        service.metrics.circuit_state.set(CIRCUIT_STATES[proxy.breaker.state])
 
 
-def _begin() -> None:
-    g.started = time.perf_counter()
-    set_current_request(_context())
-    set_client(request.environ.get("sinkrank.client"))
-    g.span = start_request_span(request.method, _route(), request.headers.items())
-    service = current_service()
-    service.metrics.requests_in_progress.inc()
-    if service.kernels.is_usable:  # before that the process may still fork
-        service.check_files()
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """The hooks of one app.
 
+    Attributes:
+        is_shared: another process may be asked for this one's metrics, so they are up to date after each request.
+    """
 
-def _answered(response: Response) -> Response:
-    service = current_service()
-    seconds = time.perf_counter() - g.started
-    route = _route()
-    method = request.method if request.method in _METHODS else "other"
-    service.metrics.requests.labels(route, method, str(response.status_code)).inc()
-    service.metrics.request_seconds.labels(route).observe(seconds)
-    update_metrics()
-    context = current_request()
-    if context is not None:
-        if not g.get("passed_on"):
-            response.headers[REQUEST_ID_HEADER] = context.request_id
-        _log(service, context, route, response.status_code, seconds * 1000)
-    if g.span is not None:
-        g.span.answered(response.status_code)
-    return response
+    service: Service
+    is_shared: bool
 
+    def begin(self) -> None:
+        g.started = time.perf_counter()
+        g.route = _route()
+        set_current_request(_context(self.service))
+        set_client(request.environ.get("sinkrank.client"))
+        g.span = start_request_span(request.method, g.route, request.headers.items())
+        self.service.metrics.requests_in_progress.inc()
+        if self.service.kernels.is_usable:  # before that the process may still fork
+            self.service.check_files()
 
-def _end(error: BaseException | None) -> None:
-    if g.get("started") is None:
-        return
-    current_service().metrics.requests_in_progress.dec()
-    end_request_span(g.pop("span", None))
-    set_current_request(None)
-    set_client(None)
+    def answered(self, response: Response) -> Response:
+        seconds, route, metrics = time.perf_counter() - g.started, g.route, self.service.metrics
+        method = request.method if request.method in _METHODS else "other"
+        metrics.requests.labels(route, method, str(response.status_code)).inc()
+        metrics.request_seconds.labels(route).observe(seconds)
+        if self.is_shared:
+            update_metrics()
+        context = current_request()
+        if context is not None:
+            if not g.get("passed_on"):
+                response.headers[REQUEST_ID_HEADER] = context.request_id
+            _log(self.service, context, route, response.status_code, seconds * 1000)
+        if g.span is not None:
+            g.span.answered(response.status_code)
+        return response
+
+    def end(self, error: BaseException | None) -> None:
+        if g.get("started") is None:
+            return
+        self.service.metrics.requests_in_progress.dec()
+        end_request_span(g.pop("span", None))
+        set_current_request(None)
+        set_client(None)
 
 
 def _route() -> str:
     """The pattern of the path: `/v1/search`, `engine` for what is passed on, `none` for what is nothing."""
-    if request.url_rule is None or request.url_rule.endpoint == "no_engine":
+    rule = request.url_rule
+    if rule is None or rule.endpoint == "no_engine":
         return "none"
-    return "engine" if request.url_rule.endpoint == "engine" else request.url_rule.rule
+    return "engine" if rule.endpoint == "engine" else rule.rule
 
 
-def _context() -> RequestContext:
+def _context(service: Service) -> RequestContext:
     """The request's name: the caller's, that of its trace, or a new one."""
     headers = {}
     traceparent = _TRACEPARENT.fullmatch(request.headers.get("traceparent", ""))
@@ -103,7 +116,7 @@ def _context() -> RequestContext:
     headers[REQUEST_ID_HEADER] = request_id
     if traceparent:
         headers["traceparent"] = traceparent.group()
-    return RequestContext(request_id, headers, turns=current_service().turns)
+    return RequestContext(request_id, headers, turns=service.turns)
 
 
 def _log(service: Service, context: RequestContext, route: str, status: int, took_ms: float) -> None:

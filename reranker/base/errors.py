@@ -18,6 +18,7 @@
     │   └── Unauthenticated       credentials that are missing or wrong (HTTP 401)
     ├── ClientLeft                nobody waits for the answer any more (HTTP 499, which only the log shows)
     └── StoreUnavailable          a node that is down or answers with an error (HTTP 503)
+        ├── NotAnEngine           what answers is no search engine (HTTP 502)
         ├── StoreDamaged          a store's file that is not what was written
         └── Busy                  more requests than the service takes at once (HTTP 429)
 
@@ -115,6 +116,11 @@ class ClientLeft(SinkrankError):
 class StoreUnavailable(SinkrankError):
     http_status = 503
     code = "store_unavailable"
+
+
+class NotAnEngine(StoreUnavailable):
+    http_status = 502
+    code = "not_an_engine"
 
 
 class StoreDamaged(StoreUnavailable):

@@ -38,6 +38,11 @@ def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] =
         preferred: languages, the likeliest first (`preferred_languages`). They only break ties, so a Finnish query
             stays Finnish if English is preferred.
     """
+    return guess_and_tie(text, embeddings, preferred)[0]
+
+
+def guess_and_tie(text: str, embeddings: Embeddings, preferred: Sequence[str] = ()) -> tuple[str, bool]:
+    """The same, and whether several languages know as many words: only then do preferred ones count."""
     tokens = {
         normalization: letter_tokens(text, normalization, _MAX_TOKENS, with_stop_words=True)
         for normalization in dict.fromkeys(map(normalization_of, embeddings.languages))
@@ -65,14 +70,15 @@ def guess_language(text: str, embeddings: Embeddings, preferred: Sequence[str] =
         ]
     best = [language for language, n in zip(embeddings.languages, n_known, strict=True) if n == max(n_known)]
     if len(best) == 1:
-        return best[0]
+        return best[0], False
     for language in preferred:
         if language in best:
-            return language
-    return min(
+            return language, True
+    rarest = min(
         best,
         key=lambda language: sum(_rarity(token, language, embeddings) for token in tokens[normalization_of(language)]),
     )
+    return rarest, True
 
 
 def preferred_languages(

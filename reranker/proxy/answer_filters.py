@@ -49,8 +49,8 @@ class SourceFilter:
 
 def read_source_filter(body: Mapping[str, Any], parameters: Mapping[str, str]) -> SourceFilter:
     """Reads `_source` of a body, which the URL's `_source…` parameters go before."""
-    in_url = _from_url(parameters)
-    if in_url is not None:
+    if any(name in parameters for name in URL_PARAMETERS):
+        in_url = _from_url(parameters)
         read = _read(in_url)
         return read if read.widened is not None else replace(read, widened=in_url)
     if "_source" not in body:
@@ -87,9 +87,7 @@ def _read(source: Any) -> SourceFilter:
 
 
 def _from_url(parameters: Mapping[str, str]) -> Any:
-    """The URL's filter as a body would write it; None where it has none."""
-    if not any(name in parameters for name in URL_PARAMETERS):
-        return None
+    """The URL's filter as a body would write it."""
     source = parameters.get("_source")
     if source == "false":
         return False
@@ -127,7 +125,7 @@ def _patterns(value: Any) -> list[str] | None:
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     """Whether one of the engine's patterns lets the name through."""
-    return any(is_match(pattern, name) for pattern in patterns)
+    return name in patterns or any("*" in pattern and is_match(pattern, name) for pattern in patterns)
 
 
 def is_match(pattern: str, name: str) -> bool:

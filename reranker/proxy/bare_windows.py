@@ -141,10 +141,11 @@ def _names(value: Any, depth: int = 0) -> set[str] | None:
     return names
 
 
-def bare_members(kind: str) -> dict[str, Any]:
-    """What the body for a bare window says besides the caller's."""
-    members: dict[str, Any] = {"stored_fields": "_none_"}
-    return {**members, "docvalue_fields": list(FIELDS)} if kind == BAGS else members
+# What the body for a bare window of each kind says besides the caller's.
+BARE_MEMBERS: Mapping[str, Mapping[str, Any]] = {
+    BAGS: {"stored_fields": "_none_", "docvalue_fields": list(FIELDS)},
+    NUMBERS: {"stored_fields": "_none_"},
+}
 
 
 DocumentPlace = tuple[str, Any, Any]

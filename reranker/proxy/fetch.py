@@ -10,11 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from reranker.proxy.answer_filters import URL_PARAMETERS
+from reranker.proxy.answers import Fetched, SearchAnswer, read_answer, read_answers
 from reranker.proxy.bare_windows import (
     PAGE_ONLY_PARAMETERS,
     URL_QUERY,
@@ -23,16 +22,15 @@ from reranker.proxy.bare_windows import (
     is_same_window,
 )
 from reranker.proxy.guard import Turn
-from reranker.proxy.raw_json import RawArray, RawObject, Reader, read_array, read_document, read_object, read_value
 from reranker.proxy.read import written_lines
-from reranker.proxy.search import Search, SearchAnswer, SearchRequest, TranslatedQuery
+from reranker.proxy.search import Search, SearchRequest, Skipped, TranslatedQuery
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream.calls import Fallback, Refused
 from reranker.proxy.upstream.incoming import only_parameters, without_parameters
 from reranker.proxy.upstream.nodes import Headers
 
 # They stand in the body of the search for the window, or are ours to apply.
-_REPLACED = (
+_OF_WHOLE = (
     "rerank",
     "from",
     "size",
@@ -42,54 +40,53 @@ _REPLACED = (
     "source_content_type",
     *URL_PARAMETERS,
 )
+_OF_BARE = (*_OF_WHOLE, *PAGE_ONLY_PARAMETERS)
+# By whether the window is bare, and whether the query is translated.
+_REPLACED = {
+    (False, False): _OF_WHOLE,
+    (False, True): (*_OF_WHOLE, *URL_QUERY),
+    (True, False): _OF_BARE,
+    (True, True): (*_OF_BARE, *URL_QUERY),
+}
+REPLACED_FOR_PAGE = tuple({*_OF_WHOLE, *WINDOW_ONLY_PARAMETERS} - set(URL_PARAMETERS))
 _REPLACED_OF_SEVERAL = ("rerank", "filter_path")
-_REPLACED_FOR_BARE = (*_REPLACED, *PAGE_ONLY_PARAMETERS)
-_REPLACED_FOR_PAGE = tuple({*_REPLACED, *WINDOW_ONLY_PARAMETERS} - set(URL_PARAMETERS))
 _LOOK_UP_PARAMETERS = ("routing", "preference", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
 _NDJSON = "application/x-ndjson"
 
-
-@dataclass(slots=True)
-class Fetched:
-    """The engine's answer.
-
-    Attributes:
-        responses: of a multi-search.
-        answers: one for each search.
-        added_ms: what `took` is to count besides the engine's own time.
-    """
-
-    headers: Headers
-    text: str
-    raw: RawObject
-    responses: RawArray | None
-    answers: Sequence[SearchAnswer]
-    added_ms: float = 0.0
+Send = Callable[[str, bytes], tuple[Headers, str]]
+"""From a query string and a body to the headers and the text of the engine's answer."""
 
 
 def fetch(request: SearchRequest, translator: SearchTranslator, memory: WindowMemory, turn: Turn) -> Fetched:
-    """Asks for all searches, and gives each its answer.
+    """Asks for all searches, and gives each its answer. A bare window that the engine refuses is asked for again as a
+    whole one.
 
     Raises:
-        Fallback: there is no answer to take pages of.
+        Refused, Fallback: there is no answer to take pages of.
         EngineUnreachable, EngineTimeout: the engine does not answer.
     """
+    calls, first = request.calls, request.searches[0]
     at_once = [search for search in request.searches if search.is_translated_at_once]
     if at_once:
-        translations = turn.run(lambda: [translator.at_once(search) for search in at_once], request.calls.deadline)
+        translations = turn.run(lambda: [translator.at_once(search) for search in at_once], calls.deadline)
         for search, translation in zip(at_once, translations, strict=True):
             search.translation = translation
     for search in request.searches:
-        search.bare_kind = memory.kind_for(search.bare_plan, request.calls.incoming.caller, search.indices)
+        search.bare_kind = memory.kind_for(search.bare_plan, calls.incoming.caller, search.indices)
     started = time.perf_counter()
-    fetched = _ask_for_all(request, memory)
+    try:
+        fetched = _ask_windows(request, request.lines, calls.search)
+    except Refused:
+        raise
+    except Fallback:
+        if request.is_multi or first.bare_kind is None:
+            raise
+        memory.failed(calls.incoming.caller, first.indices)
+        first.bare_kind = None
+        fetched = _ask_windows(request, request.lines, calls.search)
     for line, answer in zip(request.lines, fetched.answers, strict=True):
         line.answer = answer
-    empty = [
-        search
-        for search in request.searches
-        if search.answer is not None and search.answer.is_empty(search.page.fetched_from)
-    ]
+    empty = [search for search in request.searches if not search.found and search.is_empty]
     if not empty:
         return fetched
     answered = time.perf_counter()
@@ -115,8 +112,8 @@ def _fetch_translated(
             return None
         added_ms = (time.perf_counter() - started) * 1000
         bodies = [(search.header, search.window_body(translation, search.bare_kind)) for search, translation in found]
-        replaced = (*(_REPLACED_FOR_BARE if found[0][0].bare_kind else _REPLACED), *URL_QUERY)
-        again = _ask(request, bodies, request.calls.search_again, replaced)
+        replaced = _REPLACED[found[0][0].bare_kind is not None, True]
+        again = ask(request, bodies, request.calls.search_again, replaced)
     except Fallback as failed:
         turn.succeeded = None  # re-ranking itself did not fail
         for search in [search for search, _ in found] or empty:
@@ -131,30 +128,11 @@ def _fetch_translated(
     return again
 
 
-def _ask_for_all(request: SearchRequest, memory: WindowMemory) -> Fetched:
-    """The windows of all searches. A bare one that the engine refuses is asked for again as a whole one.
-
-    Raises:
-        Refused, Fallback: the engine refuses them.
-    """
-    calls, first = request.calls, request.searches[0]
-    for_first = _replaced(first, first.bare_kind)
-    try:
-        return _ask(request, [(line.header, line.sent) for line in request.lines], calls.search, for_first)
-    except Refused:
-        raise
-    except Fallback:
-        if request.is_multi or first.bare_kind is None:
-            raise
-        memory.failed(calls.incoming.caller, first.indices)
-        first.bare_kind = None
-    return _ask(request, [(first.header, first.sent)], calls.search, _replaced(first, None))
-
-
-def _replaced(search: Search, kind: str | None) -> tuple[str, ...]:
-    """The parameters that the body for a window of this kind (None: a whole one) stands for."""
-    replaced = _REPLACED if kind is None else _REPLACED_FOR_BARE
-    return replaced if search.translation is None else (*replaced, *URL_QUERY)
+def _ask_windows(request: SearchRequest, lines: Sequence[Search | Skipped], send: Send) -> Fetched:
+    """The windows of some searches, each as its `bare_kind` and `translation` say."""
+    first = request.searches[0]
+    replaced = _REPLACED[first.bare_kind is not None, first.translation is not None]
+    return ask(request, [(line.header, line.sent) for line in lines], send, replaced)
 
 
 def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched | None:
@@ -166,9 +144,8 @@ def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched |
     """
     for search in searches:
         search.bare_kind, search.shown = None, ()
-    bodies = [(search.header, search.sent) for search in searches]
     try:
-        fetched = _ask(request, bodies, request.calls.search_again, _replaced(searches[0], None))
+        fetched = _ask_windows(request, searches, request.calls.search_again)
     except Fallback as failed:
         if not request.is_multi:
             raise
@@ -178,16 +155,6 @@ def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched |
     for search, answer in zip(searches, fetched.answers, strict=True):
         search.answer, search.is_lost = answer, False
     return fetched
-
-
-def fetch_pages(request: SearchRequest, bodies: Sequence[tuple[Search, bytes]]) -> Sequence[SearchAnswer]:
-    """The engine's answers for pages whose windows were bare.
-
-    Raises:
-        Fallback: there are none.
-    """
-    pairs = [(search.header, body) for search, body in bodies]
-    return _ask(request, pairs, request.calls.search_again, _REPLACED_FOR_PAGE).answers
 
 
 def try_bare_windows(request: SearchRequest, memory: WindowMemory) -> None:
@@ -203,11 +170,11 @@ def try_bare_windows(request: SearchRequest, memory: WindowMemory) -> None:
                 tried.append((search, kind))
     if not tried:
         return
-    replaced = _replaced(*tried[0])
+    replaced = _REPLACED[True, tried[0][0].translation is not None]
     bodies = [(search.header, search.window_body(search.translation, kind)) for search, kind in tried]
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):
-        answers = _ask(request, bodies, request.calls.search_again, replaced).answers
+        answers = ask(request, bodies, request.calls.search_again, replaced).answers
     for number, (search, kind) in enumerate(tried):
         whole = search.answer
         is_same = number < len(answers) and whole is not None
@@ -250,16 +217,16 @@ def fetch_refused(request: SearchRequest) -> None:
     ]
     if refused:
         bodies = [(search.header, search.as_it_came) for search in refused]
-        for search, answer in zip(refused, _ask(request, bodies, request.calls.search, ()).answers, strict=True):
+        for search, answer in zip(refused, ask(request, bodies, request.calls.search, ()).answers, strict=True):
             if not search.is_lost or not search.status:
                 search.failed("engine_refused", "the engine refused the search for the window")
             search.is_refused, search.answer = True, answer
 
 
-def _ask(
+def ask(
     request: SearchRequest,
     bodies: Sequence[tuple[bytes, bytes]],
-    send: Callable[[str, bytes], tuple[Headers, str]],
+    send: Send,
     replaced: Sequence[str],
 ) -> Fetched:
     """The engine's answer to searches with these headers and bodies.
@@ -270,62 +237,7 @@ def _ask(
     query_string = request.calls.incoming.query_string
     if request.is_multi:
         headers, text = send(without_parameters(query_string, _REPLACED_OF_SEVERAL), written_lines(bodies))
-        return _read_answers(headers, text, len(bodies))
+        return read_answers(headers, text, len(bodies))
     headers, text = send(without_parameters(query_string, replaced), bodies[0][1])
     answer = read_answer(text)
     return Fetched(headers, text, answer.raw, None, [answer])
-
-
-def _read_answers(headers: Headers, text: str, n: int) -> Fetched:
-    """The answer to `n` searches."""
-    try:
-        raw: RawObject = read_document(text, _read_responses)
-        responses = raw.parsed.get("responses")
-        if not isinstance(responses, RawArray):
-            raise ValueError("no list of responses")
-    except (ValueError, RecursionError):
-        raise Fallback("answer_not_json", "the engine's answer holds no responses") from None
-    if len(responses.elements) != n:
-        raise Fallback("answer_not_json", "the engine's answer holds another number of responses")
-    return Fetched(headers, text, raw, responses, [_answer(text, element.parsed) for element in responses.elements])
-
-
-def read_answer(text: str) -> SearchAnswer:
-    """The answer to a search.
-
-    Raises:
-        Fallback: it is no JSON object with a list of hits.
-    """
-    try:
-        answer = _answer(text, read_document(text, _read_outer))
-    except (ValueError, RecursionError):
-        raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
-    if answer.hits is None:
-        raise Fallback("answer_not_json", "the engine's answer holds no list of hits")
-    return answer
-
-
-def _answer(text: str, raw: RawObject) -> SearchAnswer:
-    outer = raw.parsed.get("hits")
-    hits = outer.parsed.get("hits") if isinstance(outer, RawObject) else None
-    if not isinstance(hits, RawArray):
-        return SearchAnswer(text, raw, None, ())
-    return SearchAnswer(text, raw, hits, [element.parsed for element in hits.elements])
-
-
-def _read_hit(text: str, at: int) -> tuple[dict[str, Any], int]:
-    """A hit as Python has it: where its parts stand is looked for in those of the page alone."""
-    if text[at : at + 1] != "{":
-        raise ValueError(f"no hit at {at}")
-    return read_value(text, at)
-
-
-_HIT_LIST: Mapping[str, Reader] = {"hits": partial(read_array, reader=_read_hit)}
-
-
-def _read_hits(text: str, at: int) -> tuple[Any, int]:
-    return read_object(text, at, _HIT_LIST) if text[at : at + 1] == "{" else read_value(text, at)
-
-
-_read_outer = partial(read_object, readers={"hits": _read_hits})
-_read_responses = partial(read_object, readers={"responses": partial(read_array, reader=_read_outer)})

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from reranker.proxy.upstream.calls import Deadline, Fallback, out_of_time
@@ -51,16 +52,17 @@ class CircuitBreaker:
     @property
     def state(self) -> str:
         """`closed`, `open` or `half_open`."""
-        with self._lock:
-            return self._state()
+        opened_at = self._opened_at
+        if opened_at is None:
+            return "closed"
+        return "open" if self._clock() - opened_at < self._rest_s else "half_open"
 
     def enter(self) -> bool:
         """Whether a call may run; who gets True calls `leave`."""
         with self._lock:
-            state = self._state()
-            if state == "closed":
+            if self._opened_at is None:
                 return True
-            if state == "open" or self._is_trying:
+            if self._is_trying or self.state == "open":
                 return False
             self._is_trying = True
             return True
@@ -88,11 +90,6 @@ class CircuitBreaker:
         elif was_open and not is_open:
             _log.warning("re-ranking works again")
 
-    def _state(self) -> str:
-        if self._opened_at is None:
-            return "closed"
-        return "open" if self._clock() - self._opened_at < self._rest_s else "half_open"
-
 
 Result = TypeVar("Result")
 
@@ -105,17 +102,19 @@ class NotNow(Exception):
         self.reason = reason
 
 
+@dataclass(slots=True)
 class Turn:
     """One search's leave to be re-ranked.
 
     Attributes:
+        threads: that do the work.
+        running: the work that may still go on.
         succeeded: how it went; None where it says nothing about re-ranking.
     """
 
-    def __init__(self, threads: ThreadPoolExecutor) -> None:
-        self._threads = threads
-        self._running: Future[Any] | None = None
-        self.succeeded: bool | None = None
+    threads: ThreadPoolExecutor
+    running: Future[Any] | None = None
+    succeeded: bool | None = None
 
     def run(self, work: Callable[[], Result], deadline: Deadline) -> Result:
         """The work's result, if it comes in time; what the work raises is raised.
@@ -126,8 +125,8 @@ class Turn:
         left_s = deadline.left_s
         if not left_s:
             raise out_of_time()
-        running = self._threads.submit(contextvars.copy_context().run, work)
-        self._running = running
+        running = self.threads.submit(contextvars.copy_context().run, work)
+        self.running = running
         self.succeeded = False
         try:
             result = running.result(left_s)
@@ -141,13 +140,6 @@ class Turn:
             raise out_of_time() from None
         self.succeeded = True
         return result
-
-    def when_over(self, release: Callable[[], None]) -> None:
-        """Calls `release` once nothing of it runs any more."""
-        if self._running is None:
-            release()
-        else:
-            self._running.add_done_callback(lambda _: release())
 
 
 class Guard:
@@ -179,4 +171,7 @@ class Guard:
             yield turn
         finally:
             self.breaker.leave(turn.succeeded)
-            turn.when_over(self._free.release)
+            if turn.running is None:
+                self._free.release()
+            else:
+                turn.running.add_done_callback(lambda _: self._free.release())

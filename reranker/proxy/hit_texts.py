@@ -8,27 +8,24 @@ term vectors say which words a document has. Texts looked up are kept for when t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
-from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.proxy.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
 from reranker.proxy.bare_windows import BAGS, MOST_FETCHED, NUMBERS, is_of_one_shard, place_of
-from reranker.proxy.known_bags import DocumentKey, KnownBag, KnownBags, Reading
+from reranker.proxy.known_bags import DocumentKey, KnownBag, KnownBags, document_key, number_keys
 from reranker.proxy.search import Search
+from reranker.proxy.source_texts import field_texts, joined, source_text
 from reranker.proxy.term_vectors import TermVectors
 from reranker.proxy.upstream.calls import EngineCalls
 from reranker.service.text_bags import Bag, TextBags, checked_bag
-from reranker.text.bags import BagOfWords, unpack
+from reranker.text.bags import BagOfWords
 from reranker.text.exact_text import exact_keys
 
-# 500 words are read of a document; no language's words are so long that this cuts them off.
-_MAX_TEXT_CHARS = 20_000
-_MAX_DEPTH = 16
 # The engine's own limit on a page.
 _MAX_LOOKED_UP = 10_000
 # Packed bags that are kept unpacked, 2 KB each for some 100 words.
@@ -70,7 +67,8 @@ class HitTexts:
         self._is_ours = is_ours
         self._texts = texts
         self._known = KnownBags()
-        self._checked = lru_cache(_MAX_PACKED)(partial(checked_bag, embeddings=embeddings))
+        self._embeddings = embeddings
+        self._unpacked = lru_cache(_MAX_PACKED)(self._unpack)
         self._term_vectors = TermVectors(embeddings)
 
     def collect(self, searches: Sequence[Search], calls: EngineCalls, look_up: LookUp) -> list[list[Bag] | None]:
@@ -87,25 +85,27 @@ class HitTexts:
         if any(search.bare_kind == NUMBERS for search in searches):
             hits = self._with_fetched(searches, calls.incoming.caller, look_up)
         bags: list[list[Bag | None]] = [
-            [self._in_hand(search, hit, is_ours) for hit in found] for search, found in zip(searches, hits, strict=True)
+            (self._in_doc_values if search.bare_kind == BAGS else self._in_hand)(search, found, is_ours)
+            for search, found in zip(searches, hits, strict=True)
         ]
         missing = [
-            _Missing(search, number, place, hit, _document_key(search, hit, calls.incoming.caller))
+            _Missing(search, number, place, hit, document_key(search, hit, calls.incoming.caller))
             for number, search in enumerate(searches)
+            if search.bare_kind != BAGS
             for place, (hit, bag) in enumerate(zip(hits[number], bags[number], strict=True))
-            if bag is None and search.bare_kind != BAGS and hit
+            if bag is None and hit
         ]
         if missing:
             self._find(missing, bags, calls, look_up)
-        empty = self._texts.read("")
         collected: list[list[Bag] | None] = []
         for search, found, row in zip(searches, hits, bags, strict=True):
-            is_lost = search.bare_kind is not None and not all(
-                hit if search.bare_kind == NUMBERS else bag for hit, bag in zip(found, row, strict=True)
-            )
-            collected.append(None if is_lost else [empty if bag is None else bag for bag in row])
-            if not is_lost:
-                self._note(search, found, collected[-1] or [], calls.incoming.caller, is_ours)
+            if search.bare_kind is not None and not all(found if search.bare_kind == NUMBERS else row):
+                collected.append(None)
+                continue
+            whole = [self._texts.read("") if bag is None else bag for bag in row]
+            if search.bare_kind != BAGS:
+                self._note(search, found, whole, calls.incoming.caller, is_ours)
+            collected.append(whole)
         return collected
 
     def _with_fetched(self, searches: Sequence[Search], caller: bytes, look_up: LookUp) -> list[Sequence[Hit]]:
@@ -116,7 +116,7 @@ class HitTexts:
         for number, search in enumerate(searches):
             if search.bare_kind != NUMBERS:
                 continue
-            known = self._known.get(_number_keys(search, search.window, caller))
+            known = self._known.get(number_keys(search, search.window, caller))
             unknown = [hit for hit, one in zip(search.window, known, strict=True) if one is None]
             hits[number] = [
                 {**hit, "_id": one.doc_id, _KNOWN: one.bag} if one is not None else {}
@@ -166,7 +166,7 @@ class HitTexts:
             return
         if not is_of_one_shard(search.answer.raw.parsed):
             return
-        keys = _number_keys(search, hits, caller)
+        keys = number_keys(search, hits, caller)
         if search.bare_kind is None:
             found = self._known.get(keys)
             search.known_share = sum(one is not None for one in found) / len(found)
@@ -176,35 +176,57 @@ class HitTexts:
             if _KNOWN not in hit  # its age counts from when it was read
         )
 
-    def _in_hand(self, search: Search, hit: Hit, is_ours: Callable[[str], bool]) -> Bag | None:
+    def _in_hand(self, search: Search, hits: Sequence[Hit], is_ours: Callable[[str], bool]) -> list[Bag | None]:
         """The bag that Sinkrank put into its own index, or that of the text in the hit; None where both are missing."""
-        known: Bag | None = hit.get(_KNOWN)
-        if known is not None:
-            return known
-        source = hit.get("_source")
-        stored: Mapping[str, Any] = source if isinstance(source, dict) else {}
-        if search.bare_kind == BAGS:
-            stored = _doc_values(hit)
-        bag = self.packed_bag(stored) if is_ours(str(hit.get("_index"))) else None
-        if bag is not None and ID_FIELD in stored:  # its keys were stored, too
-            return with_stored_keys(bag[0], stored, search.read_fields), bag[1]
-        if search.bare_kind == BAGS:
-            return None
-        if not isinstance(source, dict) or not search.source_filter.brings(search.read_fields):
-            return bag
-        if bag is None:
-            return self.source_bag(source, search.weighted_fields, or_all=not search.text_fields)
-        return with_exact_keys(bag[0], field_texts(source, search.read_fields)), bag[1]
+        key_names = _key_names(search.read_fields)
+        has_text = search.source_filter.brings(search.read_fields)
+        found: list[Bag | None] = []
+        for hit in hits:
+            bag: Bag | None = hit.get(_KNOWN)
+            source = hit.get("_source")
+            if bag is not None or not isinstance(source, dict):
+                found.append(bag)
+                continue
+            bag = self.packed_bag(source, key_names) if is_ours(str(hit.get("_index"))) else None
+            if has_text and bag is None:
+                bag = self.source_bag(source, search.weighted_fields, or_all=not search.text_fields)
+            elif has_text and bag is not None and ID_FIELD not in source:  # its keys were not stored
+                bag = with_exact_keys(bag[0], field_texts(source, search.read_fields)), bag[1]
+            found.append(bag)
+        return found
 
-    def packed_bag(self, source: Any) -> Bag | None:
-        """The bag in a `_source` of an index of ours, or in its doc values; None where there is none."""
-        if not isinstance(source, Mapping):
-            return None
+    def _in_doc_values(self, search: Search, hits: Sequence[Hit], is_ours: Callable[[str], bool]) -> list[Bag | None]:
+        """The bag that each hit of a bare window has as doc values; None where it is missing."""
+        key_names = _key_names(search.read_fields)
+        found: list[Bag | None] = []
+        for hit in hits:
+            values: Mapping[str, Sequence[Any]] = hit.get("fields") or {}
+            packed, language = values.get(BAG_FIELD, ()), values.get(LANGUAGE_FIELD, ())
+            if len(packed) == len(language) == len(values.get(ID_FIELD, ())) == 1 and is_ours(str(hit.get("_index"))):
+                keys = [values[name][0] for name in key_names if len(values.get(name, ())) == 1]
+                found.append(self._unpacked(packed[0], language[0], *keys))
+            else:
+                found.append(None)
+        return found
+
+    def packed_bag(self, source: Mapping[str, Any], key_names: Sequence[str] = ()) -> Bag | None:
+        """The bag in a `_source` of an index of ours; None where there is none.
+
+        Args:
+            key_names: the fields with the keys of its title and text, as far as these count.
+        """
+        # Without an id of ours the keys are not known to be ours either.
+        keys = [source.get(name) for name in key_names] if ID_FIELD in source else []
         packed, language = source.get(BAG_FIELD), source.get(LANGUAGE_FIELD)
         if not isinstance(packed, str) or not isinstance(language, str):
             return None
-        bag = self._checked(packed)
-        return None if bag is None else (bag, language)
+        return self._unpacked(packed, language, *[key for key in keys if isinstance(key, int)])
+
+    def _unpack(self, packed: str, language: str, *keys: int) -> Bag | None:
+        bag = checked_bag(packed, self._embeddings)
+        if bag is None:
+            return None
+        return (replace(bag, exact_keys=frozenset(keys)) if keys else bag), language
 
     def source_bag(self, source: Any, fields: Sequence[str], or_all: bool = False) -> Bag:
         """The bag of a `_source`'s text and its language; an empty one where there is no known word.
@@ -216,7 +238,7 @@ class HitTexts:
         if not fields:
             return self._texts.read(source_text(source, ()))
         texts = field_texts(source, fields)
-        bag, language = self._texts.read(_joined(texts[name] for name in fields))
+        bag, language = self._texts.read(joined(texts[name] for name in fields))
         if or_all and not len(bag):
             bag, language = self._texts.read(source_text(source, ()))
         return with_exact_keys(bag, texts), language
@@ -258,28 +280,6 @@ def _identity(hit: Hit) -> tuple[Any, ...]:
     return tuple(hit.get(name) for name in ("_index", "_id", "_routing"))
 
 
-def _document_key(search: Search, hit: Hit, caller: bytes) -> DocumentKey | None:
-    """By its id: what a text that is not in hand is known by."""
-    reading = Reading(caller, (), search.weighted_fields, not search.text_fields)
-    return _key(reading, hit, str(hit.get("_id")))
-
-
-def _number_keys(search: Search, hits: Sequence[Hit], caller: bytes) -> list[DocumentKey | None]:
-    """By their sequence numbers, in an index of one shard."""
-    is_in_hand = search.source_filter.is_partial and search.source_filter.brings(search.read_fields)
-    within = search.source_filter.brought if is_in_hand else ()
-    reading = Reading(caller, search.indices, search.weighted_fields, not search.text_fields, within)
-    return [_key(reading, hit, None) for hit in hits]
-
-
-def _key(reading: Reading, hit: Hit, doc_id: str | None) -> DocumentKey | None:
-    index, seq_no, primary_term = place_of(hit)
-    # An engine gives -2 where it knows none.
-    if not isinstance(seq_no, int) or not isinstance(primary_term, int) or seq_no < 0:
-        return None
-    return DocumentKey(reading, index, doc_id, seq_no, primary_term)
-
-
 def _numbers_body(search: Search, hits: Sequence[Hit]) -> bytes:
     """Asks for hits by their sequence numbers, with what a whole window has of them."""
     widened = search.source_filter.widened
@@ -310,109 +310,12 @@ def _hits(answer: Any) -> list[Any]:
     return [hit for hit in hits if isinstance(hit, dict)] if isinstance(hits, list) else []
 
 
-def _doc_values(hit: Hit) -> dict[str, Any]:
-    """What a document of ours has as doc values, by the names in `_source`."""
-    fields = hit.get("fields")
-    if not isinstance(fields, dict):
-        return {}
-    return {name: values[0] for name, values in fields.items() if isinstance(values, list) and len(values) == 1}
-
-
 @lru_cache(maxsize=100)
-def _stored_keys(fields: tuple[str, ...]) -> tuple[str, ...]:
+def _key_names(fields: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the keys of the title and text, as far as these fields are read."""
     return tuple(key for name, key in KEY_FIELDS.items() if any(is_match(one.split(".")[0], name) for one in fields))
-
-
-def with_stored_keys(bag: BagOfWords, stored: Mapping[str, Any], fields: tuple[str, ...]) -> BagOfWords:
-    """The bag, knowing the keys that its document has of its title and text, as far as these fields are read."""
-    found = [key for name in _stored_keys(fields) if isinstance(key := stored.get(name), int)]
-    if not found:
-        return bag
-    return BagOfWords(bag.term_ids, bag.counts, bag.n_unknown, bag.unknown_hashes, frozenset(found))
 
 
 def with_exact_keys(bag: BagOfWords, texts: Mapping[str, Sequence[str]]) -> BagOfWords:
     """The bag, knowing the short ones of these texts of named fields; of none where none are named."""
     return replace(bag, exact_keys=exact_keys(chain.from_iterable(texts.values()))) if texts else bag
-
-
-def field_texts(source: Any, fields: Sequence[str]) -> dict[str, list[str]]:
-    """The strings of each of these fields of a `_source`."""
-    return {name: [text for _, text in named_strings(_field(source, name))] for name in dict.fromkeys(fields)}
-
-
-def source_text(source: Any, fields: Sequence[str]) -> str:
-    """The text of a `_source`: the named fields' strings, or all there are, one a line.
-
-    >>> source_text({"title": "A cat", "body": {"parts": ["sits", "here"]}, "n": 1}, [])
-    'A cat\\nsits\\nhere'
-    >>> source_text({"title": "A cat", "body": {"parts": ["sits", "here"]}, "n": 1}, ["body.parts"])
-    'sits\\nhere'
-    >>> source_text({"title": "A cat", "body": {"parts": ["sits", "here"]}, "n": 1}, ["b*s", "ti*"])
-    'sits\\nhere\\nA cat'
-    """
-    if not fields:
-        return _joined([text] for _, text in named_strings(source))
-    texts = field_texts(source, fields)
-    return _joined(texts[name] for name in fields)
-
-
-def _joined(texts: Iterable[Sequence[str]]) -> str:
-    """One string a line, up to the length that is read."""
-    found: list[str] = []
-    n_chars = 0
-    for text in chain.from_iterable(texts):
-        found.append(text)
-        n_chars += len(text)
-        if n_chars > _MAX_TEXT_CHARS:
-            break
-    return "\n".join(found)[:_MAX_TEXT_CHARS]
-
-
-def _field(source: Any, name: str) -> Any:
-    # `title.*` is whatever is below a title, or a title with fields of its own.
-    name = name.removesuffix(".*")
-    if "*" in name:
-        return [text for path, text in named_strings(source) if is_match(name, path)]
-    return _at(source, name.split("."))
-
-
-def _at(value: Any, path: Sequence[str]) -> Any:
-    """What stands at a path; lists on the way are gone through, and names with dots in them are found too.
-
-    A text before the end of the path is that of `title` for the field `title.english`.
-    """
-    if not path or isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return [_at(one, path) for one in value]
-    if not isinstance(value, Mapping):
-        return None
-    whole = ".".join(path)
-    return value[whole] if whole in value else _at(value.get(path[0]), path[1:])
-
-
-def named_strings(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """All strings below a value, such as a `_source`, but packed bags and the ids that Sinkrank writes beside their
-    hashes; each with the dotted name of its field."""
-    if isinstance(value, str):
-        yield path, value
-    elif depth > _MAX_DEPTH:
-        return
-    elif isinstance(value, Mapping):
-        for name, one in value.items():
-            is_id = name == ID_FIELD and isinstance(value.get("id_hash"), int)
-            if not is_id and not (name == BAG_FIELD and _is_packed(one)):
-                yield from named_strings(one, f"{path}.{name}" if path else str(name), depth + 1)
-    elif isinstance(value, list):
-        for one in value:
-            yield from named_strings(one, path, depth + 1)
-
-
-def _is_packed(value: Any) -> bool:
-    """Whether it is a bag that some version of Sinkrank packed, which is no text."""
-    try:
-        return isinstance(value, str) and unpack(value) is not None
-    except BadInput:
-        return False

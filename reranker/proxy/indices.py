@@ -48,27 +48,26 @@ class Indices:
         shares = self._figures.languages(index, read_fields)
         return [language for language, share in shares.items() if share >= LEAST_SHARE]
 
-    def reranker(self, indices: Collection[str], read_fields: Sequence[str]) -> tuple[Reranker, Sequence[str] | None]:
-        """With the idf of these indices, and the languages that a query is likely to be in; None for the re-ranker's
-        own. Hits of several indices are weighed alike: by the idf of all together where none is ours, else by that of
-        the embeddings."""
+    def weighed(self, search: Search, indices: Collection[str]) -> tuple[Reranker, Query]:
+        """The re-ranker with the idf of these indices, and the search's query, which was read already, weighed by it.
+
+        Hits of several indices are weighed alike: by the idf of all together where none is ours, else by that of the
+        embeddings.
+        """
+        service, languages = self._service, None
         ours = [reranker for index in indices if (reranker := self._own_reranker(index)) is not None]
         if ours:
-            return (ours[0] if len(indices) == 1 else self._service.reranker), None
-        idf = self._figures.joined_idf(indices, read_fields)
-        if idf is None:
-            return self._service.reranker, None
-        languages = None
-        if len(indices) == 1:
-            shares = self._figures.languages(next(iter(indices)), read_fields)
-            languages = preferred_languages(self._service.embeddings, self._service.settings.query_language, shares)
-        return self._service.reranker_with(idf), languages
-
-    def query(self, search: Search, reranker: Reranker, languages: Sequence[str] | None) -> Query:
-        """The search's query as this re-ranker reads it: it was read already, and is only weighed anew."""
-        if reranker is self._service.reranker and languages is None:
-            return search.query
-        return reranker.weigh_again(search.query, search.language, languages)
+            reranker = ours[0] if len(indices) == 1 else service.reranker
+        elif (idf := self._figures.joined_idf(indices, search.read_fields)) is None:
+            reranker = service.reranker
+        else:
+            reranker = service.reranker_with(idf)
+            if len(indices) == 1:
+                shares = self._figures.languages(next(iter(indices)), search.read_fields)
+                languages = preferred_languages(service.embeddings, service.settings.query_language, shares)
+        if reranker is service.reranker:
+            return reranker, search.query
+        return reranker, reranker.weigh_again(search.query, search.language, languages)
 
     def _own_reranker(self, index: str) -> Reranker | None:
         """The reranker of one of our indices; None for any other, which is remembered for a while."""

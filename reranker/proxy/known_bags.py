@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from cachetools import TTLCache
 
+from reranker.proxy.bare_windows import place_of
+from reranker.proxy.search import Search
 from reranker.service.text_bags import MAX_AGE_S, Bag
 
 # As many as of the texts (`text_bags.py`), most of which are the same bags.
@@ -46,6 +48,28 @@ class DocumentKey(NamedTuple):
     doc_id: str | None
     seq_no: int
     primary_term: int
+
+
+def document_key(search: Search, hit: Mapping[str, Any], caller: bytes) -> DocumentKey | None:
+    """By its id: what a text that is not in hand is known by."""
+    reading = Reading(caller, (), search.weighted_fields, not search.text_fields)
+    return _key(reading, hit, str(hit.get("_id")))
+
+
+def number_keys(search: Search, hits: Sequence[Mapping[str, Any]], caller: bytes) -> list[DocumentKey | None]:
+    """By their sequence numbers, in an index of one shard."""
+    is_in_hand = search.source_filter.is_partial and search.source_filter.brings(search.read_fields)
+    within = search.source_filter.brought if is_in_hand else ()
+    reading = Reading(caller, search.indices, search.weighted_fields, not search.text_fields, within)
+    return [_key(reading, hit, None) for hit in hits]
+
+
+def _key(reading: Reading, hit: Mapping[str, Any], doc_id: str | None) -> DocumentKey | None:
+    index, seq_no, primary_term = place_of(hit)
+    # An engine gives -2 where it knows none.
+    if not isinstance(seq_no, int) or not isinstance(primary_term, int) or seq_no < 0:
+        return None
+    return DocumentKey(reading, index, doc_id, seq_no, primary_term)
 
 
 class KnownBag(NamedTuple):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reranker.proxy.answer_filters import ID_FIELD
-from reranker.proxy.bare_windows import BAGS, DocumentPlace, place_of, stored_value
-from reranker.proxy.fetch import fetch_pages
-from reranker.proxy.raw_json import RawArray, RawObject, read_object
-from reranker.proxy.search import PagePlan, Search, SearchAnswer, SearchRequest
+from reranker.proxy.answers import SearchAnswer
+from reranker.proxy.bare_windows import BAGS, WINDOW_ONLY, DocumentPlace, place_of, stored_value
+from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask
+from reranker.proxy.raw_json import RawObject, read_object
+from reranker.proxy.search import PagePlan, Search, SearchRequest
 from reranker.proxy.upstream.calls import Fallback
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.scores import scores_behind
@@ -35,46 +36,29 @@ class Place:
     ranked: RankedDocument | None = None
 
 
-def places_of(search: Search) -> list[Place]:
-    """The hits of the caller's page, in their order."""
-    n_hits = 0 if search.answer is None else len(search.answer.found)
-    if search.page.is_behind:
-        return places_behind(search.page, n_hits)
-    if search.ranking is None:
-        # The engine's own order and scores.
-        indices = range(search.page.offset, min(n_hits, search.page.offset + search.page.size))
-        return [Place(index, None, index + 1, index + 1) for index in indices]
-    return ranked_places(search.page, search.ranking, n_hits)
-
-
-def ranked_places(page: PagePlan, ranking: Reranking, n_hits: int) -> list[Place]:
-    """The page, best first; hits behind the window are in the engine's order.
+def page_places(page: PagePlan, ranking: Reranking | None, n_hits: int) -> list[Place]:
+    """The hits of the caller's page, in their order: the re-ranked ones, then those behind the window as the engine
+    has them. Scores fall over all pages: those behind the window are below every score in it.
 
     Args:
-        ranking: of the hits of the window.
-        n_hits: hits that the engine brought, the window's among them.
+        ranking: of the hits of the window; None where the engine's order and scores stay.
+        n_hits: hits that the engine brought.
     """
-    ranked, end = ranking.documents, page.offset + page.size
+    end = page.offset + page.size
+    if ranking is None and not page.is_behind:
+        return [Place(index, None, index + 1, index + 1) for index in range(page.offset, min(n_hits, end))]
+    ranked = () if ranking is None else ranking.documents
     places = [
         Place(one.index, one.score, rank, one.index + 1, one)
         for rank, one in enumerate(ranked[page.offset : end], page.offset + 1)
     ]
-    behind = range(max(len(ranked), page.offset), min(n_hits, end))
-    return places + _behind(page, behind, first_rank=behind.start + 1)
-
-
-def places_behind(page: PagePlan, n_hits: int) -> list[Place]:
-    """A page behind the window, whose hits the engine brought alone."""
-    return _behind(page, range(min(n_hits, page.size)), first_rank=page.offset + 1)
-
-
-def _behind(page: PagePlan, indices: range, first_rank: int) -> list[Place]:
-    """Scores fall over all pages: those behind the window are below every score in it."""
-    scores = scores_behind(page.window, max(first_rank, page.window + 1), len(indices))
-    return [
-        Place(index, score, rank, rank)
-        for rank, (index, score) in enumerate(zip(indices, scores, strict=True), start=first_rank)
-    ]
+    first, last = max(len(ranked), page.offset), min(page.fetched_from + n_hits, end)
+    if first < last:
+        scores = scores_behind(page.window, max(first, page.window) + 1, last - first)
+        places += [
+            Place(rank - 1 - page.fetched_from, score, rank, rank) for rank, score in enumerate(scores, first + 1)
+        ]
+    return places
 
 
 def complete(request: SearchRequest) -> None:
@@ -87,16 +71,16 @@ def complete(request: SearchRequest) -> None:
             continue
         if answer.hits is None or (search.status == "fallback" and search.reason != "no_text_in_hits"):
             search.is_lost = True
-        elif places := places_of(search):
-            wanted.append((search, [_wanted(search, answer.found[place.index], place.index) for place in places]))
+        elif hits := _wanted(search, answer):
+            wanted.append((search, hits))
     if not wanted:
         return
+    bodies = [(search.header, _page_body(search, hits)) for search, hits in wanted]
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):
-        answers = fetch_pages(request, [(search, search.page_body(*_named(search, hits))) for search, hits in wanted])
+        answers = ask(request, bodies, request.calls.search_again, REPLACED_FOR_PAGE).answers
     for number, (search, hits) in enumerate(wanted):
-        page = answers[number] if number < len(answers) else None
-        shown = None if page is None or page.hits is None else _in_order(hits, page, page.hits)
+        shown = _in_order(hits, answers[number]) if number < len(answers) else None
         if shown is None:
             search.is_lost = True
             continue
@@ -112,26 +96,42 @@ class _Wanted(NamedTuple):
     doc_id: str | None
 
 
-def _wanted(search: Search, hit: Mapping[str, Any], index: int) -> _Wanted:
+def _wanted(search: Search, answer: SearchAnswer) -> list[_Wanted]:
+    """The hits of the page, in their order."""
+    wanted = []
+    for place in page_places(search.page, search.ranking, len(answer.found)):
+        hit = answer.found[place.index]
+        doc_id: str | None
+        if search.bare_kind == BAGS:
+            doc_id = str(stored_value(hit, ID_FIELD))
+        else:
+            doc_id = search.doc_ids[place.index] if place.index < len(search.doc_ids) else None
+        wanted.append(_Wanted(place_of(hit), doc_id))
+    return wanted
+
+
+def _page_body(search: Search, hits: Sequence[_Wanted]) -> bytes:
+    """The caller's body for some of the hits that a bare window found."""
+    named: dict[str, Any] = {"terms": {"_seq_no": [hit.at[1] for hit in hits]}}
+    n_most = len(hits)
     if search.bare_kind == BAGS:
-        return _Wanted(place_of(hit), str(stored_value(hit, ID_FIELD)))
-    return _Wanted(place_of(hit), search.doc_ids[index] if index < len(search.doc_ids) else None)
+        ids = sorted({hit.doc_id or "" for hit in hits})
+        named = {"ids": {"values": ids}}
+        # Several indices may have the same id.
+        n_most = len(ids) * len({hit.get("_index") for hit in search.found})
+    query: dict[str, Any] = {"bool": {"filter": [named]}}
+    clause = search.clause if search.translation is None else search.translation.query
+    if search.bare_plan.needs_query and clause is not None:
+        query["bool"]["must"] = [clause]
+    changed = {"query": query, "size": n_most, "seq_no_primary_term": True, "track_total_hits": False}
+    return search.changed_body(changed, ("from", *WINDOW_ONLY))
 
 
-def _named(search: Search, hits: Sequence[_Wanted]) -> tuple[Mapping[str, Any], int]:
-    """The clause that names the hits, and how many it may find: several indices may have the same id."""
-    if search.bare_kind != BAGS:
-        return {"terms": {"_seq_no": [hit.at[1] for hit in hits]}}, len(hits)
-    ids = sorted({hit.doc_id or "" for hit in hits})
-    n_indices = 1 if search.answer is None else len({place_of(hit)[0] for hit in search.answer.found})
-    return {"ids": {"values": ids}}, len(ids) * n_indices
-
-
-def _in_order(hits: Sequence[_Wanted], page: SearchAnswer, elements: RawArray) -> list[tuple[str, RawObject]] | None:
+def _in_order(hits: Sequence[_Wanted], page: SearchAnswer) -> list[tuple[str, RawObject]] | None:
     """The page's hits in this order; None where one is not there as the window found it."""
     found: dict[DocumentPlace, list[tuple[Any, int]]] = {}
-    for hit, element in zip(page.found, elements.elements, strict=True):
-        found.setdefault(place_of(hit), []).append((hit.get("_id"), element.start))
+    for element in [] if page.hits is None else page.hits.elements:
+        found.setdefault(place_of(element.parsed), []).append((element.parsed.get("_id"), element.start))
     shown = []
     for wanted in hits:
         candidates = found.get(wanted.at, [])

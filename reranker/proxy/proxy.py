@@ -18,8 +18,9 @@ from flask import Response, request
 from werkzeug.datastructures import Headers as HeaderList
 
 from reranker.base.errors import SinkrankError
+from reranker.proxy.answers import Fetched
 from reranker.proxy.bare_windows import WindowMemory
-from reranker.proxy.fetch import Fetched, fetch, fetch_refused, fetch_whole, try_bare_windows
+from reranker.proxy.fetch import fetch, fetch_refused, fetch_whole, try_bare_windows
 from reranker.proxy.guard import CircuitBreaker, Guard, NotNow, Turn
 from reranker.proxy.hit_texts import HitTexts
 from reranker.proxy.index_figures import IndexFigures, SampledStore
@@ -27,15 +28,15 @@ from reranker.proxy.indices import Indices
 from reranker.proxy.page import complete
 from reranker.proxy.query.field_types import FieldTypeCache
 from reranker.proxy.rank import WindowRanker
-from reranker.proxy.read import Skip, read_request
+from reranker.proxy.read import read_request
+from reranker.proxy.read_search import Skip
 from reranker.proxy.search import Search, SearchRequest, Skipped
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Refused
-from reranker.proxy.upstream.incoming import Incoming, read_incoming, without_headers, without_parameters
+from reranker.proxy.upstream.incoming import Incoming, end_to_end, read_incoming, without_parameters
 from reranker.proxy.upstream.nodes import Headers, Upstream
 from reranker.proxy.upstream.passing import compressed, pass_on, send_on, streamed
 from reranker.proxy.write import write_answer
-from reranker.service.metrics import CIRCUIT_STATES
 from reranker.service.service import Service
 from reranker.stores.base.addresses import EngineAddress
 
@@ -181,10 +182,6 @@ class Proxy:
         ranker.rank(read, again, turn)
         return fetched if read.is_multi else whole
 
-    def show_circuit(self) -> None:
-        """Brings the metrics up to the breaker's state, which changes by itself."""
-        self._service.metrics.circuit_state.set(CIRCUIT_STATES[self.breaker.state])
-
     def _outcome(self, lines: Sequence[Search | Skipped]) -> tuple[str, str]:
         """The status and reason of all searches together: of several how many went which way."""
         for line in lines:
@@ -214,7 +211,7 @@ class Proxy:
         headers = incoming.headers
         if new_body is not None:
             query_string = without_parameters(query_string, _SOURCE_PARAMETERS)
-            headers = without_headers(headers, "content-encoding")
+            headers = end_to_end(headers, "content-encoding")
             if incoming.content_type is None:  # it came as a parameter
                 headers = [*headers, ("Content-Type", "application/json")]
         target = f"{incoming.path}?{query_string}" if query_string or incoming.has_query else incoming.path
@@ -229,7 +226,7 @@ class Proxy:
 def _response(headers: Headers, body: bytes) -> Response:
     """An answer, compressed as the engine would have where the caller takes it."""
     response = Response(b"")
-    response.headers = HeaderList(without_headers(headers, "content-length", "content-encoding"))
+    response.headers = HeaderList(end_to_end(headers, "content-length", "content-encoding"))
     response.set_data(body)
     return compressed(response)
 

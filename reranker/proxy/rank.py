@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reranker.proxy.fetch import look_up
 from reranker.proxy.guard import Turn
@@ -35,22 +35,22 @@ class WindowRanker:
             for search in searches
             if not search.status and search.answer is not None and search.answer.hits is not None
         ]
-        done: list[_Outcome | None] = []
+        done: list[Outcome | None] = []
 
         def work() -> None:
             bags = self._texts.collect(searches, calls, lambda bodies: look_up(request, bodies))
             for search, own in zip(searches, bags, strict=True):
                 if not calls.deadline.left_s:
                     return  # nobody waits any more
-                done.append(None if own is None else self._outcome(search, own))
+                done.append(None if own is None else self.order(search, own))
 
-        failed = _Outcome("fallback", "rerank_failed", "no result")
+        failed = Outcome("fallback", "rerank_failed", "no result")
         try:
             turn.run(work, calls.deadline)
         except Fallback as fallback:
-            failed = _Outcome("fallback", fallback.reason, str(fallback))
+            failed = Outcome("fallback", fallback.reason, str(fallback))
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking
-            failed = _Outcome("fallback", "rerank_failed", f"{type(error).__name__}: {error}")
+            failed = Outcome("fallback", "rerank_failed", f"{type(error).__name__}: {error}")
         finished = list(done)  # what outlasts its time goes on in its thread, and adds to `done`
         for number, search in enumerate(searches):
             outcome = finished[number] if number < len(finished) else failed
@@ -59,43 +59,45 @@ class WindowRanker:
             else:
                 search.status, search.reason, search.message, search.ranking = outcome
 
-    def order(self, search: Search, bags: Sequence[Bag]) -> Reranking | None:
-        """The hits of the window in their new order; None if no hit has a known word.
+    def order(self, search: Search, bags: Sequence[Bag]) -> Outcome:
+        """The hits of the window in their new order, or the reason why they keep the engine's.
 
         Args:
             bags: of each hit.
         """
+        if search.page.is_behind:
+            return Outcome("skipped", "beyond_window")
+        if not bags:
+            return Outcome("skipped", "no_hits")
         if not any(len(bag) for bag, _ in bags):
-            return None
-        hits = search.window
-        reranker, languages = self._indices.reranker({str(hit.get("_index")) for hit in hits}, search.read_fields)
-        scores = [hit.get("_score") for hit in hits]
-        has_scores = all(isinstance(score, int | float) and math.isfinite(score) for score in scores)
-        key = exact_key(search.query.text)
-        return reranker.rerank_bags(
-            self._indices.query(search, reranker, languages),
+            return Outcome("fallback", "no_text_in_hits", "no hit has a word with an embedding")
+        hits, key = search.window, exact_key(search.query.text)
+        reranker, query = self._indices.weighed(search, {str(hit.get("_index")) for hit in hits})
+        is_translated = search.translation is not None
+        ranking = reranker.rerank_bags(
+            query,
             bags,
             search.method,
             search.parameters,
-            first_stage_scores=np.array(scores, dtype=np.float64) if has_scores else None,
-            translated=None if search.translation is None else np.ones(len(hits), dtype=bool),
+            first_stage_scores=_scores(hits),
+            translated=np.ones(len(hits), dtype=bool) if is_translated else None,
             exact=np.array([key in bag.exact_keys for bag, _ in bags], dtype=bool),
             feedback=search.feedback,
             first_stage_share=search.first_stage_share,
         )
-
-    def _outcome(self, search: Search, bags: Sequence[Bag]) -> _Outcome:
-        if search.page.is_behind:
-            return _Outcome("skipped", "beyond_window")
-        if not bags:
-            return _Outcome("skipped", "no_hits")
-        ranking = self.order(search, bags)
-        if ranking is None:
-            return _Outcome("fallback", "no_text_in_hits", "no hit has a word with an embedding")
-        return _Outcome("applied", "" if search.translation is None else "translated", "", ranking)
+        return Outcome("applied", "translated" if is_translated else "", "", ranking)
 
 
-class _Outcome(NamedTuple):
+def _scores(hits: Sequence[Mapping[str, Any]]) -> NDArray[np.float64] | None:
+    """The engine's (n_hits,); None unless each hit has one."""
+    scores = [hit.get("_score") for hit in hits]
+    if not {type(score) for score in scores} <= {int, float}:
+        return None
+    found = np.array(scores, dtype=np.float64)
+    return found if np.isfinite(found).all() else None
+
+
+class Outcome(NamedTuple):
     """How one search went: `Search` has these attributes."""
 
     status: str

@@ -54,7 +54,8 @@ def to_engine(path: str = "") -> Response:
     """Any path that is not ours."""
     target = raw_target(request.environ)
     parts = target.partition("?")[0].rstrip("/").split("/")[1:]
-    _check_not_ours(parts)
+    if parts and unquote(parts[0]) in RESERVED:
+        raise _no_route(parts[0])
     use_shape("engine")
     g.passed_on = True
     request.max_content_length = current_service().settings.proxy_max_body_bytes
@@ -73,7 +74,9 @@ def no_engine(path: str = "") -> Response:
     Raises:
         NotFound: with the setting that would bring one.
     """
-    _check_not_ours(request.path.split("/")[1:])
+    first = request.path.split("/")[1]
+    if unquote(first) in RESERVED:
+        raise _no_route(first)
     raise NotFound(
         f"there is no {request.path} here. Paths of a search engine are passed on where the setting store is the "
         f"address of one: `sinkrank serve --store opensearch://HOST:9200`"
@@ -84,20 +87,18 @@ def _to_page() -> AnyResponse:
     return redirect("/-/ui")
 
 
-def _check_not_ours(parts: list[str]) -> None:
-    """Keeps what is meant for the service away from the engine.
+def _no_route(first: str) -> MethodNotAllowed | NotFound:
+    """What is wrong with a request that is meant for the service, and is kept away from the engine: its path takes
+    other methods, or there is no such path.
 
-    Raises:
-        MethodNotAllowed: the path is ours, and takes other methods.
-        NotFound: the path begins like ours.
+    Args:
+        first: part of the path.
     """
-    if not parts or unquote(parts[0]) not in RESERVED:
-        return
     routes = current_app.url_map.bind("")
     allowed = [method for method in METHODS if _is_ours(routes.match(request.path, method)[0])]
     if allowed:
-        raise MethodNotAllowed(valid_methods=allowed)
-    raise NotFound(f"there is no {request.path} here; what begins with /{parts[0]} is the service's own")
+        return MethodNotAllowed(valid_methods=allowed)
+    return NotFound(f"there is no {request.path} here; what begins with /{first} is the service's own")
 
 
 def is_for_engine() -> bool:

@@ -13,16 +13,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reranker.proxy.answer_filters import SourceFilter
-from reranker.proxy.bare_windows import PAGE_ONLY, WINDOW_ONLY, BarePlan, bare_members
+from reranker.proxy.answers import SearchAnswer
+from reranker.proxy.bare_windows import BARE_MEMBERS, PAGE_ONLY, BarePlan
 from reranker.proxy.query.clauses import Field
 from reranker.proxy.query.text import ALL_FIELDS, FieldTypes
-from reranker.proxy.raw_json import RawArray, RawObject, write_object
+from reranker.proxy.raw_json import RawObject, write_object
 from reranker.proxy.upstream.calls import EngineCalls
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import Reranking
 from reranker.service.json_text import json_bytes
 from reranker.translation import WordGroup
 from reranker.transport import Parameters
+
+# Made once: `json.dumps` makes one at each call with choices like these.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 MAX_TEXT_FIELDS = 20
 # A document's first 500 words are read: a title that is read more often would leave no room for the text.
@@ -59,40 +63,17 @@ class PagePlan:
 
 @dataclass(frozen=True, slots=True)
 class SearchBody:
-    """The body of a search: its text, and where its members stand."""
-
-    text: str
-    raw: RawObject
-
-
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
-    """The engine's answer to a search; `hits` is None where it holds no list of hits (an error in a multi-search).
+    """The body of a search as the caller wrote it: its text, and where its members stand.
 
     Attributes:
-        found: the hits in the engine's order.
+        other_ext: the sections of `ext` beside ours; None where there are none.
+        without_ours: what to pass on where re-ranking fails; None for the text, which has no section of ours.
     """
 
     text: str
     raw: RawObject
-    hits: RawArray | None
-    found: Sequence[dict[str, Any]]
-
-    def is_empty(self, offset: int) -> bool:
-        """Whether the search found nothing, on any page.
-
-        Args:
-            offset: hits that were left out before these; without a total a later page cannot tell.
-        """
-        if self.hits is None or self.found:
-            return False
-        total = self.raw.parsed["hits"].parsed.get("total")
-        return offset == 0 or (total.get("value") if isinstance(total, Mapping) else total) == 0
-
-    @property
-    def whole(self) -> str:
-        """As the engine wrote it."""
-        return self.text[self.raw.start : self.raw.end]
+    other_ext: Mapping[str, Any] | None = None
+    without_ours: bytes | None = None
 
 
 Translations = Mapping[str, Sequence[WordGroup]]
@@ -137,9 +118,6 @@ class Search:
 
     Attributes:
         header: its line in a multi-search; empty otherwise.
-        body: as the caller wrote it.
-        other_ext: the sections of `ext` beside ours; None where there are none.
-        body_without_ours: what to pass on where re-ranking fails; None for the body that came.
         indices: that it searches, patterns among them; none where it searches in all.
         query: the text to re-rank by, read by the service's re-ranker.
         language: of the query, where the caller names one.
@@ -176,8 +154,6 @@ class Search:
 
     header: bytes
     body: SearchBody
-    other_ext: Mapping[str, Any] | None
-    body_without_ours: bytes | None
     indices: tuple[str, ...]
     query: Query
     language: str | None
@@ -232,9 +208,22 @@ class Search:
             self.weighted_fields = tuple(name for name, n in times for _ in range(n))
 
     @property
+    def found(self) -> Sequence[dict[str, Any]]:
+        """The hits in the engine's order."""
+        return () if self.answer is None else self.answer.found
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it found nothing, on any page; without a total a later page cannot tell."""
+        if self.answer is None or self.answer.hits is None or self.found:
+            return False
+        total = self.answer.raw.parsed["hits"].parsed.get("total")
+        return self.page.fetched_from == 0 or (total.get("value") if isinstance(total, Mapping) else total) == 0
+
+    @property
     def window(self) -> Sequence[dict[str, Any]]:
-        """The hits that are to be re-ranked, in the engine's order."""
-        return [] if self.answer is None or self.page.is_behind else self.answer.found[: self.page.window]
+        """Those that are to be re-ranked."""
+        return () if self.page.is_behind else self.found[: self.page.window]
 
     @property
     def sent(self) -> bytes:
@@ -250,39 +239,26 @@ class Search:
             "seq_no_primary_term": True,
         }
         if bare_kind is not None:
-            changed |= bare_members(bare_kind)
+            changed |= BARE_MEMBERS[bare_kind]
         elif self.source_filter.widened is not None:
             changed["_source"] = self.source_filter.widened
-        if self.other_ext is not None:
-            changed["ext"] = self.other_ext
+        if self.body.other_ext is not None:
+            changed["ext"] = self.body.other_ext
         if translation is not None:
             changed["query"] = translation.query
-        return self._changed(changed, () if bare_kind is None else PAGE_ONLY)
+        return self.changed_body(changed, () if bare_kind is None else PAGE_ONLY)
 
-    def page_body(self, ids: Mapping[str, Any], n_most: int) -> bytes:
-        """The caller's body for some of the hits that a bare window found.
-
-        Args:
-            ids: the clause that names them.
-            n_most: how many there may be.
-        """
-        query: dict[str, Any] = {"bool": {"filter": [ids]}}
-        clause = self.clause if self.translation is None else self.translation.query
-        if self.bare_plan.needs_query and clause is not None:
-            query["bool"]["must"] = [clause]
-        changed = {"query": query, "size": n_most, "seq_no_primary_term": True, "track_total_hits": False}
-        return self._changed(changed, ("from", *WINDOW_ONLY))
-
-    def _changed(self, changed: Mapping[str, Any], dropped: Sequence[str]) -> bytes:
+    def changed_body(self, changed: Mapping[str, Any], dropped: Sequence[str]) -> bytes:
         """The caller's body with other members in place of his, and without some."""
-        added = {name: json.dumps(value, ensure_ascii=False, separators=(",", ":")) for name, value in changed.items()}
-        ours = () if self.body_without_ours is None else ("ext",)
+        added = {name: _encode(value) for name, value in changed.items()}
+        ours = () if self.body.without_ours is None else ("ext",)
         return json_bytes(write_object(self.body.text, self.body.raw, drop={*added, *dropped, *ours}, add=added))
 
     @property
     def as_it_came(self) -> bytes:
         """The body to pass on where re-ranking fails."""
-        return self.body.text.encode("utf-8") if self.body_without_ours is None else self.body_without_ours
+        without_ours = self.body.without_ours
+        return self.body.text.encode("utf-8") if without_ours is None else without_ours
 
     def failed(self, reason: str, message: str) -> None:
         """The engine's order stays, because of a failure."""

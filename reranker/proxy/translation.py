@@ -59,11 +59,11 @@ class SearchTranslator:
             languages: of the documents; those of the searched indices where there are none, and where these are not
                 known and it `may_guess`, all of the embeddings.
         """
-        reranker, preferred = self._indices.reranker(search.indices, search.read_fields)
+        reranker, query = self._indices.weighed(search, search.indices)
         if not languages:
             of_each = [self._indices.languages(index, search.read_fields) for index in search.indices]
             languages = list(dict.fromkeys(one for each in of_each for one in each)) if all(of_each) else []
-        language = self._indices.query(search, reranker, preferred).language
+        language = query.language
         held = self._service.embeddings.languages
         if not languages and may_guess:
             languages = [one for one in held if one != language]
@@ -79,13 +79,13 @@ class SearchTranslator:
                 texts[text] = list(_translations(text, language, targets, translator, reranker))
             return texts[text]
 
-        query = translated_query(search.clause, translate, search.types)
-        if query is None:
+        translated = translated_query(search.clause, translate, search.types)
+        if translated is None:
             return None
         found: dict[str, dict[str, WordGroup]] = {}
         for text in chain.from_iterable(texts.values()):
             found.setdefault(text.language, {}).update({group.token: group for group in text.groups})
-        return TranslatedQuery(query, {one: tuple(groups.values()) for one, groups in found.items()})
+        return TranslatedQuery(translated, {one: tuple(groups.values()) for one, groups in found.items()})
 
     def _translator(self, vocabulary: IdfTable | None) -> Translator:
         key = "" if vocabulary is None else vocabulary.version

@@ -12,18 +12,19 @@ from dataclasses import asdict
 from typing import Any
 
 from reranker.proxy.answer_filters import FilterPath
-from reranker.proxy.fetch import Fetched
-from reranker.proxy.page import Place, places_of
+from reranker.proxy.answers import Fetched, SearchAnswer
+from reranker.proxy.page import Place, page_places
 from reranker.proxy.raw_json import (
     Member,
     RawArray,
     RawObject,
+    Value,
     read_array,
     read_object,
     write_array,
     write_object,
 )
-from reranker.proxy.search import Search, SearchAnswer, SearchRequest, Skipped, Translations
+from reranker.proxy.search import Search, SearchRequest, Skipped, Translations
 from reranker.service.json_text import float_text, json_bytes
 
 DETAILS_KEY = "_rerank"
@@ -42,7 +43,9 @@ def write_answer(request: SearchRequest, fetched: Fetched, rank_ms: float) -> by
         written = pieces[0]
     else:
         changes = {"responses": write_array(fetched.text, fetched.responses, pieces)}
-        changes |= _took(fetched.raw, added_ms)
+        took = fetched.raw.parsed.get("took")
+        if isinstance(took, int):
+            changes["took"] = str(took + round(added_ms))
         written = write_object(fetched.text, fetched.raw, replace=changes)
     # With what stands around the object, the last line end for example.
     text = fetched.text[: fetched.raw.start] + written + fetched.text[fetched.raw.end :]
@@ -61,16 +64,12 @@ def _written(line: Search | Skipped, added_ms: float) -> str:
     if isinstance(line, Skipped) or line.is_refused or answer.hits is None:
         return answer.whole
     changes = {"hits": _page(line, answer, answer.hits)}
-    suggest = answer.raw.member("suggest")
-    if suggest is not None:
+    if "suggest" in answer.raw.parsed and (suggest := answer.raw.member("suggest")) is not None:
         changes["suggest"] = _suggestions(answer.text, suggest, line)
-    changes |= _took(answer.raw, added_ms)
+    took = answer.raw.parsed.get("took")
+    if isinstance(took, int):
+        changes["took"] = str(took + round(added_ms))
     return write_object(answer.text, answer.raw, replace=changes)
-
-
-def _took(raw: RawObject, added_ms: float) -> dict[str, str]:
-    took = raw.parsed.get("took")
-    return {"took": str(took + round(added_ms))} if isinstance(took, int) else {}
 
 
 def _page(search: Search, answer: SearchAnswer, hits: RawArray) -> str:
@@ -82,8 +81,8 @@ def _page(search: Search, answer: SearchAnswer, hits: RawArray) -> str:
         max_score = "null"
     elif ranking is not None:
         max_score = float_text(ranking.documents[0].score)
-    places = places_of(search)
-    shown = [_hit(answer.text, hits.elements[place.index].start, place, search, n) for n, place in enumerate(places)]
+    places = page_places(page, ranking, len(answer.found))
+    shown = [_hit(search, answer.text, hits.elements[place.index], place, n) for n, place in enumerate(places)]
     changes = {"hits": write_array(answer.text, hits, shown)}
     outer: RawObject = answer.raw.parsed["hits"]
     if max_score is not None and outer.parsed.get("max_score") is not None:
@@ -91,44 +90,50 @@ def _page(search: Search, answer: SearchAnswer, hits: RawArray) -> str:
     return write_object(answer.text, outer, replace=changes)
 
 
-def _hit(text: str, start: int, place: Place, search: Search, number: int) -> str:
+def _hit(search: Search, text: str, in_window: Value, place: Place, number: int) -> str:
     """The hit at a place, from the window or, where that is bare, from the page that was fetched."""
-    hit, _ = read_object(text, start)
-    added = {DETAILS_KEY: _details(text, hit, place, search)} if search.with_details else {}
-    changes = {}
-    if search.bare_kind is not None:
-        # The page was asked by other clauses: what the engine thought of the hit stands in the window.
-        said = (hit.member(name) for name in ("_score", "sort"))
-        changes = {member.key: text[member.value_start : member.end] for member in said if member is not None}
-        text, hit = search.shown[number]
-    if place.score is not None:
-        changes["_score"] = float_text(place.score)
-    return _as_asked(text, hit, search, changes, added)
+    score = {} if place.score is None else {"_score": float_text(place.score)}
+    added = {DETAILS_KEY: _details(text, in_window, place, search)} if search.with_details else {}
+    if search.bare_kind is None:
+        hit, _ = read_object(text, in_window.start)
+        return _as_asked(text, hit, search, score, added)
+    # The page was asked by other clauses: what the engine thought of the hit stands in the window.
+    said = {
+        name: _member_text(text, in_window, name)
+        for name in ("_score", "sort")
+        if name in in_window.parsed and name not in score
+    }
+    page_text, shown = search.shown[number]
+    return write_object(page_text, shown, search.added_keys, {**said, **score}, added)
+
+
+def _member_text(text: str, value: Value, name: str) -> str:
+    """What a member of an object says, as the engine wrote it; `null` where there is none."""
+    raw, _ = read_object(text, value.start)
+    member = raw.member(name)
+    return "null" if member is None else text[member.value_start : member.end]
 
 
 def _as_asked(
     text: str,
-    hit: RawObject,
+    document: RawObject,
     search: Search,
     changes: Mapping[str, str] | None = None,
     added: Mapping[str, str] | None = None,
 ) -> str:
     """A document of the answer without what the caller did not ask for."""
     source_filter = search.source_filter
-    if search.bare_kind is not None:  # its page was asked for as he asked
-        return write_object(text, hit, search.added_keys, changes, added)
     dropped = [*search.added_keys, "_source"] if source_filter.drop else search.added_keys
     changed = dict(changes or {})
-    source = hit.member("_source") if source_filter.extra else None
-    if source is not None and isinstance(hit.parsed.get("_source"), Mapping):
+    source = document.member("_source") if source_filter.extra else None
+    if source is not None and isinstance(document.parsed.get("_source"), Mapping):
         raw, _ = read_object(text, source.value_start)
         changed["_source"] = write_object(text, raw, drop=source_filter.extra)
-    return write_object(text, hit, dropped, changed, added)
+    return write_object(text, document, dropped, changed, added)
 
 
-def _details(text: str, hit: RawObject, place: Place, search: Search) -> str:
-    score, ranked, ranking = hit.member("_score"), place.ranked, search.ranking
-    written = "null" if score is None else text[score.value_start : score.end]
+def _details(text: str, in_window: Value, place: Place, search: Search) -> str:
+    ranked, ranking = place.ranked, search.ranking
     if ranked is None or ranking is None:  # the engine's order
         how: dict[str, Any] = {"method": "none", "precision": "none", "has_feedback": False}
         how |= {"without_known_word": False, "score_parts": None}
@@ -138,8 +143,9 @@ def _details(text: str, hit: RawObject, place: Place, search: Search) -> str:
         how["score_parts"] = None if ranked.parts is None else asdict(ranked.parts)
     if search.translation is not None:
         how["translations"] = _shown(search.translation.groups)
+    score = _member_text(text, in_window, "_score")
     return (
-        f'{{"rank":{place.rank},"first_stage_rank":{place.first_stage_rank},"first_stage_score":{written},'
+        f'{{"rank":{place.rank},"first_stage_rank":{place.first_stage_rank},"first_stage_score":{score},'
         f"{json.dumps(how, ensure_ascii=False, separators=(',', ':'))[1:]}"
     )
 

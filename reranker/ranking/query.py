@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.embeddings import Embeddings
-from reranker.embeddings.detection import guess_language
+from reranker.embeddings.detection import guess_and_tie
 from reranker.embeddings.query_encoder import QueryEncoding
 from reranker.ranking.unknown_terms import unknown_share
 from reranker.text.bags import WeightedBag
@@ -28,6 +28,7 @@ class Query:
         unknown_words: the tokens that take no embedding, numbers among them, in reading order.
         unknown_share: of all tokens, 0 to 1 (`unknown_terms.unknown_share`).
         tokens: all of them, in reading order.
+        is_tie: the language was guessed, and others know as many of the words.
         encoding: of its text by the sentence encoder of the embeddings; None where they have none for its language.
     """
 
@@ -37,6 +38,7 @@ class Query:
     unknown_words: tuple[str, ...]
     unknown_share: float = 0.0
     tokens: tuple[str, ...] = ()
+    is_tie: bool = False
     encoding: QueryEncoding | None = None
 
     @property
@@ -61,7 +63,11 @@ def read_query(
     """
     if not isinstance(text, str):
         raise BadInput(f"the query is of type {type(text).__name__}; give a text")
-    language = guess_language(text, embeddings, preferred_languages) if language is None else language_code(language)
+    is_tie = False
+    if language is None:
+        language, is_tie = guess_and_tie(text, embeddings, preferred_languages)
+    else:
+        language = language_code(language)
     # A query of nothing but stop words is taken at its word.
     tokens = tokenize(text, language) or tokenize(text, language, with_stop_words=True)
     if not tokens:
@@ -73,7 +79,7 @@ def read_query(
     weighted = idf.weigh(embeddings.bag_of_tokens(tokens, language), language)
     encoder = embeddings.query_encoder
     encoding = None if encoder is None else encoder.query(text, language)
-    return Query(text, language, weighted, unknown, unknown_share(tokens, unknown), tuple(tokens), encoding)
+    return Query(text, language, weighted, unknown, unknown_share(tokens, unknown), tuple(tokens), is_tie, encoding)
 
 
 def check_known_words(query: Query, embeddings: Embeddings, has_language: bool) -> None:

@@ -106,7 +106,7 @@ class Reranker:
         Args:
             language, preferred_languages: as `query` takes them.
         """
-        if language is None:
+        if language is None and query.is_tie:
             preferred = self.preferred_languages if preferred_languages is None else preferred_languages
             if guess_language(query.text, self.embeddings, preferred) != query.language:
                 return self.query_with_unknown_words(query.text, None, preferred)

@@ -10,8 +10,8 @@ from flask import Flask
 
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
-from reranker.proxy.hit_texts import named_strings, source_text
 from reranker.proxy.index_figures import MIN_DOCUMENTS, SAMPLE_DOCUMENTS, SampleFigures, sample_figures
+from reranker.proxy.source_texts import named_strings, source_text
 from reranker.service.settings import Settings
 from reranker.stores.engine.fields import TEXT_TYPES, mapped_fields
 from reranker.stores.engine.store import EngineStore

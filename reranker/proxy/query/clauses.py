@@ -195,7 +195,7 @@ def _read(kind: str, content: Any, depth: int) -> Node:
     if depth > _MAX_DEPTH:
         return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
     content = content if isinstance(content, Mapping) else {}
-    boost = read_boost(content.get("boost", 1.0))
+    boost = read_boost(content["boost"]) if "boost" in content else 1.0
     if kind in _BY_FIELD:
         return _by_field(content, *_BY_FIELD[kind])
     if kind in _MEANING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
@@ -74,32 +75,37 @@ class FieldTypeCache:
             self._failed[caller, place] = True
 
 
+@dataclass
 class CallerMappings:
     """The mappings that one request may read.
 
-    Args:
+    Attributes:
         caller: `caller_key` of the request.
         query_string: of the search; its `expand_wildcards` counts.
+        n_calls: that it has made so far.
     """
 
-    def __init__(self, cache: FieldTypeCache, calls: EngineCalls, caller: bytes, query_string: str) -> None:
-        self._cache = cache
-        self._calls = calls
-        self._caller = caller
-        self._options = "&".join(filter(None, [_LENIENT, only_parameters(query_string, ("expand_wildcards",))]))
-        self._n_calls = 0
+    cache: FieldTypeCache
+    calls: EngineCalls
+    caller: bytes
+    query_string: str
+    n_calls: int = 0
 
-    def searched_by(self, raw_path: str) -> FieldTypes:
-        """Those of the indices that a path names: `/{indices}/_search`."""
+    def searched(self, raw_path: str, named: Any = None) -> tuple[FieldTypes, tuple[str, ...]]:
+        """The types of the fields of the indices that a search names, and these indices, patterns among them; none
+        where it searches in all.
+
+        Args:
+            raw_path: `/{indices}/_search`, percent-encoded.
+            named: the `index` of a multi-search's header, a name or a list of them, which goes before the path.
+        """
+        names = named if isinstance(named, list) else [named]
+        if names and all(isinstance(name, str) and name for name in names):
+            in_path = ",".join(quote(name, safe="*,") for name in names)
+            return partial(self.types, in_path), tuple(part for name in names for part in name.split(","))
         parts = raw_path.strip("/").split("/")
-        return partial(self.types, parts[0] if len(parts) > 1 else "")
-
-    def named(self, indices: Any, otherwise: FieldTypes) -> FieldTypes:
-        """Those of the `index` of a multi-search's header: a name, or a list of them."""
-        names = indices if isinstance(indices, list) else [indices]
-        if not all(isinstance(name, str) and name for name in names) or not names:
-            return otherwise
-        return partial(self.types, ",".join(quote(name, safe="*,") for name in names))
+        in_path = parts[0] if len(parts) > 1 else ""
+        return partial(self.types, in_path), tuple(part for part in unquote(in_path).split(",") if part)
 
     def types(self, indices: str, names: Collection[str]) -> dict[str, FieldType]:
         """The types of fields, without those that nothing is known of.
@@ -107,39 +113,40 @@ class CallerMappings:
         Args:
             indices: as a path names them, percent-encoded; "" for all.
         """
-        place = f"{indices}?{self._options}"
-        known = self._cache.get(self._caller, place, names)
+        options = "&".join(filter(None, [_LENIENT, only_parameters(self.query_string, ("expand_wildcards",))]))
+        place = f"{indices}?{options}"
+        known = self.cache.get(self.caller, place, names)
         missing = [name for name in names if name not in known]
-        may_ask = missing and self._n_calls < _MAX_CALLS and not self._cache.has_failed(self._caller, place)
+        may_ask = missing and self.n_calls < _MAX_CALLS and not self.cache.has_failed(self.caller, place)
         if may_ask and _can_be_named(indices) and _is_short(indices, missing):
-            asked = self._ask(indices, missing)
+            asked = self._ask(indices, missing, options)
             if asked is None:
-                self._cache.note_failure(self._caller, place)
+                self.cache.note_failure(self.caller, place)
             else:
-                self._cache.put(self._caller, place, asked)
+                self.cache.put(self.caller, place, asked)
                 known |= asked
         # What no mapping has (a runtime field) holds no text.
         return {name: kind or FieldType(is_text=False, source=name) for name, kind in known.items()}
 
-    def _ask(self, indices: str, names: Sequence[str]) -> dict[str, FieldType | None] | None:
-        found = self._mappings(indices, names)
+    def _ask(self, indices: str, names: Sequence[str], options: str) -> dict[str, FieldType | None] | None:
+        found = self._mappings(indices, names, options)
         if found is None:
             return None
         targets = {
             name: path for name in names for mapping in found if (path := mapping.get(name, {}).get("path")) is not None
         }
         if targets:
-            more = self._mappings(indices, sorted({str(path) for path in targets.values()}))
+            more = self._mappings(indices, sorted({str(path) for path in targets.values()}), options)
             found = [*found, *(more or [])]
         return {name: _field_type(str(targets.get(name, name)), found) for name in names}
 
-    def _mappings(self, indices: str, names: Sequence[str]) -> list[dict[str, dict[str, Any]]] | None:
+    def _mappings(self, indices: str, names: Sequence[str], options: str) -> list[dict[str, dict[str, Any]]] | None:
         """Of each index what it says of the fields and of those that they may be a part of."""
         start = f"/{indices}" if indices else ""
-        target = f"{start}/_mapping/field/{_path(names)}?{self._options}"
-        self._n_calls += 1
+        target = f"{start}/_mapping/field/{_path(names)}?{options}"
+        self.n_calls += 1
         try:
-            answer = self._calls.fetch(target, self._calls.deadline.left_s * _SHARE_OF_TIME)
+            answer = self.calls.fetch(target, self.calls.deadline.left_s * _SHARE_OF_TIME)
         except Fallback:
             return None
         # An empty answer is about no index, not about one without the fields.

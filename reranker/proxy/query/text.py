@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -95,6 +95,8 @@ def _completes(suggest: Any) -> bool:
 ALL_FIELDS = "*"
 # How dynamic mappings name the keyword of a text.
 _KEYWORD = ".keyword"
+# Of clauses that are read by the types of their fields.
+_TYPED = (Kind.TEXT, Kind.TERM, Kind.PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +150,11 @@ def read_query(
     QueryReading(text='wool', fields=(Field(name='text', boost=1.0),), reason='')
     """
     node = read_scoring(body, parameters)
-    reasons = {one.reason for one in _walk(node) if not _is_begun(one)} - {""}
+    reasons: set[str] = set()
+    names: set[str] = set()
+    _survey(node, reasons, names)
     if reasons and not is_asked:
         return QueryReading("", (), _first(reasons))
-    names = {name for one in _walk(node) if isinstance(one, Leaf) for name in _to_ask(one)}
     decision = _Decision(types(sorted(names)) if names else {}, reasons)
     what = decision.read(node)
     decision.check_boosts()
@@ -162,22 +165,21 @@ def read_query(
     return QueryReading(text, tuple(Field(*one) for one in decision.fields.items()), reason)
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    yield node
+def _survey(node: Node, reasons: set[str], names: set[str]) -> None:
+    """Collects why the engine's order is to stay, and the fields whose types decide what a clause is, or where its
+    text lies."""
+    if node.reason and not _is_begun(node):
+        reasons.add(node.reason)
     if isinstance(node, Group):
         for inner in (*node.must, *node.should):
-            yield from _walk(inner)
+            _survey(inner, reasons, names)
+    elif node.kind in _TYPED:
+        names.update(one.name for one in node.fields if "*" not in one.name and not one.name.startswith("_"))
 
 
 def _is_begun(node: Node) -> bool:
     """Whether it is for a text with a last word that may be half typed (`match_bool_prefix`)."""
-    return isinstance(node, Leaf) and node.kind is Kind.TEXT and node.reason == AUTOCOMPLETE
-
-
-def _to_ask(leaf: Leaf) -> Iterator[str]:
-    """The fields whose types decide what a clause is, or where its text lies."""
-    if leaf.kind in (Kind.TEXT, Kind.TERM, Kind.PREFIX):
-        yield from (one.name for one in leaf.fields if "*" not in one.name and not one.name.startswith("_"))
+    return node.reason == AUTOCOMPLETE and isinstance(node, Leaf) and node.kind is Kind.TEXT
 
 
 def _first(reasons: Collection[str]) -> str:
@@ -217,9 +219,22 @@ class _Decision:
             boost: of the groups around it.
             is_optional: whether hits need not fit it, so that fitting it is a matter of order.
         """
-        if isinstance(node, Group):
-            return self._group(node, boost * node.boost, is_optional)
-        return self._leaf(node, boost * node.boost, is_optional)
+        boost *= node.boost
+        if isinstance(node, Leaf):
+            return self._leaf(node, boost, is_optional)
+        must, should = [*node.must], [*node.should]
+        if len(should) == 1 and not node.is_optional:
+            must, should = [*must, *should], []  # the only choice has to fit
+        parts = [self.read(inner, boost, is_optional) for inner in must]
+        choices = [(inner, self.read(inner, boost, is_optional=True)) for inner in should]
+        exact = [inner for inner, what in choices if what is _What.FILTER]
+        what = max([*parts, *(what for _, what in choices), _What.FILTER if node.has_filter else _What.NOTHING])
+        if what is not _What.FILTER:
+            for inner in exact:
+                self._preferred(inner, boost)
+        elif node.boost != 1.0 or (exact and node.is_optional) or any(_has_boost(inner) for inner in exact):
+            self.reasons.add(CALLER_SCORING)
+        return what
 
     def check_boosts(self) -> None:
         """A query may weigh fields. If it weighs texts, or exact values among them, its score is the caller's own.
@@ -229,31 +244,17 @@ class _Decision:
         if any(not is_optional or text not in self.texts for text, _, is_optional in self._begun):
             self.reasons.add(AUTOCOMPLETE)
         for text, boost, _ in self._begun:
-            self._add_text(text, self.texts.get(text, boost))
+            if text:
+                self.texts.setdefault(text, boost)
         for text, fields in self._exact:
             if text not in self.texts:
                 self.reasons.add(CALLER_SCORING)
             for name, boost in fields:
-                self._add_field(name, boost)
+                _raise_boost(self.fields, name, boost)
         if len(set(self.texts.values())) > 1:  # NaN is unlike itself
             self.reasons.add(CALLER_SCORING)
         if any(not boost > 0 for boost in self.texts.values()):
             self.reasons.add(CALLER_SCORING)
-
-    def _group(self, group: Group, boost: float, is_optional: bool) -> _What:
-        must, should = [*group.must], [*group.should]
-        if len(should) == 1 and not group.is_optional:
-            must, should = [*must, *should], []  # the only choice has to fit
-        parts = [self.read(node, boost, is_optional) for node in must]
-        choices = [(node, self.read(node, boost, is_optional=True)) for node in should]
-        exact = [node for node, what in choices if what is _What.FILTER]
-        what = max([*parts, *(what for _, what in choices), _What.FILTER if group.has_filter else _What.NOTHING])
-        if what is not _What.FILTER:
-            for node in exact:
-                self._preferred(node, boost)
-        elif group.boost != 1.0 or (exact and group.is_optional) or any(_has_boost(node) for node in exact):
-            self.reasons.add(CALLER_SCORING)
-        return what
 
     def _preferred(self, node: Node, boost: float) -> None:
         """An exact value among texts, which raises the hits that have it."""
@@ -264,8 +265,10 @@ class _Decision:
             self.reasons.add(CALLER_SCORING)
 
     def _leaf(self, leaf: Leaf, boost: float, is_optional: bool) -> _What:
+        text = leaf.text.strip()
         if leaf.kind is Kind.MEANING:
-            self._add_text(leaf.text, 1.0)
+            if text:
+                _raise_boost(self.texts, text, 1.0)
             return _What.TEXT if leaf.text else _What.VECTOR
         if leaf.kind is Kind.FILTER or leaf.boost == 0:
             return self._filter(leaf, is_optional=False)
@@ -278,11 +281,11 @@ class _Decision:
             self.reasons.add(AUTOCOMPLETE)
             return _What.NOTHING
         if _is_begun(leaf):
-            self._begun.append((leaf.text.strip(), boost, is_optional))
-        else:
-            self._add_text(leaf.text, boost)
+            self._begun.append((text, boost, is_optional))
+        elif text:
+            _raise_boost(self.texts, text, boost)
         for one, kind in texts or [(Field(ALL_FIELDS), None)]:
-            self._add_field(kind.source if kind else one.name, one.boost * boost)
+            _raise_boost(self.fields, kind.source if kind else one.name, one.boost * boost)
         return _What.TEXT
 
     def _filter(self, leaf: Leaf, is_optional: bool) -> _What:
@@ -299,10 +302,7 @@ class _Decision:
             return FieldType(is_text=False, source=name.removesuffix(_KEYWORD))
         return self.types.get(name)
 
-    def _add_text(self, text: str, boost: float) -> None:
-        text = text.strip()
-        if text:
-            self.texts[text] = max(boost, self.texts.get(text, boost))
 
-    def _add_field(self, name: str, boost: float) -> None:
-        self.fields[name] = max(boost, self.fields.get(name, boost))
+def _raise_boost(boosts: dict[str, float], name: str, boost: float) -> None:
+    """Keeps the highest boost of a text or a field."""
+    boosts[name] = max(boost, boosts.get(name, boost))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError
 
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.proxy.upstream.incoming import Incoming, end_to_end, without_headers
+from reranker.proxy.upstream.incoming import Incoming, end_to_end
 from reranker.proxy.upstream.nodes import EngineTimeout, Headers, Upstream
 
 
@@ -55,19 +57,19 @@ _PASSED_ON = frozenset([401, 403, 404, 429, 502, 503, 504])
 _ABOUT_THE_BODY = ("accept-encoding", "content-encoding")
 
 
+@dataclass
 class EngineCalls:
     """The calls that one request makes.
 
-    Args:
+    Attributes:
         incoming: the request; its path and headers are those of the calls.
         max_answer_bytes: a larger answer is not read.
     """
 
-    def __init__(self, upstream: Upstream, incoming: Incoming, deadline: Deadline, max_answer_bytes: int) -> None:
-        self._upstream = upstream
-        self.incoming = incoming
-        self._max_answer_bytes = max_answer_bytes
-        self.deadline = deadline
+    upstream: Upstream
+    incoming: Incoming
+    deadline: Deadline
+    max_answer_bytes: int
 
     def search(self, query_string: str, body: bytes, limit_s: float | None = None) -> tuple[Headers, str]:
         """Sends another body to the address of the caller's search.
@@ -84,12 +86,12 @@ class EngineCalls:
             EngineUnreachable, EngineTimeout: the engine does not answer.
         """
         target = f"{self.incoming.path}?{query_string}"
-        response = self._upstream.send(
-            self.incoming.method, target, self._headers(), body, len(body), limit_s, is_safe=True
+        response = self.upstream.send(
+            self.incoming.method, target, self._headers, body, len(body), limit_s, is_safe=True
         )
         if response.status in _PASSED_ON:
             raise Refused(response)
-        return end_to_end(list(response.headers.iteritems())), self._text(response)
+        return list(response.headers.iteritems()), self._text(response)
 
     def search_again(self, query_string: str, body: bytes) -> tuple[Headers, str]:
         """A further search, within the time that is left.
@@ -127,14 +129,14 @@ class EngineCalls:
         return self._json("GET", target, self._plain_headers(), None, min(limit_s, self.deadline.left_s))
 
     def _plain_headers(self) -> Headers:
-        return without_headers(self._headers(), "content-type", "accept")
+        return end_to_end(self._headers, "content-type", "accept")
 
     def _json(self, method: str, target: str, headers: Headers, body: bytes | None, limit_s: float) -> Any:
         if not limit_s:
             raise out_of_time()
         n_bytes = None if body is None else len(body)
         try:
-            response = self._upstream.send(method, target, headers, body, n_bytes, limit_s, is_safe=True)
+            response = self.upstream.send(method, target, headers, body, n_bytes, limit_s, is_safe=True)
         except (StoreUnavailable, BadInput) as error:
             raise Fallback("look_up_failed", str(error)) from error
         try:
@@ -149,8 +151,9 @@ class EngineCalls:
             raise Fallback("answer_not_json", "the engine's answer is no JSON object")
         return answer
 
+    @cached_property
     def _headers(self) -> Headers:
-        headers = without_headers(self.incoming.headers, *_ABOUT_THE_BODY)
+        headers = end_to_end(self.incoming.headers, *_ABOUT_THE_BODY)
         if self.incoming.content_type is None:
             headers = [*headers, ("Content-Type", self._content_type())]
         return headers
@@ -161,7 +164,7 @@ class EngineCalls:
         return accept if "compatible-with" in accept and "," not in accept else "application/json"
 
     def _text(self, response: BaseHTTPResponse) -> str:
-        limit = self._max_answer_bytes
+        limit = self.max_answer_bytes
         if response.status != 200:
             response.close()
             raise Fallback("engine_refused", f"the engine answered {response.status} to the search for the window")

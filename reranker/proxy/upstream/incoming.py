@@ -109,20 +109,16 @@ def request_headers() -> Headers:
     headers = list(request.headers.items())
     if request.environ.get("CONTENT_TYPE") == "":  # Werkzeug leaves it out, and the engines refuse it
         headers.append(("Content-Type", ""))
-    return [(name, value) for name, value in end_to_end(headers) if name.lower() not in _OURS_TO_SEND]
+    return end_to_end(headers, *_OURS_TO_SEND)
 
 
-def end_to_end(headers: Headers) -> Headers:
-    """The headers of a message without those of its connection."""
-    named = {
-        part.strip().lower() for name, value in headers if name.lower() == "connection" for part in value.split(",")
-    }
-    return [(name, value) for name, value in headers if name.lower() not in _HOP_BY_HOP | named]
-
-
-def without_headers(headers: Headers, *names: str) -> Headers:
-    """The headers without some, which are given in lower case."""
-    return [(name, value) for name, value in headers if name.lower() not in names]
+def end_to_end(headers: Headers, *others: str) -> Headers:
+    """The headers of a message without those of its connection and some others, which are given in lower case."""
+    dropped = {*_HOP_BY_HOP, *others}
+    for name, value in headers:
+        if name.lower() == "connection":
+            dropped.update(part.strip().lower() for part in value.split(","))
+    return [(name, value) for name, value in headers if name.lower() not in dropped]
 
 
 def caller_key(headers: Headers) -> bytes:
@@ -133,33 +129,25 @@ def caller_key(headers: Headers) -> bytes:
 
 def read_parameters(raw_query_string: str) -> dict[str, str]:
     """The parameters, unescaped; of several with one name the last counts, as for the engines."""
-    return dict(parse_qsl("&".join(_parts(raw_query_string)), keep_blank_values=True))
+    return dict(parse_qsl(raw_query_string.replace(";", "&"), keep_blank_values=True))
 
 
 def without_parameters(raw_query_string: str, names: Collection[str]) -> str:
     """The query string without these parameters; the same text where it has none of them."""
-    parts = _parts(raw_query_string)
-    kept = [part for part in parts if _name(part) not in names]
+    parts = raw_query_string.replace(";", "&").split("&")  # engines take one for the other
+    kept = [part for part in parts if unquote_plus(part.split("=", 1)[0]) not in names]
     return "&".join(kept) if len(kept) < len(parts) else raw_query_string
 
 
 def only_parameters(raw_query_string: str, names: Collection[str]) -> str:
     """The query string with these parameters alone."""
-    return "&".join(part for part in _parts(raw_query_string) if part and _name(part) in names)
+    parts = raw_query_string.replace(";", "&").split("&")
+    return "&".join(part for part in parts if unquote_plus(part.split("=", 1)[0]) in names)
 
 
 def is_true(value: str | None) -> bool:
     """Whether a flag of the engine's URLs is set; one without a value is."""
     return value in ("", "true")
-
-
-def _parts(raw_query_string: str) -> list[str]:
-    """The parameters as they came; engines take `;` for `&`."""
-    return raw_query_string.replace(";", "&").split("&") if raw_query_string else []
-
-
-def _name(part: str) -> str:
-    return unquote_plus(part.split("=", 1)[0])
 
 
 def blocks() -> Iterator[bytes]:

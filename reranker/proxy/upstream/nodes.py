@@ -179,12 +179,14 @@ class _Node:
         read_s: float,
         is_safe: bool,
     ) -> BaseHTTPResponse:
+        if self._prefix and any(part in (".", "..") for part in unquote(target.split("?", 1)[0]).split("/")):
+            raise BadInput("the path has a part '.' or '..'; give the path that is meant")
         with reading_call(is_safe), engine_call(method, self.shown) as call:
             for name, value in call.headers.items():
                 headers[name] = value
             response = self._pool.urlopen(
                 method,
-                f"/{self._below(target).encode('ascii').hex()}",  # read back by `putrequest`
+                f"/{(self._prefix + target).encode('ascii').hex()}",  # read back by `putrequest`
                 body,
                 headers,
                 redirect=False,
@@ -194,11 +196,6 @@ class _Node:
             )
             call.answered(response.status)
         return response
-
-    def _below(self, target: str) -> str:
-        if self._prefix and any(part in (".", "..") for part in unquote(target.split("?", 1)[0]).split("/")):
-            raise BadInput("the path has a part '.' or '..'; give the path that is meant")
-        return self._prefix + target
 
 
 class Passing:

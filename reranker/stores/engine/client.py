@@ -13,7 +13,7 @@ import opensearchpy
 import urllib3
 from opensearchpy import exceptions
 
-from reranker.base.errors import BadInput, NotAllowed, NotFound, StoreUnavailable, Unauthenticated
+from reranker.base.errors import BadInput, NotAllowed, NotAnEngine, NotFound, StoreUnavailable, Unauthenticated
 from reranker.base.leaving import EndsWithClient, reading_call
 from reranker.base.request_context import caller_credentials, current_request, engine_call
 from reranker.base.whole_heads import WholeHeadResponse
@@ -76,6 +76,29 @@ class _Connection(opensearchpy.Urllib3HttpConnection):
         return answer
 
 
+class _Objects(opensearchpy.JSONSerializer):
+    """Reads answers, each of which is a JSON object."""
+
+    def loads(self, data: str) -> Any:
+        answer = super().loads(data)
+        if not isinstance(answer, dict):
+            raise exceptions.SerializationError(data[:_MAX_REASON_LENGTH], TypeError("no JSON object"))
+        return answer
+
+
+class _Client(opensearchpy.OpenSearch):
+    """Its searches are answered with hits, and with aggregations where the body asks for them."""
+
+    def search(self, **given: Any) -> Any:
+        answer = super().search(**given)
+        hits = answer.get("hits") if isinstance(answer, dict) else None
+        found = hits.get("hits") if isinstance(hits, dict) else None
+        has_hits = isinstance(found, list) and all(isinstance(hit, dict) for hit in found)
+        if not has_hits or ("aggs" in (given.get("body") or {}) and "aggregations" not in answer):
+            raise exceptions.SerializationError(str(answer)[:_MAX_REASON_LENGTH], TypeError("no answer to a search"))
+        return answer
+
+
 def connect(
     address: EngineAddress, access: EngineAccess = EngineAccess(), timeout_s: float = 30.0
 ) -> opensearchpy.OpenSearch:
@@ -97,7 +120,7 @@ def connect(
         if access.client_cert is not None:
             tls["client_cert"] = str(access.client_cert)
             tls["client_key"] = None if access.client_key is None else str(access.client_key)
-    return opensearchpy.OpenSearch(
+    return _Client(
         hosts=[{"host": address.nodes[0].host, "port": address.nodes[0].port}],
         url_prefix=address.prefix,
         headers=credential_headers(address, access),
@@ -106,6 +129,7 @@ def connect(
         max_retries=0,  # `NodeConnections` repeats what may be repeated
         pool_maxsize=_POOL_SIZE,
         connection_class=partial(NodeConnections, address.nodes, _Connection),
+        serializer=_Objects(),
         **tls,
     )
 
@@ -178,6 +202,7 @@ def engine_errors(address: str, index: str = "") -> Iterator[None]:
         NotFound: there is no such index.
         BadInput: the engine refuses the request.
         Unauthenticated, NotAllowed: it refuses the caller's credentials, or what they may not read.
+        NotAnEngine: what answers is none.
         StoreUnavailable: it cannot be reached, refuses the service's credentials, or fails.
     """
     try:
@@ -203,8 +228,9 @@ def engine_errors(address: str, index: str = "") -> Iterator[None]:
     except exceptions.TransportError as error:
         raise _status_error(error, address, index) from error
     except (exceptions.OpenSearchException, exceptions.ImproperlyConfigured) as error:
-        raise StoreUnavailable(
-            f"{address} answers as no search engine does ({type(error).__name__}); check host, port and path"
+        raise NotAnEngine(
+            f"{address} answers as no search engine does ({type(error).__name__}); check host, port and path, and what "
+            "stands before the engine"
         ) from error
 
 

@@ -52,7 +52,7 @@ def index(*fields: dict[str, Any]) -> dict[str, Any]:
 
 def test_fields_are_asked_for_with_those_that_they_may_be_a_part_of() -> None:
     calls = Calls({"i": index(TITLE, ENGLISH)})
-    types = mappings(calls, query="expand_wildcards=all&routing=7&q=x").searched_by("/i,j%2A/_search")(["title.en"])
+    types = mappings(calls, query="expand_wildcards=all&routing=7&q=x").searched("/i,j%2A/_search")[0](["title.en"])
     assert types == {"title.en": FieldType(is_text=True, source="title")}
     assert calls.targets == [
         "/i,j%2A/_mapping/field/title,title.en?ignore_unavailable=true&allow_no_indices=true&expand_wildcards=all"
@@ -62,7 +62,7 @@ def test_fields_are_asked_for_with_those_that_they_may_be_a_part_of() -> None:
 
 def test_a_name_cannot_lead_to_another_path() -> None:
     calls = Calls({"i": index(TITLE)})
-    mappings(calls).searched_by("/i/_search")(["a/../../_nodes?x#y", "ti tle"])
+    mappings(calls).searched("/i/_search")[0](["a/../../_nodes?x#y", "ti tle"])
     assert calls.targets[0].startswith("/i/_mapping/field/")
     assert calls.targets[0].count("/") == 4
     assert calls.targets[0].count("?") == 1
@@ -84,25 +84,25 @@ def test_a_name_cannot_lead_to_another_path() -> None:
     ],
 )
 def test_a_field_is_text_where_a_mapping_says_so(answer: Any, kind: FieldType) -> None:
-    assert mappings(Calls(answer)).searched_by("/i/_search")(["title"]) == {"title": kind}
+    assert mappings(Calls(answer)).searched("/i/_search")[0](["title"]) == {"title": kind}
 
 
 @pytest.mark.parametrize("kind", ["text", "match_only_text", "search_as_you_type", "annotated_text", "semantic_text"])
 def test_each_type_for_text_is_known(kind: str) -> None:
     answer = {"i": index({"f": {"mapping": {"f": {"type": kind}}}})}
-    assert mappings(Calls(answer)).searched_by("/i/_search")(["f"])["f"].is_text
+    assert mappings(Calls(answer)).searched("/i/_search")[0](["f"])["f"].is_text
 
 
 def test_an_alias_is_what_it_stands_for() -> None:
     alias = {"heading": {"mapping": {"heading": {"type": "alias", "path": "title.en"}}}}
     calls = Calls({"i": index(alias)}, {"i": index(TITLE, ENGLISH)})
-    assert mappings(calls).searched_by("/i/_search")(["heading"]) == {"heading": FieldType(True, "title")}
+    assert mappings(calls).searched("/i/_search")[0](["heading"]) == {"heading": FieldType(True, "title")}
     assert "/field/title,title.en?" in calls.targets[1]
 
 
 def test_below_a_flattened_field_there_is_no_text() -> None:
     calls = Calls({"i": index({"labels": {"mapping": {"labels": {"type": "flattened"}}}})})
-    assert mappings(calls).searched_by("/i/_search")(["labels.env"]) == {"labels.env": FieldType(False, "labels.env")}
+    assert mappings(calls).searched("/i/_search")[0](["labels.env"]) == {"labels.env": FieldType(False, "labels.env")}
 
 
 def test_what_is_known_is_asked_for_again_after_some_minutes_and_by_another_caller_at_once() -> None:
@@ -110,13 +110,13 @@ def test_what_is_known_is_asked_for_again_after_some_minutes_and_by_another_call
     cache = FieldTypeCache(clock)
     calls = Calls(*[{"i": index(TITLE)}] * 4)
     for _ in range(3):
-        mappings(calls, cache).searched_by("/i/_search")(["title"])
+        mappings(calls, cache).searched("/i/_search")[0](["title"])
     assert len(calls.targets) == 1
-    mappings(calls, cache, caller=b"b").searched_by("/i/_search")(["title"])
-    mappings(calls, cache).searched_by("/j/_search")(["title"])
+    mappings(calls, cache, caller=b"b").searched("/i/_search")[0](["title"])
+    mappings(calls, cache).searched("/j/_search")[0](["title"])
     assert len(calls.targets) == 3
     clock.now += TRUST_S + 1
-    mappings(calls, cache).searched_by("/i/_search")(["title"])
+    mappings(calls, cache).searched("/i/_search")[0](["title"])
     assert len(calls.targets) == 4
 
 
@@ -125,9 +125,9 @@ def test_a_field_that_is_missing_is_asked_for_again_soon() -> None:
     cache = FieldTypeCache(clock)
     calls = Calls({"i": index()}, {"i": index(TITLE)})
     for _ in range(2):
-        assert not mappings(calls, cache).searched_by("/i/_search")(["title"])["title"].is_text
+        assert not mappings(calls, cache).searched("/i/_search")[0](["title"])["title"].is_text
     clock.now += RETRY_S + 1
-    assert mappings(calls, cache).searched_by("/i/_search")(["title"])["title"].is_text
+    assert mappings(calls, cache).searched("/i/_search")[0](["title"])["title"].is_text
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,10 @@ def test_without_an_answer_nothing_is_known_and_nothing_asked_for_a_while(answer
     cache = FieldTypeCache(clock)
     calls = Calls(answer, {"i": index(TITLE)})
     for _ in range(2):
-        assert mappings(calls, cache).searched_by("/i/_search")(["title"]) == {}
+        assert mappings(calls, cache).searched("/i/_search")[0](["title"]) == {}
     assert len(calls.targets) == 1
     clock.now += RETRY_S + 1
-    assert mappings(calls, cache).searched_by("/i/_search")(["title"])["title"].is_text
+    assert mappings(calls, cache).searched("/i/_search")[0](["title"])["title"].is_text
 
 
 @pytest.mark.parametrize(
@@ -157,16 +157,15 @@ def test_without_an_answer_nothing_is_known_and_nothing_asked_for_a_while(answer
 )
 def test_what_no_path_can_hold_is_not_asked_for(path: str, names: list[str]) -> None:
     calls = Calls()
-    assert mappings(calls).searched_by(path)(names) == {}
+    assert mappings(calls).searched(path)[0](names) == {}
     assert calls.targets == []
 
 
 def test_the_header_of_a_line_names_its_indices() -> None:
     calls = Calls(*[{"i": index(TITLE)}] * 9)
     found = mappings(calls)
-    of_path = found.searched_by("/p/_msearch")
     for indices in ("i", ["i", "j*"], None, [], [3], {"a": 1}, "a/../b", ".."):
-        found.named(indices, of_path)(["title"])
+        found.searched("/p/_msearch", indices)[0](["title"])
     # A request makes five calls at most.
     assert [target.split("/_mapping")[0] for target in calls.targets] == ["/i", "/i,j*", "/p", "/a%2F..%2Fb"]
 
@@ -175,5 +174,22 @@ def test_one_request_asks_a_few_times_at_most() -> None:
     calls = Calls(*[{"i": index(TITLE)}] * 20)
     found = mappings(calls)
     for n in range(20):
-        found.searched_by(f"/i{n}/_search")(["title"])
+        found.searched(f"/i{n}/_search")[0](["title"])
     assert len(calls.targets) == 5
+
+
+@pytest.mark.parametrize(
+    ("path", "named", "expected"),
+    [
+        ("/pages/_search", None, ("pages",)),
+        ("/a,b%2A/_search", None, ("a", "b*")),
+        ("/_search", None, ()),
+        ("/_msearch", ["a", "b,c"], ("a", "b", "c")),
+        ("/pages/_msearch", "other", ("other",)),
+        ("/pages/_msearch", [], ("pages",)),
+    ],
+)
+def test_the_searched_indices_are_those_of_the_header_or_of_the_path(
+    path: str, named: Any, expected: tuple[str, ...]
+) -> None:
+    assert mappings(Calls()).searched(path, named)[1] == expected

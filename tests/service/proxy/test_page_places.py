@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.proxy.page import places_behind, ranked_places
+from reranker.proxy.page import page_places
 from reranker.proxy.search import PagePlan
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.ranking.scores import WINDOW_FLOOR, scores_behind
@@ -36,7 +36,7 @@ def test_pages_cover_each_hit_once(n_hits: int, window: int, size: int, seed: "s
     for offset in range(0, n_hits + size, size):
         plan = PagePlan(offset, size, window)
         n_brought = max(0, min(n_hits, plan.fetched_from + plan.n_fetch) - plan.fetched_from)
-        page = places_behind(plan, n_brought) if plan.is_behind else ranked_places(plan, ranking, n_brought)
+        page = page_places(plan, None if plan.is_behind else ranking, n_brought)
         assert len(page) == max(0, min(size, n_hits - offset))
         assert [place.rank for place in page] == list(range(offset + 1, offset + 1 + len(page)))
         seen += [plan.fetched_from + place.index for place in page]

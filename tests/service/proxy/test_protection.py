@@ -20,6 +20,7 @@ from werkzeug.test import TestResponse
 from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.proxy.rank import Outcome
 from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.service.settings import Settings
 from tests.service.conftest import serving
@@ -62,7 +63,7 @@ class Ranker:
         self.go_on.set()
         self.n_calls = 0
 
-    def order(self, search: Any, bags: Any) -> Reranking:
+    def order(self, search: Any, bags: Any) -> Outcome:
         self.n_calls += 1
         time.sleep(self.takes_s)
         self.go_on.wait(10)
@@ -70,7 +71,7 @@ class Ranker:
             raise RuntimeError("broken\r\nX-Injected: 1")
         n = len(bags)
         documents = tuple(RankedDocument(n - rank, rank, 0.0, (n - rank + 1) / 10, False) for rank in range(1, n + 1))
-        return Reranking(documents, "opposite", "exact", 0, 0, 0, n, 0)
+        return Outcome("applied", "", ranking=Reranking(documents, "opposite", "exact", 0, 0, 0, n, 0))
 
 
 def with_ranker(app: Flask) -> tuple[Proxy, Ranker]:
@@ -106,7 +107,7 @@ def test_a_failure_gives_the_engines_page_without_asking_it_again(
     assert "\n" not in record.getMessage()
 
 
-@pytest.mark.parametrize("part", ["read.read_query", "write._written", "proxy.fetch"])
+@pytest.mark.parametrize("part", ["read_search.read_query", "write._written", "proxy.fetch"])
 def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
     make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
@@ -132,7 +133,7 @@ def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], mo
 
     app = make_app()
     warm_up(app)
-    for name in ("proxy.read.read_query", "proxy.read.read_body", "ranking.query.tokenize"):
+    for name in ("proxy.read_search.read_query", "proxy.read_search.read_body", "ranking.query.tokenize"):
         noted(f"reranker.{name}")
     assert outcome(app.test_client().post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
     assert sorted(read) == ["read_body", "read_query", "tokenize"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reranker.proxy.fetch import read_answer
+from reranker.proxy.answers import read_answer
 from reranker.proxy.raw_json import (
     TOO_DEEP,
     DuplicateKey,

@@ -8,7 +8,7 @@ import pytest
 
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
-from reranker.proxy.read import Skip, read_search
+from reranker.proxy.read_search import Skip, read_search
 from reranker.proxy.search import Search
 from reranker.proxy.upstream.incoming import read_parameters, without_parameters
 from reranker.service.service import Service
@@ -35,7 +35,7 @@ def test_a_page_is_asked_for_as_the_whole_window(service: Service) -> None:
     search = read(service, {"query": QUERY, "from": 5, "size": 3}, "routing=a%20b&from=2&pretty")
     assert json.loads(search.sent) == {"query": QUERY, **WINDOW}
     assert (search.page.offset, search.page.size) == (2, 3)  # the URL goes before the body
-    assert search.body_without_ours is None
+    assert search.body.without_ours is None
 
 
 def test_what_is_not_ours_to_change_stays_as_it_was_written(service: Service) -> None:
@@ -65,9 +65,9 @@ def test_our_section_is_read_and_taken_out(service: Service) -> None:
     assert (search.query.text, search.language, search.method, search.page.window) == ("chat", "fr", "emd", 7)
     assert (search.parameters.epsilon, search.parameters.tau) == (0.5, 0.1)
     assert json.loads(search.sent) == {"query": QUERY, "ext": {"other": {"a": 1}}, **WINDOW, "size": 10}
-    assert json.loads(search.body_without_ours or b"") == {"query": QUERY, "ext": {"other": {"a": 1}}}
+    assert json.loads(search.body.without_ours or b"") == {"query": QUERY, "ext": {"other": {"a": 1}}}
     alone = read(service, {"query": QUERY, "ext": {"rerank": ours}})
-    assert json.loads(alone.body_without_ours or b"") == {"query": QUERY}
+    assert json.loads(alone.body.without_ours or b"") == {"query": QUERY}
 
 
 def test_what_the_section_leaves_out_is_taken_from_query_and_settings(service: Service) -> None:
@@ -85,7 +85,7 @@ def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: 
         "excludes": [],
         "includes": ["title", "bag", "lang", "doc_id", "title_key", "text_key"],
     }
-    assert json.loads(search.body_without_ours or b"") == {"query": QUERY, "_source": ["title"]}
+    assert json.loads(search.body.without_ours or b"") == {"query": QUERY, "_source": ["title"]}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from werkzeug.test import TestResponse
 from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
-from reranker.proxy.read import searched_indices
 from reranker.service.settings import Settings
 from tests.service.proxy.calls import outcomes
 from tests.service.proxy.fake_engine import FakeEngine, Received, ok
@@ -282,20 +281,3 @@ def test_translated_searches_are_counted_by_themselves(client: FlaskClient) -> N
     search(client)
     search(client, {"query": {"match": {"body": "cat"}}})
     assert outcomes(client.application) == {"applied": 1, "applied/translated": 1}
-
-
-@pytest.mark.parametrize(
-    ("path", "named", "expected"),
-    [
-        ("/pages/_search", None, ("pages",)),
-        ("/a,b%2A/_search", None, ("a", "b*")),
-        ("/_search", None, ()),
-        ("/_msearch", ["a", "b,c"], ("a", "b", "c")),
-        ("/pages/_msearch", "other", ("other",)),
-        ("/pages/_msearch", [], ("pages",)),
-    ],
-)
-def test_the_searched_indices_are_those_of_the_header_or_of_the_path(
-    path: str, named: Any, expected: tuple[str, ...]
-) -> None:
-    assert searched_indices(path, named) == expected

@@ -1,0 +1,96 @@
+"""Reads the texts of a `_source`: those of some fields, or all that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from reranker.base.errors import BadInput
+from reranker.proxy.answer_filters import BAG_FIELD, ID_FIELD, is_match
+from reranker.text.bags import unpack
+
+# 500 words are read of a document; no language's words are so long that this cuts them off.
+_MAX_TEXT_CHARS = 20_000
+_MAX_DEPTH = 16
+
+
+def field_texts(source: Any, fields: Sequence[str]) -> dict[str, list[str]]:
+    """The strings of each of these fields of a `_source`."""
+    return {name: [text for _, text in named_strings(_field(source, name))] for name in dict.fromkeys(fields)}
+
+
+def source_text(source: Any, fields: Sequence[str]) -> str:
+    """The text of a `_source`: the named fields' strings, or all there are, one a line.
+
+    >>> source_text({"title": "A cat", "body": {"parts": ["sits", "here"]}, "n": 1}, [])
+    'A cat\\nsits\\nhere'
+    >>> source_text({"title": "A cat", "body": {"parts": ["sits", "here"]}, "n": 1}, ["body.parts"])
+    'sits\\nhere'
+    >>> source_text({"title": "A cat", "body": {"parts": ["sits", "here"]}, "n": 1}, ["b*s", "ti*"])
+    'sits\\nhere\\nA cat'
+    """
+    if not fields:
+        return joined([text] for _, text in named_strings(source))
+    texts = field_texts(source, fields)
+    return joined(texts[name] for name in fields)
+
+
+def joined(texts: Iterable[Sequence[str]]) -> str:
+    """One string a line, up to the length that is read."""
+    found: list[str] = []
+    n_chars = 0
+    for text in chain.from_iterable(texts):
+        found.append(text)
+        n_chars += len(text)
+        if n_chars > _MAX_TEXT_CHARS:
+            break
+    return "\n".join(found)[:_MAX_TEXT_CHARS]
+
+
+def _field(source: Any, name: str) -> Any:
+    # `title.*` is whatever is below a title, or a title with fields of its own.
+    name = name.removesuffix(".*")
+    if "*" in name:
+        return [text for path, text in named_strings(source) if is_match(name, path)]
+    return _at(source, name.split("."))
+
+
+def _at(value: Any, path: Sequence[str]) -> Any:
+    """What stands at a path; lists on the way are gone through, and names with dots in them are found too.
+
+    A text before the end of the path is that of `title` for the field `title.english`.
+    """
+    if not path or isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return [_at(one, path) for one in value]
+    if not isinstance(value, Mapping):
+        return None
+    whole = ".".join(path)
+    return value[whole] if whole in value else _at(value.get(path[0]), path[1:])
+
+
+def named_strings(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """All strings below a value, such as a `_source`, but packed bags and the ids that Sinkrank writes beside their
+    hashes; each with the dotted name of its field."""
+    if isinstance(value, str):
+        yield path, value
+    elif depth > _MAX_DEPTH:
+        return
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            is_id = name == ID_FIELD and isinstance(value.get("id_hash"), int)
+            if not is_id and not (name == BAG_FIELD and _is_packed(one)):
+                yield from named_strings(one, f"{path}.{name}" if path else str(name), depth + 1)
+    elif isinstance(value, list):
+        for one in value:
+            yield from named_strings(one, path, depth + 1)
+
+
+def _is_packed(value: Any) -> bool:
+    """Whether it is a bag that some version of Sinkrank packed, which is no text."""
+    try:
+        return isinstance(value, str) and unpack(value) is not None
+    except BadInput:
+        return False
