@@ -8,7 +8,14 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.engines.fixtures", "tests.browser.fixtures", "tests.tiers", "tests.groups", "tests.kernels"]
+pytest_plugins = [
+    "tests.engines.fixtures",
+    "tests.browser.fixtures",
+    "tests.tiers",
+    "tests.collection",
+    "tests.groups",
+    "tests.kernels",
+]
 
 # How long drawing or running an example takes says more about what else the machine does than about the code.
 settings.register_profile("sinkrank", deadline=None, suppress_health_check=[HealthCheck.too_slow])
