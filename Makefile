@@ -72,12 +72,16 @@ campaign: .venv/.dev ## Kills, hostile input, failing engines, for an hour; repo
 	@$(BIN)/python -m campaign --report build/campaign.md $(CAMPAIGN)
 
 # tests/groups.py: tests of one engine stay in one process, so that it is started once, and long groups come first.
-PYTEST := $(BIN)/pytest -q --dist loadscope --no-loadscope-reorder -n
+# tests/collection.py: the processes share the bytecode that they write, also where the shell tells Python to write none.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q --dist loadscope --no-loadscope-reorder -n
+
+# mypy compares the sources themselves: a fresh clone is checked in seconds by what was kept of another.
+MYPY_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sinkrank/mypy
 
 lint: .venv/.dev ## Lint, format, types and the import contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --cache-dir "$(MYPY_CACHE)"
 	$(BIN)/lint-imports --no-logo
 
 check: lint ## Lint and unit tests, some two minutes

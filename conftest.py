@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.engines.fixtures", "tests.browser.fixtures", "tests.tiers", "tests.groups", "tests.kernels"]
+from tests.engines.nodes import folder_in_memory
+
+pytest_plugins = [
+    "tests.engines.fixtures",
+    "tests.browser.fixtures",
+    "tests.tiers",
+    "tests.collection",
+    "tests.groups",
+    "tests.kernels",
+]
+
+# Stores and files are synced to the disk again and again, which a busy machine lets wait.
+if folder := folder_in_memory():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))
 
 # How long drawing or running an example takes says more about what else the machine does than about the code.
 settings.register_profile("sinkrank", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -20,8 +20,6 @@ from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgori
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -55,6 +53,14 @@ def make_sbom(pins: Iterable[Pin]) -> str:
     for pin, part in parts.items():
         bom.register_dependency(part, _among(parts, _requirements(pin.name)))
     return JsonV1Dot6(bom).output_as_string(indent=1)
+
+
+def schema_error(text: str) -> object | None:
+    """What in an SBOM does not fit the schema of CycloneDX 1.6; None if all does."""
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator  # takes seconds to import
+
+    return JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)
 
 
 def _component(pin: Pin) -> Component:
@@ -94,7 +100,7 @@ def main() -> None:
         text = make_sbom(read_lock(RUNTIME_LOCK))
     except (LicenceProblem, NotALock) as problem:
         sys.exit(str(problem))
-    if error := JsonStrictValidator(SchemaVersion.V1_6).validate_str(text):
+    if error := schema_error(text):
         sys.exit(f"the SBOM does not fit the schema of CycloneDX: {error}")
     path = Path(sys.argv[1])
     path.parent.mkdir(parents=True, exist_ok=True)

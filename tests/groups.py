@@ -1,9 +1,11 @@
 """pytest plugin: with several processes, the tests of one group run in one of them, and groups that take long begin.
 
 A group shares what is expensive to start: an engine, a browser, trained embeddings. It is all tests of one engine, or
-of one file. xdist's own `--dist loadgroup` tells the groups in the tests' ids, which pytest 9.2 no longer lets it
-change: every test would be a group of its own, and every process would start every engine. Here each process writes
-the groups of its tests to a file.
+of one file. Tests of the first engine, which are by far the most, are two groups with a node each.
+
+xdist's own `--dist loadgroup` tells the groups in the tests' ids, which pytest 9.2 no longer lets it change: every test
+would be a group of its own, and every process would start every engine. Here each process writes the groups of its
+tests to a file.
 """
 
 from __future__ import annotations
@@ -11,13 +13,16 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.engines.assemble import find_recipe
 from tests.engines.fixtures import engine_of
+from tests.engines.sources import chosen_engines, given_url
 
 if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
@@ -30,20 +35,28 @@ _FIRST = ("engine", "corpus", "slow")
 def group_of(item: pytest.Item) -> str:
     """Tests of one engine, so that it is started once; those that fetch a corpus; all others by their file."""
     if engine := engine_of(item):
-        return engine
+        return f"{engine}, second node" if _is_for_a_second_node(item, engine) else engine
     return "corpus" if item.get_closest_marker("corpus") else item.path.as_posix()
+
+
+def _is_for_a_second_node(item: pytest.Item, engine: str) -> bool:
+    """Whether this is a test of the service or the stores on the first engine, if each process starts its own."""
+    folder = item.path.relative_to(item.config.rootpath).parts[:2]
+    is_of_them = folder in (("tests", "service"), ("tests", "stores"))
+    return is_of_them and engine == chosen_engines()[0] and not given_url(find_recipe(engine))
 
 
 @pytest.hookimpl(trylast=True)  # after pytest has put tests together by their fixtures
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a process among several, groups that take long come first: the short ones fill what time is left in each."""
+    """In a process among several, long groups come first: the short ones fill what time is left in each."""
     if not hasattr(config, "workerinput"):
         return
     groups = {item: group_of(item) for item in items}
     ranks = dict.fromkeys(groups.values(), len(_FIRST))
     for item, group in groups.items():
         ranks[group] = min(ranks[group], _rank(item))
-    items.sort(key=lambda item: ranks[groups[item]])
+    sizes = Counter(groups.values())
+    items.sort(key=lambda item: (ranks[groups[item]], -sizes[groups[item]], groups[item]))
 
 
 def _rank(item: pytest.Item) -> int:

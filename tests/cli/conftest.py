@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,33 +36,57 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any] | str]) -> Path:
 @pytest.fixture
 def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with nothing in it, and no setting from the outside."""
-    for name in list(os.environ):
-        if name.startswith("SINKRANK_"):
-            monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
+    enter(tmp_path, monkeypatch)
     return tmp_path
 
 
+def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith("SINKRANK_"):
+            patch.delenv(name)
+    patch.chdir(folder)
+
+
+@pytest.fixture(scope="session")
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `home` copies."""
+    folder = tmp_path_factory.mktemp("home")
+    tiny_embeddings(folder / ".sinkrank" / "embeddings")
+    return folder
+
+
 @pytest.fixture
-def home(empty_home: Path) -> Path:
+def home(empty_home: Path, _home: Path) -> Path:
     """A working folder with embeddings under `.sinkrank`."""
-    tiny_embeddings(empty_home / ".sinkrank" / "embeddings")
+    shutil.copytree(_home, empty_home, dirs_exist_ok=True)
     return empty_home
 
 
 @pytest.fixture
 def run() -> Run:
-    """Runs the command line in this process."""
-
-    def call(*arguments: str, stdin: str | bytes | None = None) -> Result:
-        return CliRunner().invoke(app, list(arguments), input=stdin, prog_name="sinkrank")
-
     return call
 
 
-@pytest.fixture
-def indexed(home: Path, run: Run) -> Path:
-    """A home whose store holds `DOCUMENTS`."""
-    result = run("ingest", str(write_rows(home / "documents.jsonl", DOCUMENTS)))
+def call(*arguments: str, stdin: str | bytes | None = None) -> Result:
+    """Runs the command line in this process."""
+    return CliRunner().invoke(app, list(arguments), input=stdin, prog_name="sinkrank")
+
+
+@pytest.fixture(scope="session")
+def _indexed(_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `indexed` copies."""
+    folder = tmp_path_factory.mktemp("indexed")
+    shutil.copytree(_home, folder, dirs_exist_ok=True)
+    documents = write_rows(folder / "documents.jsonl", DOCUMENTS)
+    with pytest.MonkeyPatch.context() as patch:
+        enter(folder, patch)
+        result = call("ingest", str(documents))
     assert result.exit_code == 0, result.stderr
-    return home
+    return folder
+
+
+@pytest.fixture
+def indexed(empty_home: Path, _indexed: Path) -> Path:
+    """A home whose store holds `DOCUMENTS`."""
+    shutil.copytree(_indexed, empty_home, dirs_exist_ok=True)
+    return empty_home

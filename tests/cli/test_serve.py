@@ -106,14 +106,21 @@ def serving(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.conformance)])
-def test_the_service_answers_and_ends_with_code_0_when_told_to(indexed: Path, stop: signal.Signals) -> None:
+def test_the_service_answers_drains_and_ends_with_code_0_when_told_to(
+    indexed: Path, stop: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SINKRANK_DRAIN_S", "2")
     with serving(indexed) as (process, address):
         ready = urllib3.request("GET", f"{address}/-/ready", timeout=60)
-        found = urllib3.request("POST", f"{address}/v1/search", json={"query": "cat", "language": "en"}, timeout=60)
         process.send_signal(stop)
+        while (draining := urllib3.request("GET", f"{address}/-/ready", timeout=60)).status == 200:
+            time.sleep(0.02)
+        found = urllib3.request("POST", f"{address}/v1/search", json={"query": "cat", "language": "en"}, timeout=60)
         stdout, stderr = process.communicate(timeout=120)
 
     assert ready.status == 200
+    assert draining.status == 503
+    assert [name for name, check in draining.json()["checks"].items() if not check["ready"]] == ["running"]
     assert found.json()["hits"][0]["id"] == "fr/chat"
     assert process.returncode == 0
     assert stdout == ""
@@ -136,17 +143,6 @@ def test_an_engine_that_is_down_is_said_before_the_first_search(
 def test_a_store_that_answers_is_not_talked_about(indexed: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sinkrank.commands.serve.run_service", lambda settings, store: None)
     assert run("serve", "--port", "0").stderr == ""
-
-
-@pytest.mark.slow
-def test_without_a_store_the_service_still_reranks(home: Path) -> None:
-    with serving(home) as (_, address):
-        body = {"query": "cat", "documents": ["pain", "chat"], "language": "en", "document_languages": "fr"}
-        reranked = urllib3.request("POST", f"{address}/v1/rerank", json=body, timeout=60).json()
-        searched = urllib3.request("POST", f"{address}/v1/search", json={"query": "cat"}, timeout=60)
-
-    assert [result["index"] for result in reranked["results"]] == [1, 0]
-    assert searched.status == 503
 
 
 def stopped_meanwhile(handle: Callable[[], str], grace_s: float) -> list[bytes]:

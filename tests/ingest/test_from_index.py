@@ -26,6 +26,8 @@ from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import faulty_proxy, is_read
 from tests.stores.samples import fill, make_document
 
+pytestmark = pytest.mark.any_engine
+
 N_DOCUMENTS = 2_500
 
 

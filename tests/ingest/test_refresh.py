@@ -16,6 +16,8 @@ from reranker.stores.base.protocol import Store
 from tests.ingest.conftest import add
 from tests.tiny import POSITIONS
 
+pytestmark = pytest.mark.any_engine
+
 
 def add_texts(
     store: Store, index: str, embeddings: Embeddings, folder: Path, *texts: str, language: str = "fr"

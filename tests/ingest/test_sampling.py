@@ -20,6 +20,8 @@ from reranker.text.documents import id_hash
 from tests.ingest.conftest import add
 from tests.tiny import POSITIONS
 
+pytestmark = pytest.mark.any_engine
+
 
 def queries(sample: HubnessSample, language: str, embeddings: Embeddings) -> dict[int, dict[str, int]]:
     """The words of each query, counted, by hash."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -86,10 +87,19 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path, threads=1, max_body_bytes=20_000, max_documents=50)
 
 
-@pytest.fixture
-def store(settings: Settings, embeddings: Embeddings) -> Iterator[Store]:
-    with closing(open_store(settings.store_address)) as store:
+@pytest.fixture(scope="session")
+def filled_store(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `store` copies."""
+    folder = tmp_path_factory.mktemp("filled") / "store"
+    with closing(open_store(str(folder))) as store:
         fill(store, embeddings, "pages", DOCUMENTS)
+    return folder
+
+
+@pytest.fixture
+def store(settings: Settings, filled_store: Path) -> Iterator[Store]:
+    shutil.copytree(filled_store, settings.store_address)
+    with closing(open_store(settings.store_address)) as store:
         yield store
 
 

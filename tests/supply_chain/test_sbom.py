@@ -7,11 +7,9 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 
 from supply_chain.lock import RUNTIME_LOCK, read_lock
-from supply_chain.sbom import make_sbom
+from supply_chain.sbom import make_sbom, schema_error
 
 
 @pytest.fixture(scope="module")
@@ -25,9 +23,8 @@ def sbom(text: str) -> dict[str, Any]:
 
 
 def test_it_fits_the_schema(text: str) -> None:
-    validator = JsonStrictValidator(SchemaVersion.V1_6)
-    assert validator.validate_str(text) is None
-    assert validator.validate_str(text.replace('"type": "library"', '"type": "book"')) is not None
+    assert schema_error(text) is None
+    assert schema_error(text.replace('"type": "library"', '"type": "book"')) is not None
 
 
 def test_each_pinned_version_is_a_part_with_licence_and_hashes(sbom: dict[str, Any]) -> None:

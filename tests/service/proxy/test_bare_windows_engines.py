@@ -32,7 +32,7 @@ from tests.engines.sources import Engine
 from tests.service.conftest import fill
 from tests.service.proxy.calls import make_index, ndjson
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
 WORDS = ("cat", "dog", "water", "bread", "car", "zzz")
 N_DOCUMENTS = 60

@@ -11,7 +11,7 @@ from reranker.proxy import Proxy
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import WORDS, hits, make_index, multi_search, post
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
 PROPERTIES = {
     "title": {"type": "text", "copy_to": "all", "fields": {"keyword": {"type": "keyword"}, "en": {"type": "text"}}},

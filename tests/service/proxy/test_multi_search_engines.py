@@ -13,7 +13,7 @@ from flask import Flask
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import BY_CHAT, WORDS, chat, hits, multi_search, ndjson, outcomes, post, words
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
 EVERY = {"query": {"match_all": {}}, "size": 4}
 

@@ -82,6 +82,7 @@ def test_pages_hold_each_hit_once_and_agree(
     assert walk(ask, window, page_sizes, len(texts)) == whole
 
 
+@pytest.mark.any_engine
 @pytest.mark.engine
 def test_pages_of_a_real_engine_agree(
     http: urllib3.PoolManager, engine: Engine, url: str, index_name: str, tmp_path: Path

@@ -12,7 +12,7 @@ import urllib3
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import BY_CHAT, WORDS, chat, hits, make_index, post, words
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
 PROPERTIES = {
     "body": {"type": "text", "store": True},

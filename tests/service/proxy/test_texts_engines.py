@@ -12,7 +12,7 @@ from reranker.proxy import Proxy
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import BY_CHAT, WORDS, chat, hits, make_index, ndjson, post, words
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
 EVERY = {"query": {"match_all": {}}, "size": len(WORDS)}
 

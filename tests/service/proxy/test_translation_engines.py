@@ -22,7 +22,7 @@ from tests.engines.sources import Engine
 from tests.service.conftest import serving
 from tests.service.proxy.calls import hits, make_index, multi_search, post
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
 # What was typed, and the text that answers; all are the demo's own or like them.
 QUERIES = [
