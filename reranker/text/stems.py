@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-
-import snowballstemmer
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
 
 # Words of other languages stay as they are.
 STEMMERS = {
@@ -45,6 +48,8 @@ STEMMERS = {
 }
 
 _stemmers = threading.local()
+# The package imports all its languages; under this name it is the folder of its modules, and imports nothing.
+_FOLDER = "_snowballstemmer"
 
 
 def stem(word: str, language: str) -> str:
@@ -58,6 +63,20 @@ def stem(word: str, language: str) -> str:
         return word
     stemmer = getattr(_stemmers, name, None)
     if stemmer is None:  # a stemmer keeps the word it works on, so each thread has its own
-        stemmer = snowballstemmer.stemmer(name)
+        stemmer = _make(name)
         setattr(_stemmers, name, stemmer)
     return str(stemmer.stemWord(word))
+
+
+def _make(name: str) -> Any:
+    """The stemmer of one language; with PyStemmer installed, a compiled one."""
+    package = find_spec("snowballstemmer")
+    if find_spec("Stemmer") is not None or package is None:
+        import snowballstemmer
+
+        return snowballstemmer.stemmer(name)
+    if _FOLDER not in sys.modules:
+        folder = ModuleType(_FOLDER)
+        folder.__path__ = list(package.submodule_search_locations or ())
+        sys.modules[_FOLDER] = folder
+    return getattr(import_module(f"{_FOLDER}.{name}_stemmer"), f"{name.title()}Stemmer")()

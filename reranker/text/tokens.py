@@ -75,12 +75,17 @@ def stop_words(language: str) -> frozenset[str]:
     Snowball's lists of function words for the 14 languages that have one, stopwords-iso for the others: its lists
     remove content words too (English `computer` and `page`, Russian `женщина`).
     """
-    import stopwordsiso  # both are slow to import
     from whoosh.lang.stopwords import stoplists
 
-    listed = stoplists.get(language) or (stopwordsiso.stopwords(language) if stopwordsiso.has_lang(language) else ())
-    words = [*listed, *_ELIDED.get(language, ())]
+    words = [*(stoplists.get(language) or _stopwords_iso(language)), *_ELIDED.get(language, ())]
     return frozenset(_stop_form(normalize_term(word, language), language) for word in words)
+
+
+def _stopwords_iso(language: str) -> Iterable[str]:
+    import stopwordsiso  # slow to import
+
+    found: Iterable[str] = stopwordsiso.stopwords(language) if stopwordsiso.has_lang(language) else ()
+    return found
 
 
 def _stop_form(token: str, language: str) -> str:

@@ -50,7 +50,18 @@ class _Group(TyperGroup):
             raise typer.Exit(EXIT_WRONG_USE if isinstance(error, WrongParameter) else EXIT_FAILED) from None
 
 
-app = typer.Typer(
+class _App(typer.Typer):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Drops the other commands where the arguments begin with one: Typer reads the options of all that are left."""
+        name = next((each for each in sys.argv[1:] if not each.startswith("-")), "")
+        commands = [each for each in self.registered_commands if each.callback and each.callback.__name__ == name]
+        groups = [each for each in self.registered_groups if each.name == name]
+        if commands or groups:
+            self.registered_commands, self.registered_groups = commands, groups
+        return super().__call__(*args, **kwargs)
+
+
+app = _App(
     cls=_Group,
     no_args_is_help=True,
     add_completion=False,
