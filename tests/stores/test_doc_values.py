@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import urllib3
 
-from mappings import ADDED_FIELDS
 from reranker.base.errors import NotFound
 from reranker.stores import open_store
 from reranker.stores.base.checks import MAX_ID_BYTES
@@ -103,16 +102,6 @@ def as_read(found: list[Candidate]) -> list[tuple[Read, float, int]]:
     ]
 
 
-def make_old_index(store: EngineStore, engine: Engine, name: str) -> None:
-    """An index as it was made before bags had doc values."""
-    definition = store.template(name, DESCRIPTION, {})["template"]
-    properties = definition["mappings"]["properties"]
-    properties["bag"] = {"type": "binary"}
-    for field in ADDED_FIELDS:
-        del properties[field]
-    put(engine, name, definition)
-
-
 def put(engine: Engine, path: str, body: Mapping[str, Any]) -> None:
     answer = urllib3.request("PUT", f"{engine.url}/{path}", json=body, timeout=60)
     assert answer.status < 300, answer.data
@@ -152,23 +141,6 @@ def test_candidates_come_from_doc_values_as_the_documents_were_written(
     assert set(ids(found_by_knn)) == set(ids(found_by_words)) == set(IDS)
     assert set(ids(translated)) == set(IDS) - {IDS[3]}
     assert store.documents(name, IDS).keys() == set(IDS)
-
-
-def test_an_index_made_before_is_read_from_source_and_gives_the_same(
-    store: EngineStore, engine: Engine, name: str, new_index: Callable[[], str]
-) -> None:
-    old = new_index()
-    make_old_index(store, engine, old)
-    try:
-        for index in (old, name):
-            fill(store, index, *documents())
-        # The old index has no analyzers of languages, which makes no difference to these words.
-        for of_old, of_new in zip(lists(store, old), lists(store, name), strict=True):
-            assert as_read(of_old) == as_read(of_new)
-        (difference,) = store.differences(old)
-        assert difference.startswith("field bag has doc_values")
-    finally:
-        store.drop(old)
 
 
 def test_documents_of_other_programs_are_found_beside_ours(store: EngineStore, engine: Engine, name: str) -> None:

@@ -43,8 +43,8 @@ _TERM = regex.compile(
 
 # What a page of hits shows of a document.
 _SHOWN_FIELDS = ["lang", "title", "text", "url", "metadata"]
-# Equal scores come in the order of a hash of the ids; the engine's own order depends on the shards. A document without
-# the hash was written by another program or an older version.
+# Equal scores are ordered by a hash of the ids, since the engine's own order depends on the shards. Documents of other
+# programs may have no hash.
 _ORDER = ["_score", {"id_hash": {"order": "asc", "missing": "_last", "unmapped_type": "long"}}]
 
 

@@ -18,7 +18,7 @@ from reranker.stores.engine.retries import with_retries
 
 # Between two pages; a slow reader asks for it anew with every page.
 _KEEP_ALIVE = "30m"
-PAGE_DOCUMENTS = 1_000
+_PAGE_DOCUMENTS = 1_000
 
 
 class PointInTime:
@@ -53,7 +53,6 @@ class PointInTime:
         timeout: urllib3.Timeout,
         of_slice: Mapping[str, int] | None = None,
         after: Sequence[Any] | None = None,
-        page_documents: int = PAGE_DOCUMENTS,
     ) -> Iterator[list[dict[str, Any]]]:
         """The hits of one slice, a page at a time, each with its place in `sort`.
 
@@ -63,7 +62,7 @@ class PointInTime:
             after: the place of the last hit that is known already.
         """
         body: dict[str, Any] = {
-            "size": page_documents,
+            "size": _PAGE_DOCUMENTS,
             "query": query,
             "_source": source,
             "track_total_hits": False,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from opensearchpy import exceptions
 
-from mappings import ADDED_FIELDS, index_definition, mapping_differences
+from mappings import index_definition, mapping_differences
 from reranker.base.errors import BadInput, NotFound
 from reranker.base.request_context import service_rights
 from reranker.embeddings.hubness import HubnessSample
@@ -303,14 +303,16 @@ class EngineStore:
     def _candidates(
         self, known: KnownIndex, body: Mapping[str, Any], scores_are_cosines: bool = False
     ) -> list[Candidate]:
-        """The candidates of a search, by words unless its scores are cosines: from doc values if the index and each
-        document have them, else by a search for their `_source`."""
+        """The candidates of a search, from doc values if each document has them, else by another search with `_source`.
+
+        Args:
+            scores_are_cosines: whether it is a search for vectors and not for words.
+        """
         params = {} if scores_are_cosines else _WHOLE_INDEX
         search = partial(self._client.search, index=known.name, params=params)
-        if known.has_doc_values:
-            found = candidates_from_doc_values(search(body={**body, **FROM_DOC_VALUES}), scores_are_cosines)
-            if found is not None:
-                return found
+        found = candidates_from_doc_values(search(body={**body, **FROM_DOC_VALUES}), scores_are_cosines)
+        if found is not None:
+            return found
         return candidates_from_source(search(body={**body, **FROM_SOURCE}), scores_are_cosines)
 
     def _create(self, name: str, description: IndexDescription, version_of: str) -> None:
@@ -357,13 +359,16 @@ class EngineStore:
                 moment.close()
 
     def _ready_to_write(self, index: str) -> KnownIndex:
-        """The index, once it has the fields that an index made before may not have (all of these can be added), and the
-        alias that it is written to by, so that one that is deleted meanwhile is not made anew by the writing."""
-        known, options = self._known.ask(index), {"request_timeout": self._admin_timeout}
+        """The index, after adding the alias for writing. Writing to an alias does not create an index that was deleted
+        meanwhile."""
+        known = self._known.ask(index)
         with engine_errors(self._address, index):
-            self._client.indices.put_mapping(index=known.name, body={"properties": ADDED_FIELDS}, **options)
-            alias, body = writing_alias(known.name), {"is_hidden": True}
-            self._client.indices.put_alias(index=known.name, name=alias, body=body, **options)
+            self._client.indices.put_alias(
+                index=known.name,
+                name=writing_alias(known.name),
+                body={"is_hidden": True},
+                request_timeout=self._admin_timeout,
+            )
         return known
 
     def _distribution(self) -> Distribution:

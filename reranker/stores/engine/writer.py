@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -66,13 +66,11 @@ class BulkWriter:
         client: opensearchpy.OpenSearch,
         index: str,
         timeout_s: float,
-        clock: Callable[[], float] = time.monotonic,
         pipeline: str | None = None,
     ) -> None:
         self._size = BatchSize()
         self._stopping = threading.Event()
         self._sender = BulkSender(client, index, timeout_s, self._size.shrink, self._pause, pipeline)
-        self._clock = clock
 
     def write(self, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         """Yields one result a document, in order; none for a document that is not known to be written.
@@ -122,9 +120,9 @@ class BulkWriter:
         actions = [Action(one.doc_id, one.content) for one in batch.documents if one.problem is None]
         if not actions:
             return []
-        started = self._clock()
+        started = time.monotonic()
         errors = self._sender.send(actions)
-        self._size.took(len(actions), self._clock() - started)
+        self._size.took(len(actions), time.monotonic() - started)
         return errors
 
 
