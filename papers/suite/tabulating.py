@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from evaluation.base.statistics import Interval
+from evaluation.base.stopwatch import three_digits
 from evaluation.systems.catalogue import SYSTEM_NAMES
 from papers.suite.jobs import SLOW, SLOW_DIRECTIONS
 from papers.suite.judging import MEASURES
@@ -196,16 +197,7 @@ def _cells(row: Row, table: Table) -> list[Cell]:
 
 def _costs(costs: Costs) -> list[str]:
     memory = "" if costs.peak_mb is None else f"{costs.peak_mb:.0f}"
-    return [*(_three_digits(each) for each in (costs.query_ms, costs.document_ms, costs.fit_s)), memory]
-
-
-def _three_digits(value: float) -> str:
-    """More digits than a time can be trusted for are left out.
-
-    >>> _three_digits(0.0421), _three_digits(3.14159), _three_digits(415.4)
-    ('0.042', '3.14', '415')
-    """
-    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+    return [*(three_digits(each) for each in (costs.query_ms, costs.document_ms, costs.fit_s)), memory]
 
 
 def _interval(interval: Interval | None) -> str:

@@ -21,7 +21,7 @@ def is_worth_another_try(error: exceptions.TransportError) -> bool:
 
 
 def with_retries(request: Callable[[], _Answer]) -> _Answer:
-    """The answer to a request that changes nothing, repeated while the engine cannot answer.
+    """Returns the answer to a request that changes nothing; repeats it while the engine cannot answer.
 
     Raises:
         exceptions.TransportError: the last try failed, or another try would not help.
