@@ -1,4 +1,4 @@
-"""Caches what an engine's indices are, so that a search need not request a mapping first."""
+"""Caches descriptions of an engine's indices, so that a search need not request a mapping first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_LANGUAGES = 500
 
 @dataclass(frozen=True, slots=True)
 class KnownIndex:
-    """An index at a moment.
+    """A cached index.
 
     Attributes:
         name: its own name, also if it was requested by an alias.
