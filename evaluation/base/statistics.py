@@ -1,4 +1,4 @@
-"""Says whether a difference between systems is more than chance: paired randomisation, Holm's correction, bootstrap."""
+"""Tests whether differences between systems are due to chance: paired randomisation, Holm's correction, bootstrap."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ with extra("evaluation", "the evaluation"):
 N_RESAMPLES = 10_000
 SEED = 2018
 
-# Differences by the thousand times resamples: as many at once as take some 100 MB.
+# Differences times resamples in one batch, some 100 MB.
 _BATCH_VALUES = 4_000_000
 _CONFIDENCE = 0.95
 
@@ -48,7 +48,7 @@ def randomisation_p(differences: ArrayLike, seed: int = SEED) -> float:
     if not len(changed):
         return 1.0
     if len(changed) == 1:
-        return 1.0  # both patterns are as far from 0
+        return 1.0  # both patterns are equally far from 0
     result = stats.permutation_test(
         (changed,),
         lambda x, axis: np.mean(x, axis=axis),
@@ -62,10 +62,11 @@ def randomisation_p(differences: ArrayLike, seed: int = SEED) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values of several tests, raised so that the chance of any false discovery stays below the level (Holm 1979).
+    """Corrects the p-values of several tests, so that the chance of any false discovery stays below the level (Holm
+    1979).
 
-    The smallest is multiplied by the number of tests, the next by one less, and so on; none comes below the one before
-    it, nor above 1. The order is that of the argument.
+    The smallest is multiplied by the number of tests, the next by one less, and so on. Each is at least as large as the
+    one before, and at most 1. The order is that of the argument.
 
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
@@ -108,7 +109,7 @@ def bootstrap_interval(sums: ArrayLike, counts: ArrayLike, seed: int = SEED) -> 
 
 
 def by_unit(values: Mapping[str, Sequence[float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(sums, counts) of the observations of each unit, in the mapping's order."""
+    """Returns (sums, counts) of the observations of each unit, in the mapping's order."""
     sums = np.array([sum(each) for each in values.values()], dtype=np.float64)
     return sums, np.array([len(each) for each in values.values()], dtype=np.float64)
 
