@@ -1,1 +1,1 @@
-"""How well the re-ranking finds what it should: corpora, tasks, runs, measures and their report."""
+"""Measures the quality of rankings: corpora, tasks, runs, measures and reports."""

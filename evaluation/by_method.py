@@ -1,5 +1,5 @@
-"""Turns the results of the methods into the rows of one table: two stages beside all documents re-ranked, with the mean
-of the directions."""
+"""Turns the methods' results into the rows of a table: re-ranked candidates, all documents re-ranked, and the mean of
+the directions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluation.base.measures import MEASURES
 from evaluation.experiment import MethodResult, Plan, TaskResult
 from evaluation.identical_spellings import StrippedResult
 
-# Short, since a terminal of 80 columns shows the row; what is said under the table explains it.
+# Short, to fit a terminal of 80 columns; a note below the table explains it.
 STRIPPED = "stripped"
 
 
@@ -21,8 +21,8 @@ def columns(plan: Plan) -> list[str]:
 
 
 def rows(tasks: Sequence[TaskResult]) -> list[list[str]]:
-    """One row a direction and method, and one with identical spellings removed, of tasks of one kind of query; then the
-    mean of the directions, if several."""
+    """Makes rows of tasks of one kind of query: one for each direction and method, one without identical spellings, and
+    the mean of several directions."""
     found = []
     for task in tasks:
         found += [_row(str(task.direction), task.n_queries, task.recall, result) for result in task.methods]
@@ -48,7 +48,7 @@ def _stripped_mean(results: Sequence[StrippedResult]) -> StrippedResult:
 
 
 def _stripped_row(direction: str, n_queries: int, result: StrippedResult, methods: Sequence[MethodResult]) -> list[str]:
-    """As `_row`; all documents are not re-ranked."""
+    """Like `_row`, without all documents re-ranked."""
     return [
         direction,
         f"{result.method}, {STRIPPED}",
@@ -60,7 +60,7 @@ def _stripped_row(direction: str, n_queries: int, result: StrippedResult, method
 
 
 def means(tasks: Sequence[TaskResult]) -> list[MethodResult]:
-    """Each method's mean over the tasks, every direction counted once."""
+    """Returns each method's mean over the tasks, with equal weights."""
     by_method = zip(*(task.methods for task in tasks), strict=True)
     return [
         MethodResult(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evaluation.base.measures import MEASURES
+from evaluation.base.stopwatch import three_digits
 from evaluation.experiment import SystemResult, TaskResult
 
 COLUMNS = ("direction", "system", "queries", *MEASURES, "ms a query", "ms a document")
@@ -46,15 +47,6 @@ def _row(direction: str, n_queries: int, result: SystemResult) -> list[str]:
         result.system,
         str(n_queries),
         *(f"{result.measures[name]:.3f}" for name in MEASURES),
-        _milliseconds(result.query_ms),
-        _milliseconds(result.document_ms),
+        three_digits(result.query_ms),
+        three_digits(result.document_ms),
     ]
-
-
-def _milliseconds(value: float) -> str:
-    """Three digits are all that a time can be trusted for.
-
-    >>> _milliseconds(0.0421), _milliseconds(3.14159), _milliseconds(415.4)
-    ('0.042', '3.14', '415')
-    """
-    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"

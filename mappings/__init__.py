@@ -1,7 +1,7 @@
-"""Turns the index definitions beside this file (JSON, an engine's own words) into the body that creates one index.
+"""Turns the index definitions in this folder (JSON, in the terms of the engines) into the body that creates an index.
 
-`text.LANGUAGE` and `title.LANGUAGE` have the engine's analyzer of that language (`other` for languages without one) for
-BM25, and below each a sub-field `words` of unstemmed words with term vectors. A document fills those of its language.
+`text.LANGUAGE` and `title.LANGUAGE` use the engine's analyzer of that language (`other` for languages without one) for
+BM25. Each has a sub-field `words` of unstemmed words with term vectors. A document has the fields of its language.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 
 DISTRIBUTIONS = ("opensearch", "elasticsearch")
 
-# The fields of a language; of a document, the first is its title and the second its text.
+# The fields of a language: title and text of a document.
 TEXT_FIELDS = ("title", "text")
 
 OTHER_LANGUAGE = "other"
 
-# What each engine calls the length of a vector.
+# Each engine's name for the length of a vector.
 _DIMENSION = {"opensearch": "dimension", "elasticsearch": "dims"}
 
-# Options of a field that are compared; an engine adds others that nobody asked for.
+# Options of a field that are compared; engines add others.
 _COMPARED = ("type", "analyzer", "doc_values", *_DIMENSION.values())
 
-# Fields that came after the first mapping; an index made before is given them when it is next written to.
+# Fields that came after the first mapping. The next run of ingest adds them to an older index.
 ADDED_FIELDS: Mapping[str, Any] = {
     "weights": {"type": "keyword"},
     "doc_id": {"type": "keyword", "index": False},
@@ -45,10 +45,10 @@ def index_definition(
     """The body that creates an index.
 
     Args:
-        distribution: of `DISTRIBUTIONS`.
-        dim: of the nBOW embeddings.
-        meta: kept as `_meta`.
-        language_analyzers: False takes `standard` for every language, for a node without the module analysis-common.
+        distribution: one of `DISTRIBUTIONS`.
+        dim: dimensions of the nBOW embeddings.
+        meta: stored as `_meta`.
+        language_analyzers: False uses `standard` for every language, for nodes without the module analysis-common.
     """
     definition = copy.deepcopy(_read(distribution))
     definition["mappings"]["_meta"] = dict(meta)
@@ -61,22 +61,22 @@ def index_definition(
 
 
 def has_doc_values(mapping: Mapping[str, Any]) -> bool:
-    """Whether the bags of an index of ours can be read from doc values. In an index made before they are in `_source`
-    alone; only a rebuild changes that.
+    """Whether the bags of an index of ours have doc values. In an older index they are only in `_source`, until it is
+    rebuilt.
 
     Args:
-        mapping: the index's, as an engine shows it.
+        mapping: of the index, from an engine.
     """
     return mapping.get("properties", {}).get("bag", {}).get("doc_values") is True
 
 
 def mapping_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """The fields of a mapping that are missing from another, or that it defines in another way. Left out are fields of
-    the metadata, which come with the documents, and `ADDED_FIELDS`, which come with the next writing.
+    """The fields that are missing in an index, or have another definition, except fields of the metadata, which
+    documents add, and `ADDED_FIELDS`, which ingest adds.
 
     Args:
-        found: an index's mapping, as an engine shows it.
-        wanted: as `index_definition` makes it.
+        found: mapping of an index, from an engine.
+        wanted: mapping of `index_definition`.
     """
     there, here = dict(_fields(found)), dict(_fields(wanted))
     missing = [f"no field {name}" for name in here if name not in there and name not in ADDED_FIELDS]
@@ -91,7 +91,7 @@ def mapping_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> 
 
 
 def _fields(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each field by its dotted name with its options, sub-fields too."""
+    """Each field, also sub-fields, by its dotted name with its options."""
     for section in ("properties", "fields"):
         for name, options in mapping.get(section, {}).items():
             if "type" in options and options["type"] != "object":
@@ -102,7 +102,7 @@ def _fields(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 @cache
 def analyzed_languages(distribution: str) -> frozenset[str]:
-    """The languages that have fields of their own."""
+    """The languages with their own fields."""
     languages = _read(distribution)["mappings"]["properties"]["text"]["properties"]
     return frozenset(languages) - {OTHER_LANGUAGE}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import linear_regression
 
 
 def growth(samples: Sequence[tuple[float, float]]) -> float:
@@ -17,8 +18,5 @@ def growth(samples: Sequence[tuple[float, float]]) -> float:
     half = [(t, value) for t, value in samples if t >= middle]
     if len(half) < 4:
         return 0.0
-    mean_t = sum(t for t, _ in half) / len(half)
-    mean = sum(value for _, value in half) / len(half)
-    spread = sum((t - mean_t) ** 2 for t, _ in half)
-    slope = sum((t - mean_t) * (value - mean) for t, value in half) / spread if spread else 0.0
-    return slope * (half[-1][0] - half[0][0])
+    times, values = zip(*half, strict=True)
+    return float(linear_regression(times, values).slope * (times[-1] - times[0]))

@@ -10,7 +10,7 @@ from typing import Any
 from campaign.tools.context import Context
 from campaign.tools.material import write_jsonl
 from campaign.tools.nodes import Engine
-from campaign.tools.service import ROOT, command
+from campaign.tools.service import command
 
 FOREIGN, OURS = "articles", "ours"
 
@@ -44,7 +44,6 @@ def ingest(
     index: str,
     rows: Sequence[Mapping[str, Any]],
     *more: str,
-    root: Path = ROOT,
 ) -> None:
     """`sinkrank ingest` of these rows, to its end.
 
@@ -53,6 +52,6 @@ def ingest(
     """
     path = write_jsonl(context.folder / f"{index}.jsonl", rows)
     given = ("ingest", str(path), "--store", store, "--index", index, "--embeddings", str(embeddings))
-    done = command(*given, "--home", str(context.folder / "home"), *more, cwd=context.folder, root=root)
+    done = command(*given, "--home", str(context.folder / "home"), *more, cwd=context.folder)
     if done.returncode:
         raise RuntimeError(f"the ingest ended with {done.returncode}: {done.stderr[-1000:]}")

@@ -45,8 +45,8 @@ class Service:
     def is_live(self, timeout_s: float = 30.0) -> bool:
         return self._status("/-/live", timeout_s) == 200
 
-    def is_ready(self, timeout_s: float = 30.0) -> bool:
-        return self._status("/-/ready", timeout_s) == 200
+    def is_ready(self) -> bool:
+        return self._status("/-/ready", 30.0) == 200
 
     def readiness(self, timeout_s: float = 30.0) -> dict[str, Any]:
         """The checks of `/-/ready`, by name."""
@@ -74,7 +74,6 @@ def serving(
     embeddings: Path,
     *,
     name: str = "serve",
-    arguments: Sequence[str] = (),
     settings: Mapping[str, str] | None = None,
     root: Path = ROOT,
     module: Sequence[str] = ("sinkrank",),
@@ -92,7 +91,7 @@ def serving(
     """
     log_path = context.folder / f"{name}.log"
     command = [sys.executable, "-m", *module, "serve", "--port", "0", "--store", store, "--embeddings", str(embeddings)]
-    command += ["--home", str(context.folder / f"{name}-home"), *arguments]
+    command += ["--home", str(context.folder / f"{name}-home")]
     with log_path.open("wb") as log:
         process = subprocess.Popen(command, env=environment(settings, root), cwd=context.folder, stdout=log, stderr=log)
     address = None

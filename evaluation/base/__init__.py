@@ -1,1 +1,1 @@
-"""What every part of the evaluation uses: measures, statistics, stopwatch, files."""
+"""The common parts of the evaluation: measures, statistics, stopwatch, files."""

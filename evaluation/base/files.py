@@ -1,4 +1,4 @@
-"""Writes files that appear whole or not at all."""
+"""Writes files atomically."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import BinaryIO
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to: it lies beside its place, in a folder that is made, and is renamed when all is written."""
+    """Opens a temporary file beside the path, in a folder that it makes if needed, and renames it when it is
+    complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
-        # mkstemp makes files for their owner's eyes only.
+        # mkstemp makes files that only their owner can read.
         temporary.chmod(0o644)
         temporary.replace(path)
     except BaseException:

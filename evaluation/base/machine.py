@@ -1,4 +1,4 @@
-"""Says what figures were taken on: the processor, the system, and the versions of what was installed."""
+"""Describes the machine of a measurement: processor, system and versions of packages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 
 def machine(packages: Iterable[str]) -> dict[str, Any]:
-    """Processor, cores, system, Python, and the version of each package; None for one that is not installed."""
+    """Returns processor, cores, system, Python, and the version of each package; None if it is not installed."""
     return {
         "cpu": cpu_name(),
         "cores": os.cpu_count(),
@@ -24,7 +24,7 @@ def machine(packages: Iterable[str]) -> dict[str, Any]:
 
 
 def cpu_name(info: Path = _CPU_INFO) -> str:
-    """As Linux names the first processor in `info`; elsewhere what Python knows of it."""
+    """Returns Linux's name of the first processor in `info`; on other systems, Python's."""
     lines = info.read_text(encoding="utf-8", errors="replace").splitlines() if info.exists() else []
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(named, platform.processor() or platform.machine())

@@ -15,21 +15,21 @@ with extra("evaluation", "the evaluation"):
 MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
     {"MRR": RR, "P@1": P @ 1, "P@10": P @ 10, "nDCG@10": nDCG @ 10}
 )
-"""By the name in a report. With one relevant document a query, P@10 is at most 0.1."""
+"""By their names in reports. With one relevant document for each query, P@10 is at most 0.1."""
 
 
 def measure(qrels: Iterable[Qrel], run: Iterable[ScoredDoc]) -> dict[str, float]:
-    """The mean of each measure over the queries of the qrels; a query that found nothing counts as 0.
+    """Returns the mean of each measure over the queries of the qrels; a query that finds nothing counts as 0.
 
-    MRR: mean of 1 / rank of the relevant document, 0 where it is not in the run.
+    MRR: mean of 1 / rank of the relevant document, 0 if it is not in the run.
     P@k: share of relevant documents among the first k.
-    nDCG@10: with one relevant document a query, 1 / log2(rank + 1) of it where it is among the first 10.
+    nDCG@10: with one relevant document for each query, 1 / log2(rank + 1) if it is among the first 10.
     """
     found = ir_measures.calc_aggregate(list(MEASURES.values()), list(qrels), list(run))
     return {name: float(found[each]) for name, each in MEASURES.items()}
 
 
 def recall(qrels: Iterable[Qrel], run: Iterable[ScoredDoc], depth: int) -> float:
-    """R@depth: the share of queries whose document is among the first `depth`; re-ranking cannot beat it."""
+    """R@depth: the share of queries whose document is among the first `depth`, the most that re-ranking can find."""
     wanted = R @ depth
     return float(ir_measures.calc_aggregate([wanted], list(qrels), list(run))[wanted])

@@ -1,4 +1,4 @@
-"""Runs what `python -m PACKAGE.MODULE` calls: an error is told in one line, without a traceback."""
+"""Runs the function of `python -m PACKAGE.MODULE`; prints errors in one line, without a traceback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reranker.base.errors import SinkrankError, one_line
 
 
 def run(main: Callable[[], None]) -> None:
-    """Calls it; an error of ours or of the system ends the process with the code 1."""
+    """Calls the function. An error of ours or of the system ends the process with code 1."""
     try:
         main()
     except (SinkrankError, OSError) as error:

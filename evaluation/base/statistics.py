@@ -1,4 +1,4 @@
-"""Says whether a difference between systems is more than chance: paired randomisation, Holm's correction, bootstrap."""
+"""Tests whether differences between systems are due to chance: paired randomisation, Holm's correction, bootstrap."""
 
 from __future__ import annotations
 
@@ -16,42 +16,44 @@ with extra("evaluation", "the evaluation"):
 N_RESAMPLES = 10_000
 SEED = 2018
 
-# Differences by the thousand times resamples: as many at once as take some 100 MB.
+# Differences times resamples in one batch, some 100 MB.
 _BATCH_VALUES = 4_000_000
+_CONFIDENCE = 0.95
 
 
 class Interval(NamedTuple):
-    """A mean and the limits between which it lies, with the confidence asked for."""
+    """A mean and its confidence interval."""
 
     mean: float
     low: float
     high: float
 
 
-def randomisation_p(differences: ArrayLike, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> float:
-    """The two-sided p-value of a mean difference between paired systems (Fisher; Smucker, Allan and Carterette 2007).
+def randomisation_p(differences: ArrayLike, seed: int = SEED) -> float:
+    """Returns the two-sided p-value of a mean difference between paired systems (Fisher; Smucker, Allan and Carterette
+    2007).
 
-    If both systems were alike, each difference might as well have the other sign: p is the share of the sign patterns
-    whose mean is at least as far from 0 as the one seen. All 2^n patterns are tried where these are no more than
-    `n_resamples`, else so many at random, the one seen counted among them.
+    If both systems were equally good, each difference could as well have the other sign. p is the share of sign
+    patterns whose mean is at least as far from 0 as the observed one. If there are at most `N_RESAMPLES` of the 2^n
+    patterns, all are tried; otherwise that many random ones, the observed one among them.
 
     Args:
-        differences: (n,), one a unit of observation; units must be independent of each other.
+        differences: (n,), one for each unit of observation; units must be independent of each other.
 
     Raises:
         ValueError: there is no difference, or one is not finite.
     """
     values = _checked(differences)
-    changed = values[values != 0]  # a sign turns nothing at 0, so the share is the same without it
+    changed = values[values != 0]  # a sign changes nothing at 0, so the share stays the same
     if not len(changed):
         return 1.0
     if len(changed) == 1:
-        return 1.0  # both patterns are as far from 0
+        return 1.0  # both patterns are equally far from 0
     result = stats.permutation_test(
         (changed,),
         lambda x, axis: np.mean(x, axis=axis),
         permutation_type="samples",
-        n_resamples=n_resamples,
+        n_resamples=N_RESAMPLES,
         vectorized=True,
         batch=max(1, _BATCH_VALUES // len(changed)),
         rng=np.random.default_rng(seed),
@@ -60,10 +62,11 @@ def randomisation_p(differences: ArrayLike, n_resamples: int = N_RESAMPLES, seed
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values of several tests, raised so that the chance of any false discovery stays below the level (Holm 1979).
+    """Corrects the p-values of several tests, so that the chance of any false discovery stays below the level (Holm
+    1979).
 
-    The smallest is multiplied by the number of tests, the next by one less, and so on; none comes below the one before
-    it, nor above 1. The order is that of the argument.
+    The smallest is multiplied by the number of tests, the next by one less, and so on. Each is at least as large as the
+    one before, and at most 1. The order is that of the argument.
 
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
@@ -76,15 +79,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def bootstrap_interval(
-    sums: ArrayLike, counts: ArrayLike, confidence: float = 0.95, n_resamples: int = N_RESAMPLES, seed: int = SEED
-) -> Interval:
-    """The mean over all observations and its percentile bootstrap interval, units drawn with replacement.
+def bootstrap_interval(sums: ArrayLike, counts: ArrayLike, seed: int = SEED) -> Interval:
+    """Returns the mean over all observations and its percentile bootstrap interval; it draws units with replacement.
 
     Args:
-        sums: (n,), the sum of the observations of each unit; a unit's observations stay together, as a page's queries
-            in several directions do.
-        counts: (n,), how many observations each unit has, 1 or more.
+        sums: (n,), the sum of the observations of each unit. A unit's observations are drawn together, as the queries
+            of a page in several directions.
+        counts: (n,), the number of observations of each unit, at least 1.
 
     Raises:
         ValueError: no unit, arrays of different lengths, or a value that is not finite.
@@ -100,15 +101,15 @@ def bootstrap_interval(
     rng = np.random.default_rng(seed)
     means: list[NDArray[np.float64]] = []
     batch = max(1, _BATCH_VALUES // len(totals))
-    for first in range(0, n_resamples, batch):
-        drawn = rng.integers(len(totals), size=(min(batch, n_resamples - first), len(totals)))
+    for first in range(0, N_RESAMPLES, batch):
+        drawn = rng.integers(len(totals), size=(min(batch, N_RESAMPLES - first), len(totals)))
         means.append(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
-    low, high = np.quantile(np.concatenate(means), [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(np.concatenate(means), [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2])
     return Interval(mean, float(low), float(high))
 
 
 def by_unit(values: Mapping[str, Sequence[float]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(sums, counts) of the observations of each unit, in the mapping's order."""
+    """Returns (sums, counts) of the observations of each unit, in the mapping's order."""
     sums = np.array([sum(each) for each in values.values()], dtype=np.float64)
     return sums, np.array([len(each) for each in values.values()], dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""Adds up the CPU time of parts of the work."""
+"""Adds up the CPU time of parts of the work, and formats times."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from time import process_time
 
 
 class Stopwatch:
-    """CPU time (s) of this process, all threads, which a busy machine changes less than the time on the wall.
+    """Adds up the CPU time (s) of all threads of this process; a busy machine changes it less than the elapsed time.
 
-    Use it as `with watch.running(): …`, as often as there are parts.
+    Use it as `with watch.running(): …`, once for each part.
     """
 
     def __init__(self) -> None:
@@ -23,3 +23,12 @@ class Stopwatch:
             yield
         finally:
             self.seconds += process_time() - start
+
+
+def three_digits(time: float) -> str:
+    """Formats a time; more digits would not be reliable.
+
+    >>> three_digits(0.0421), three_digits(3.14159), three_digits(415.4)
+    ('0.042', '3.14', '415')
+    """
+    return f"{time:.3f}" if time < 1 else f"{time:.2f}" if time < 10 else f"{time:.0f}"

@@ -1,1 +1,1 @@
-"""Judged collections as users have them: read, indexed, measured beside other systems."""
+"""Users' judged collections: reading, indexing, and measuring them with other systems."""

@@ -21,7 +21,7 @@ class Collection:
 
     Attributes:
         corpus: the file of the documents, JSON lines.
-        queries: those with a relevant document, in the order of their file.
+        queries: those with a relevant document, in the order of the file.
     """
 
     name: str
@@ -30,17 +30,17 @@ class Collection:
 
     @property
     def source(self) -> Source:
-        """The documents as `ingest` reads them."""
+        """Returns the documents as a source of `ingest`."""
         return Source(self.corpus, str(self.corpus), "jsonl")
 
     def documents(self, language: str) -> Iterator[Document]:
-        """The documents that can be indexed, as a stream; `language` is that of rows that name none."""
+        """Yields the documents that can be indexed. `language` is for rows without one."""
         for record in read_records([self.source], Layout(default_language=language)):
             if record.document is not None:
                 yield record.document
 
     def texts(self, doc_ids: Container[str], language: str) -> dict[str, str]:
-        """Title and text of these documents, by id; the first of several with one id."""
+        """Returns title and text of these documents, by id; of several with one id, the first."""
         found: dict[str, str] = {}
         for document in self.documents(language):
             if document.doc_id in doc_ids:
@@ -49,11 +49,11 @@ class Collection:
 
 
 def read_beir(folder: Path, qrels: Path | None = None, name: str | None = None) -> Collection:
-    """The collection in a folder.
+    """Opens the collection in a folder.
 
     Args:
         qrels: other judgments than `qrels/test.tsv`.
-        name: the folder's name where it is None.
+        name: None for the folder's name.
 
     Raises:
         NotFound: the folder or one of its files is missing.

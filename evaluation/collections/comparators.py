@@ -1,4 +1,4 @@
-"""Measures other systems on the first stage's candidates: BM25 and sentence encoders, alone and mixed with BM25."""
+"""Measures other systems on the first stage's candidates: BM25, and sentence encoders alone or mixed with BM25."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reranker.stores.base.protocol import Store
 
 BM25 = "bm25"
 COMPARATORS = (BM25, *ENCODERS)
-"""Those that `sinkrank evaluate --collection --systems` takes."""
+"""The names for `sinkrank evaluate --collection --systems`."""
 
 Scores = Mapping[str, Mapping[str, float]]
 """By query id, then by document id."""
@@ -31,10 +31,10 @@ Scores = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Cost:
-    """CPU time in ms, all threads; None where it was not measured.
+    """CPU time in ms, all threads; None if not measured.
 
     Attributes:
-        query_ms: of a query, the first stage's search not counted for a comparator.
+        query_ms: of a query; for a comparator without the first stage's search.
         document_ms: of a document, once.
     """
 
@@ -44,12 +44,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Candidates:
-    """What a comparator orders.
+    """The candidates that a comparator ranks.
 
     Attributes:
         ranking: document ids of the first stage, in its order, by query id.
         texts: title and text, by document id.
-        bm25: of the candidates; one that is missing counts as 0.
+        bm25: scores of the candidates; a missing one is 0.
     """
 
     queries: Sequence[JudgedQuery]
@@ -59,10 +59,10 @@ class Candidates:
 
 
 def parse_comparators(names: Sequence[str]) -> tuple[str, ...]:
-    """Comparators by name, each once; `all` is every one.
+    """Checks names of comparators and removes repetitions; `all` stands for all of them.
 
     Raises:
-        WrongParameter: an unknown one; the nearest known one is named.
+        WrongParameter: one is unknown; the message suggests the nearest.
     """
     if list(names) == ["all"]:
         return COMPARATORS
@@ -76,7 +76,8 @@ def parse_comparators(names: Sequence[str]) -> tuple[str, ...]:
 def bm25_scores(
     store: Store, index: str, queries: Sequence[JudgedQuery], depth: int = MAX_DEPTH, progress: Progress = no_progress
 ) -> tuple[Scores, float]:
-    """The store's own BM25 of each query's best `depth` documents, and its CPU time (ms) a query in this process."""
+    """Returns the store's BM25 of each query's best `depth` documents, and its CPU time (ms) per query in this
+    process."""
     watch = Stopwatch()
     scores: dict[str, dict[str, float]] = {}
     for done, query in enumerate(queries, start=1):
@@ -91,17 +92,18 @@ def bm25_scores(
 
 
 def rank_by_bm25(candidates: Candidates) -> Run:
-    """The candidates in the order of BM25."""
+    """Orders the candidates by BM25."""
     return _run(BM25, candidates, lambda query_id, docs: _bm25_of(candidates, query_id, docs))
 
 
 def rank_by_encoder(
     name: str, encoder: Encoder, candidates: Candidates, folder: Path, progress: Progress = no_progress
 ) -> tuple[list[Run], Cost]:
-    """The candidates by the cosine of an encoder's vectors, alone and mixed with BM25 half and half, and what it cost.
+    """Orders the candidates by the cosine of an encoder's vectors, alone and mixed with BM25 in equal parts. Returns
+    the cost too.
 
     Args:
-        folder: where vectors are kept; the cost is that of the first encoding.
+        folder: keeps vectors; the cost is that of the first encoding.
     """
     doc_ids = list(dict.fromkeys(doc_id for docs in candidates.ranking.values() for doc_id in docs))
     n_texts = len(doc_ids) + len(candidates.queries)
@@ -133,7 +135,7 @@ def rank_by_encoder(
 
 
 def scaled(scores: ArrayLike) -> NDArray[np.float64]:
-    """Scores brought to 0 to 1 by their least and their greatest; all 0 where these are the same.
+    """Scales scores to 0 to 1 by their minimum and maximum; all 0 if these are equal.
 
     >>> scaled([2, 4, 3]).tolist()
     [0.0, 1.0, 0.5]
@@ -151,7 +153,7 @@ def _bm25_of(candidates: Candidates, query_id: str, docs: Sequence[str]) -> NDAr
 
 
 def _run(name: str, candidates: Candidates, scores: Callable[[str, Sequence[str]], NDArray[np.float64]]) -> Run:
-    """The candidates by falling score, ties in the first stage's order."""
+    """Orders the candidates by falling score, ties in the first stage's order."""
     ranking = {}
     for query_id, docs in candidates.ranking.items():
         order = np.argsort(-scores(query_id, docs), kind="stable")

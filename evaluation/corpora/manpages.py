@@ -12,7 +12,7 @@ from evaluation.corpora.alignment import aligned
 from evaluation.corpora.pages import SPLIT_SEED, Corpus, Page, Paragraph, select_pages, split, write_jsonl
 from evaluation.corpora.roff import parse_manual
 from ingest.fetching.commands import RunCommand, run_command
-from ingest.fetching.debian import Archive
+from ingest.fetching.debian import Archive, ways_out
 from ingest.progress import Progress, no_progress
 
 PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -43,17 +43,18 @@ def load_manpages(
     progress: Progress = no_progress,
     *,
     n_train: int = N_TRAIN,
-    seed: int = SPLIT_SEED,
     run: RunCommand = run_command,
-    is_root: bool | None = None,
 ) -> Corpus:
-    """Fetch (once), read, clean and split the corpus; everything lies under `home/corpora/manpages`.
+    """Fetches (once), reads, cleans and splits the corpus in `home/corpora/manpages`.
 
-    A page is one file; links to other pages are none. Pages without any translation are left out.
-    Raises CorpusUnavailable if a package cannot be had.
+    A page is a file that is not a link. Pages without a translation are left out.
+
+    Raises:
+        CorpusUnavailable: a package cannot be fetched.
     """
     folder = home / "corpora" / "manpages"
-    archive = Archive.at(folder, _ways_out(folder), run, is_root)
+    packages = [name for names in PACKAGES.values() for name in names]
+    archive = Archive.at(folder, ways_out("the manual pages", packages, folder), run)
     english = {page.page_id: page for page in _pages(archive, "en", progress)}
     pages = list(english.values())
     for language in LANGUAGES[1:]:
@@ -65,7 +66,7 @@ def load_manpages(
     kept, left_out = select_pages(pages)
     translated = {page.page_id for page in kept if page.language != "en"}
     alone = sum(page.page_id not in translated for page in kept)
-    train, test = split([page for page in kept if page.page_id in translated], n_train, seed)
+    train, test = split([page for page in kept if page.page_id in translated], n_train, SPLIT_SEED)
     return Corpus("manpages", LANGUAGES, train, test, {**left_out, "without a translation/en": alone})
 
 
@@ -110,11 +111,3 @@ def _rows(signature: object, roots: Iterable[Path]) -> Iterator[object]:
             parsed = parse_manual(gzip.decompress(path.read_bytes()).decode("utf-8", errors="replace"))
             if parsed is not None:
                 yield [f"{path.parent.name}/{path.stem}", *parsed]
-
-
-def _ways_out(folder: Path) -> str:
-    packages = ", ".join(f"{name}_*.deb" for names in PACKAGES.values() for name in names)
-    return (
-        "The manual pages come from Debian packages: run this on Debian or Ubuntu or in such a container (for instance "
-        f"debian:bookworm), or put the files {packages} into {folder} (dpkg-deb, from the package dpkg, unpacks them)."
-    )

@@ -1,4 +1,4 @@
-"""The sample texts as a parallel corpus: enough to see that the evaluation works, far too few to measure by."""
+"""The sample texts as a parallel corpus: enough to check that the evaluation works, too few to measure quality."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ N_TRAIN = 53
 __all__ = ["LANGUAGES", "N_TRAIN", "load_parallel_texts"]
 
 
-def load_parallel_texts(*, n_train: int = N_TRAIN, seed: int = SPLIT_SEED) -> Corpus:
-    """Read and split the shipped corpus. A text is a page, and a sentence of it a paragraph."""
-    train, test = split([_page(text) for text in sample_texts()], n_train, seed)
+def load_parallel_texts() -> Corpus:
+    """Reads and splits the shipped corpus. A text is a page, and its sentences are paragraphs."""
+    train, test = split([_page(text) for text in sample_texts()], N_TRAIN, SPLIT_SEED)
     return Corpus("texts", LANGUAGES, train, test)
 
 

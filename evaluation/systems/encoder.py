@@ -1,4 +1,4 @@
-"""A multilingual sentence encoder as a system: the cosine of one vector a text."""
+"""A multilingual sentence encoder as a system: the cosine of the texts' vectors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SentenceEncoder:
     """One vector for each query and each document by multilingual-e5-small, and 1 - cosine as their distance.
 
     Args:
-        folder: where the vectors are kept.
+        folder: keeps the vectors.
         n_threads: cores that one text may use.
         load: returns the model and its release; called once, by `fit`.
     """
@@ -47,7 +47,7 @@ class SentenceEncoder:
         self._fitted: tuple[E5Model, str] | None = None
 
     def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
-        """Loads the model, which is trained already; the pages are not looked at.
+        """Loads the trained model; ignores the pages.
 
         Raises:
             NotFound: it cannot be loaded.
@@ -55,7 +55,7 @@ class SentenceEncoder:
         self._fitted = self._load(self._n_threads)
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`; the times are those of the first encoding, also where a vector was kept.
+        """See `System`. The times are those of the first encoding, even if the vectors were kept.
 
         Raises:
             BadInput: the file of the vectors cannot be used.

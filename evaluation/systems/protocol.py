@@ -1,4 +1,4 @@
-"""What a system is: something that learns once and then gives the distances of a task's queries to its documents."""
+"""The interface of a system: it learns once, then gives the distances of a task's queries to its documents."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """What a system says of a task, and what it took.
+    """A system's distances for a task, and their cost.
 
     Attributes:
-        values: (n_queries, n_documents), in the task's order; lower is better. +inf where there is nothing to go by,
-            NaN where nothing was asked for.
-        document_s: CPU time (s, all threads) of all that is done once for the documents, whatever is asked.
-        query_s: CPU time (s, all threads) of all queries: their own preparation and the distances to every document.
+        values: (n_queries, n_documents), in the task's order; lower is better. +inf for a pair that the system cannot
+            compare, NaN for one that it did not compute.
+        document_s: CPU time (s, all threads) of the work that is done once for the documents.
+        query_s: CPU time (s, all threads) of all queries: their preparation and the distances to all documents.
     """
 
     values: Matrix
@@ -34,47 +34,47 @@ class Distances:
 
 
 class System(Protocol):
-    """A way to order documents in one language by a query in another.
+    """Orders documents in one language by a query in another.
 
-    Every system is asked the same: `fit` once, then `distances` for each task.
+    Call `fit` once, then `distances` for each task.
     """
 
     @property
     def name(self) -> str:
-        """Lower case, as people give it on the command line."""
+        """In lower case, as on the command line."""
 
     @property
     def description(self) -> str:
-        """What it does, with its constants and its source, in one line."""
+        """The method with its constants and source, in one line."""
 
     @property
     def data(self) -> str:
-        """What it rests on beside the corpus, with source and licence; empty for nothing."""
+        """The data that it uses beside the corpus, with source and licence; empty for none."""
 
     def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
-        """Learns from the training pages, or fetches and loads what it needs; no test page is among them.
+        """Learns from the training pages, or fetches and loads its data. No test page is among the pages.
 
         Raises:
-            SinkrankError: what it needs cannot be had.
+            SinkrankError: its data is not available.
         """
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """The distance of each query to each document; progress counts the queries."""
+        """Computes the distance of each query to each document; progress counts the queries."""
 
 
 @runtime_checkable
 class LearnedBefore(Protocol):
-    """A system whose `fit` may find that it has learned already.
+    """A system that keeps what `fit` has learned.
 
     Attributes:
-        fit_s: CPU time (s, all threads) of learning, whenever that was.
+        fit_s: CPU time (s, all threads) of learning, now or earlier.
     """
 
     fit_s: float
 
 
 def fit(system: System, pages: Sequence[Page], progress: Progress = no_progress) -> float:
-    """`System.fit`, and the CPU time (s, all threads) that learning took, now or when it was first done."""
+    """Calls `System.fit` and returns the CPU time (s, all threads) of learning, now or earlier."""
     watch = Stopwatch()
     with watch.running():
         system.fit(pages, progress)

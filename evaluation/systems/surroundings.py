@@ -1,4 +1,4 @@
-"""What a system may be made with."""
+"""The material for making systems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluation.corpora.tasks import Direction
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The directions that a system will be asked for, a home to keep things in, and cores."""
+    """The directions of a system's tasks, a home for files, and the number of cores."""
 
     directions: tuple[Direction, ...]
     home: Path

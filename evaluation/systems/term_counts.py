@@ -12,7 +12,7 @@ Tokens = Sequence[str]
 
 
 def vocabulary(texts: Iterable[Tokens]) -> dict[str, int]:
-    """A column for each term of the texts, in alphabetical order.
+    """Gives each term of the texts a column, in alphabetical order.
 
     >>> vocabulary([["b", "a"], ["b"]])
     {'a': 0, 'b': 1}
@@ -33,7 +33,7 @@ def term_counts(texts: Iterable[Tokens], columns: Mapping[str, int]) -> sparse.c
 
 
 def document_frequencies(counts: sparse.csr_array) -> NDArray[np.int64]:
-    """(n_terms,): the texts that hold each term."""
+    """(n_terms,): the number of texts with each term."""
     return np.bincount(counts.indices, minlength=counts.shape[1])
 
 
@@ -49,7 +49,7 @@ def scaled(counts: sparse.csr_array, factors: NDArray[np.float64]) -> sparse.csr
 
 
 def unit_length(rows: sparse.csr_array) -> sparse.csr_array:
-    """The rows at length 1; a row of zeros stays."""
+    """Scales the rows to length 1; a row of zeros stays."""
     lengths = np.sqrt(squared_lengths(rows))
     per_value = np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(rows.indptr))
     return sparse.csr_array((rows.data / per_value, rows.indices, rows.indptr), shape=rows.shape)

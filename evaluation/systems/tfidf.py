@@ -22,10 +22,10 @@ class TfIdf:
     data = ""
 
     def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
-        """Does nothing: the idf is that of the documents that are searched."""
+        """Does nothing: the idf comes from the searched documents."""
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`; +inf where query and document share no word.
+        """See `System`. The distance is +inf if query and document share no word.
 
         The idf is counted per language over the documents and over the same documents in the query's language, as for
         our own methods: log((N + 1) / (df + 1)).

@@ -52,7 +52,7 @@ class Transport:
             self._sample = sample_of(pages, self._embeddings.languages, self._embeddings)
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`."""
+        """See `System`."""
         return self.distances_of(encode(task, self._embeddings, self._sample), progress)
 
     def distances_of(self, encoded: EncodedTask, progress: Progress = no_progress) -> Distances:

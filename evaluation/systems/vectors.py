@@ -1,4 +1,4 @@
-"""Keeps the vectors of texts that are slow to encode in one SQLite file, each with the time that it cost."""
+"""Keeps the vectors of texts that are slow to encode in one SQLite file, with the times of their encoding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CREATE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB
 
 
 class TimedVector(NamedTuple):
-    """(dim,) float32, and the CPU time (s) that it took to encode, now or when it was first needed."""
+    """A vector (dim,) float32, and the CPU time (s) of its encoding, now or earlier."""
 
     vector: NDArray[np.float32]
     seconds: float
@@ -39,7 +39,7 @@ class VectorCache(VectorFile):
         self._version = version
 
     def get(self, kind: str, text: str, encode: Callable[[str], NDArray[np.float32]]) -> TimedVector:
-        """The vector of a text of a kind (a query and a passage of the same words have different ones)."""
+        """Returns the vector of a text of a kind: a query and a passage with the same words have different vectors."""
         key = hashlib.blake2b("\0".join((self._version, kind, text)).encode(), digest_size=16).digest()
         row = self._connection.execute("SELECT vector, seconds FROM vectors WHERE key = ?", (key,)).fetchone()
         if row is not None:

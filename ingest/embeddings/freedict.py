@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ingest.fetching.commands import RunCommand, run_command
-from ingest.fetching.debian import Archive
+from ingest.fetching.debian import Archive, ways_out
 from ingest.progress import Progress, no_progress
 
 _CODES: Mapping[str, str] = MappingProxyType(
@@ -88,7 +88,8 @@ def fetch(
     Raises:
         CorpusUnavailable: a tool is missing, or the package cannot be downloaded or unpacked.
     """
-    archive = Archive.at(folder, _ways_out(folder.resolve(), pair), run, is_root)
+    otherwise = ", or leave the dictionary (or the system bm25-translated) out"
+    archive = Archive.at(folder, ways_out("the dictionaries", [package_of(pair)], folder, otherwise), run, is_root)
     path = archive.folder / _name(pair)
     if not path.is_dir():
         progress(0, 1, f"downloading {package_of(pair)}")
@@ -101,11 +102,3 @@ def fetch(
 def _name(pair: str) -> str:
     language, _, target = pair.partition("-")
     return f"freedict-{_CODES[language]}-{_CODES[target]}"
-
-
-def _ways_out(folder: Path, pair: str) -> str:
-    return (
-        "FreeDict's dictionaries come from Debian packages: run this on Debian or Ubuntu or in such a container "
-        f"(for instance debian:bookworm), or put the file {package_of(pair)}_*.deb into {folder} "
-        "(dpkg-deb from the package dpkg unpacks it), or leave the dictionary (or the system bm25-translated) out."
-    )

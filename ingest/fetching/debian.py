@@ -113,6 +113,21 @@ class Archive:
             raise CorpusUnavailable(f"{command[0]} could not run: {error}. {self.ways_out}") from error
 
 
+def ways_out(contents: str, packages: Sequence[str], folder: Path, otherwise: str = "") -> str:
+    """What to do without Debian's archive, for `Archive.at`.
+
+    Args:
+        contents: what is in the packages.
+        otherwise: another way out, with a comma before it.
+    """
+    files = ", ".join(f"{name}_*.deb" for name in packages)
+    return (
+        f"Debian's packages contain {contents}: run this on Debian or Ubuntu or in such a container (for instance "
+        f"debian:bookworm), or put {files} into {folder.resolve()} (dpkg-deb from the package dpkg unpacks the "
+        f"files){otherwise}."
+    )
+
+
 def find_package(folder: Path, name: str) -> Path | None:
     """The newest file of a package in the folder, or None."""
     found = sorted(folder.glob(f"{name}_*.deb"), key=lambda path: path.stat().st_mtime)

@@ -37,20 +37,21 @@ def load_package_descriptions(
     progress: Progress = no_progress,
     *,
     n_train: int = N_TRAIN,
-    seed: int = SPLIT_SEED,
     run: RunCommand = run_command,
 ) -> Corpus:
-    """Fetch (once), read, clean and split the corpus; everything lies under `home/corpora/packages`.
+    """Fetches (once), reads, cleans and splits the corpus in `home/corpora/packages`.
 
-    Packages of one source are described nearly alike: one of them is taken, that of the source's name if there is one.
-    Of each section `N_A_SECTION` are drawn. A page's module is its section.
-    Raises CorpusUnavailable if the lists cannot be had.
+    Packages of one source have similar descriptions, so only one counts: that with the source's name if there is one.
+    `N_A_SECTION` packages of each section are drawn at random. A page's module is its section.
+
+    Raises:
+        CorpusUnavailable: the lists cannot be fetched.
     """
     folder = home / "corpora" / "packages"
     kept = folder / "descriptions.jsonl"
     if not kept.is_file():
         progress(0, 1, "fetching package descriptions")
-        write_jsonl(kept, _drawn(*_fetch(Archive.at(folder, _WAYS_OUT, run)), seed))
+        write_jsonl(kept, _drawn(*_fetch(Archive.at(folder, _WAYS_OUT, run))))
         progress(1, 1, "fetching package descriptions")
     with kept.open(encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
@@ -60,12 +61,12 @@ def load_package_descriptions(
     ]
     english = {page.page_id: page for page in pages if page.language == "en"}
     selected, left_out = select_pages(aligned(page, english[page.page_id]) for page in pages)
-    train, test = split(selected, n_train, seed)
+    train, test = split(selected, n_train, SPLIT_SEED)
     return Corpus("packages", LANGUAGES, train, test, left_out)
 
 
 def read_stanzas(text: str) -> Iterator[Stanza]:
-    """Yield the fields of each stanza of a Debian control file; the lines of a long field keep their breaks."""
+    """The fields of each stanza of a Debian control file. Long fields keep their line breaks."""
     for stanza in text.split("\n\n"):
         fields: dict[str, str] = {}
         name = ""
@@ -80,7 +81,7 @@ def read_stanzas(text: str) -> Iterator[Stanza]:
 
 
 def description_paragraphs(description: str) -> tuple[Paragraph, ...]:
-    """The short description and the paragraphs of the long one; a line with a point alone parts them."""
+    """The short description and the paragraphs of the long one, which lines with only a point separate."""
     short, _, long = description.partition("\n")
     parts = [short, *long.split("\n.\n")]
     texts = [text for part in parts if (text := " ".join(part.split()))]
@@ -88,7 +89,7 @@ def description_paragraphs(description: str) -> tuple[Paragraph, ...]:
 
 
 def one_a_source(packages: Iterable[Stanza]) -> list[Stanza]:
-    """One package of each source: that of the source's name, or else the first."""
+    """One package of each source: that with the source's name, or else the first."""
     found: dict[str, Stanza] = {}
     for package in packages:
         source = package.get("Source", package["Package"]).split()[0]
@@ -135,16 +136,14 @@ def _output(archive: Archive, command: list[str]) -> str:
     return result.stdout
 
 
-def _drawn(
-    packages: Iterable[Stanza], descriptions: Mapping[str, Mapping[tuple[str, str], str]], seed: int
-) -> Iterator[object]:
+def _drawn(packages: Iterable[Stanza], descriptions: Mapping[str, Mapping[tuple[str, str], str]]) -> Iterator[object]:
     """The rows to keep: page id, language, title, paragraphs, section."""
     by_section: dict[str, list[Stanza]] = {section: [] for section in SECTIONS}
     for package in one_a_source(packages):
         section = package.get("Section", "").rpartition("/")[2]
         if section in by_section and (package["Package"], package.get("Description-md5", "")) in descriptions["en"]:
             by_section[section].append(package)
-    draw = random.Random(seed)  # noqa: S311 - a sample, no secret
+    draw = random.Random(SPLIT_SEED)  # noqa: S311 - a sample, no secret
     for section, found in by_section.items():
         found.sort(key=lambda package: package["Package"])
         for package in draw.sample(found, min(N_A_SECTION, len(found))):

@@ -1,4 +1,4 @@
-"""Asks systems the questions of the suite, one by one, and keeps each answer; what is kept is not asked again."""
+"""Asks systems the questions of the suite and keeps each answer. Kept answers are not asked again."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from papers.suite.records import KEPT_DEPTH, RECORD_FORMAT, Cost, Record, Record
 from reranker.base.errors import SinkrankError
 
 MakeSystem = Callable[[tuple[Direction, ...]], System]
-"""Makes a system for directions; raises SinkrankError for what it cannot do."""
+"""Makes a system for directions; raises SinkrankError if the system cannot do them."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A system to be measured: its name, how it is made, and a hash of what it may be made with (embeddings)."""
+    """A system to measure: its name, how to make it, and a hash of its material (embeddings)."""
 
     name: str
     make: MakeSystem
@@ -53,7 +53,8 @@ def ask(
     records: Records,
     progress: Progress = no_progress,
 ) -> Iterator[tuple[Question, Record] | Refusal]:
-    """Yields the answer to each question, or why there is none; fits the system only if an answer is missing.
+    """Yields the answer to each question, or the reason why there is none. Fits the system only if an answer is
+    missing.
 
     Args:
         trained_on: a hash of the training pages.
@@ -75,7 +76,7 @@ def ask(
             except SinkrankError as error:
                 reason = str(error)
                 if fit_s is None:
-                    system = None  # what could not learn is not asked again
+                    system = None  # a system that could not learn is not asked again
                 yield Refusal(candidate.name, question.name, reason)
                 continue
             records.put(digest, record)
@@ -83,7 +84,7 @@ def ask(
 
 
 def _made(candidate: Candidate, directions: tuple[Direction, ...]) -> tuple[System | None, tuple[Direction, ...], str]:
-    """The system for the directions that it can do, these, and why it cannot do the others."""
+    """Returns the system for the directions that it can do, these directions, and why it cannot do the others."""
     try:
         return candidate.make(directions), directions, ""
     except SinkrankError as error:
@@ -119,9 +120,9 @@ def _answer(system: System, question: Question, fit_s: float, progress: Progress
 
 
 def _digest(candidate: Candidate, system: System, question: Question, trained_on: str) -> str:
-    """A hash of all that the answer depends on, the module that the system is written in among it.
+    """Returns a hash of everything that decides the answer, with the source of the system's module.
 
-    What a system says in one direction does not depend on the other directions that it was made for.
+    Answers in one direction do not depend on the other directions of the system.
     """
     source = inspect.getsourcefile(type(system))
     whole = [

@@ -1,4 +1,4 @@
-"""Turns rankings of labelled documents into k-nearest-neighbour classes, k chosen on the labelled documents alone."""
+"""Classifies by the k nearest of labelled documents; k is chosen on the labelled documents only."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 LARGEST_K = 19
-"""As in Kusner et al. 2015, who choose k from 1 to 19."""
+"""Kusner et al. 2015 choose k from 1 to 19."""
 
 
 @dataclass(frozen=True, eq=False)
 class Classified:
-    """What came out of one system.
+    """The classes of one system.
 
     Attributes:
         k: neighbours that vote.
         wrong: (n_queries,) bool.
-        training_error: share (0 to 1) of labelled documents that their own k neighbours put in another class.
+        training_error: share (0 to 1) of labelled documents whose own k neighbours vote for another class.
     """
 
     k: int
@@ -39,12 +39,12 @@ def classify(
     query_classes: Sequence[str],
     document_classes: Sequence[str],
 ) -> Classified:
-    """Each query takes the class of most of its k nearest documents; k has the least error when each labelled document
-    is classified by the others (leave-one-out cross-validation), the smallest of several.
+    """Gives each query the class of most of its k nearest documents. k has the least error in leave-one-out
+    cross-validation on the labelled documents; of several, the smallest.
 
     Args:
-        neighbours: (n_queries, depth), places of documents, nearest first; -1 where no more are found.
-        training_neighbours: (n_documents, depth), the same for the documents as queries, each among its own.
+        neighbours: (n_queries, depth), positions of documents, nearest first; -1 if there are no more.
+        training_neighbours: (n_documents, depth), the same for the labelled documents as queries.
     """
     others = [[int(place) for place in row if place not in (own, -1)] for own, row in enumerate(training_neighbours)]
     errors = [float(np.mean(_wrong(others, document_classes, document_classes, k))) for k in range(1, LARGEST_K + 1)]
@@ -54,7 +54,7 @@ def classify(
 
 
 def vote(classes: Sequence[str]) -> str | None:
-    """The class with the most votes; of several the one whose first neighbour is the nearest; None without a vote.
+    """Returns the class with the most votes; of several, that of the nearest neighbour. None without votes.
 
     >>> vote(["net", "mail", "mail", "net"])
     'net'

@@ -1,10 +1,11 @@
-"""The collections of the suite: where pages come from, what may learn from them, and the questions they make."""
+"""The collections of the suite: their pages, the pages to learn from, and their questions."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from evaluation.corpora import gnome, load_libreoffice, manpages
@@ -21,7 +22,7 @@ N_PAGES = 500
 """Queries and documents of a task, as in Balikas et al. 2018."""
 
 N_LABELLED, N_ASKING = 800, 400
-"""Labelled descriptions and those to be classified."""
+"""Labelled descriptions, and descriptions to classify."""
 
 QUICK_LANGUAGES = ("en", "fr", "fi")
 QUICK_N_TRAIN, QUICK_N_TEST = 200, 60
@@ -31,12 +32,12 @@ _SAMPLE_SEED = 2015  # the year of Kusner et al.; any fixed number would do
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Questions about one corpus, and the pages that systems learn from before they are asked.
+    """Questions about one corpus, and the pages that systems learn from.
 
     Attributes:
         title, source, licence: for the report.
-        corpus: whose test pages ask and are searched.
-        learning: the corpus whose training pages are learned from; the same one, or another.
+        corpus: its test pages are queries and documents.
+        learning: systems learn from its training pages; the same corpus or another.
     """
 
     name: str
@@ -47,13 +48,13 @@ class Collection:
     learning: Corpus
     questions: tuple[Question, ...]
 
-    @property
+    @cached_property
     def trained_on(self) -> str:
         """A hash of the training pages."""
         return digest(page._asdict() for page in self.learning.train_pages)
 
     def embeddings(self, home: Path, progress: Progress = no_progress) -> Embeddings:
-        """Those of the training pages: of the home's, where they are these, or else trained once for the suite."""
+        """Opens the home's embeddings if they were trained on these pages; otherwise trains them once for the suite."""
         found = open_trained(home / "embeddings", self.learning)
         return found or train_on(
             self.learning, home / "evaluation" / "papers" / "embeddings" / self.learning.name, progress
@@ -66,7 +67,7 @@ Load = Callable[[Path, Sequence[Direction] | None, Progress], Collection]
 def libreoffice(
     home: Path, directions: Sequence[Direction] | None = None, progress: Progress = no_progress
 ) -> Collection:
-    """LibreOffice's help: near translations, in six languages."""
+    """LibreOffice's help: near translations in six languages."""
     corpus = fair(load_libreoffice(home, progress))
     asked = _asked(corpus, directions)
     parts = [
@@ -79,7 +80,7 @@ def libreoffice(
 
 
 def quick(home: Path, directions: Sequence[Direction] | None = None, progress: Progress = no_progress) -> Collection:
-    """A small part of LibreOffice's help in three languages: to see that everything works, not how well."""
+    """A small part of LibreOffice's help in three languages, to check that everything works."""
     corpus = fair(
         part_of(load_libreoffice(home, progress, languages=QUICK_LANGUAGES), QUICK_N_TRAIN, QUICK_N_TEST + 20)
     )
@@ -93,7 +94,7 @@ def quick(home: Path, directions: Sequence[Direction] | None = None, progress: P
 def gnome_help(
     home: Path, directions: Sequence[Direction] | None = None, progress: Progress = no_progress
 ) -> Collection:
-    """GNOME's help, asked of what has learned from LibreOffice's alone; also for related pages."""
+    """GNOME's help, for systems that learn from LibreOffice's help only; with related pages."""
     corpus = fair(gnome.load_gnome(home, progress))
     questions = [
         translations(corpus, "gnome", each, kind, None, related=True)
@@ -120,7 +121,7 @@ def manual_pages(
 
 
 def packages(home: Path, directions: Sequence[Direction] | None = None, progress: Progress = no_progress) -> Collection:
-    """Descriptions of Debian packages in English, to be classified by section; directions do not matter."""
+    """Descriptions of Debian packages in English, to classify by section. Directions do not matter."""
     corpus = fair(package_descriptions.load_package_descriptions(home, progress))
     draw = random.Random(_SAMPLE_SEED)  # noqa: S311 - a sample, no secret
     train, test = by_language(corpus.train_pages, "en"), by_language(corpus.test_pages, "en")
@@ -142,14 +143,14 @@ def packages(home: Path, directions: Sequence[Direction] | None = None, progress
 
 
 def part_of(corpus: Corpus, n_train: int, n_test: int) -> Corpus:
-    """The corpus with the first page ids alone, in the alphabet, that have all its languages."""
+    """Returns the corpus with only the first page ids, in alphabetical order, that have all its languages."""
 
     def first(pages: Sequence[Page], n: int) -> tuple[Page, ...]:
         by = [by_language(pages, language) for language in corpus.languages]
         wanted = set(sorted(set.intersection(*(set(each) for each in by)))[:n])
         return tuple(page for page in pages if page.page_id in wanted)
 
-    name = f"{corpus.name}-part"  # no store of embeddings may be taken for that of the whole
+    name = f"{corpus.name}-part"  # so that its embeddings are not taken for those of the whole
     return replace(
         corpus, name=name, train_pages=first(corpus.train_pages, n_train), test_pages=first(corpus.test_pages, n_test)
     )
@@ -168,7 +169,7 @@ def _libreoffice(corpus: Corpus, questions: Iterable[Question]) -> Collection:
 
 
 def _asked(corpus: Corpus, directions: Sequence[Direction] | None) -> list[Direction]:
-    """The directions asked for that the corpus has, or English to each other and back."""
+    """Returns the wanted directions that the corpus has; by default English to each other language and back."""
     if directions is None:
         return default_directions(corpus.languages)
     return [

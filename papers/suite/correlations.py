@@ -1,4 +1,4 @@
-"""Says how alike the members of ensembles rank, by the distances that they have kept (Zosa et al. 2020, table 3)."""
+"""Correlates the rankings of ensembles' members, by their kept distances (Zosa et al. 2020, table 3)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from reranker.base.errors import NotFound
 
 @dataclass(frozen=True)
 class Correlation:
-    """How alike two systems rank the documents of one table.
+    """The rank correlation of two systems on one table.
 
     Attributes:
-        by_direction: mean over the queries, -1 to 1. A direction is missing if one of the two has not kept its
-            distances, or puts no query's documents in an order.
-        mean: of the directions, each counted once.
+        by_direction: mean over the queries, -1 to 1. A direction is missing if one system has not kept its distances,
+            or all its distances to a query's documents are equal, for every query.
+        mean: of the directions, with equal weights.
     """
 
     table: str
@@ -38,7 +38,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Correlations:
-    """Those of each table and pair, and the systems that have not kept all their distances."""
+    """The correlations by table and pair, and the systems that have not kept all their distances."""
 
     found: tuple[Correlation, ...] = ()
     not_kept: tuple[str, ...] = ()
@@ -47,10 +47,10 @@ class Correlations:
 def correlations(
     systems: Sequence[System], questions: Iterable[Question], progress: Progress = no_progress
 ) -> Correlations:
-    """Each pair of systems on each table; questions without a judgement, those of classification, have no table.
+    """Correlates each pair of systems on each table. Questions of classification have no judgement and no table.
 
     Args:
-        systems: as `from_kept` makes them.
+        systems: from `from_kept`.
     """
     asked = [question for question in questions if question.judgements]
     pairs: dict[tuple[str, str, str], dict[str, float]] = {}
@@ -72,10 +72,10 @@ def correlations(
 
 
 def from_kept(system: System, home: Path, made_with: str, pages: Sequence[Page]) -> System:
-    """A member of ensembles as far as it was asked before: it learns nothing, and says nothing new.
+    """Makes a member of ensembles that has only its kept distances and learns nothing.
 
     Args:
-        system: as `make_systems` makes it for that home.
+        system: from `make_systems`, for this home.
         made_with: the version of its embeddings.
         pages: those that it learned from.
     """
@@ -97,7 +97,7 @@ class _NotKept(NotFound):
 
 
 class _Mute:
-    """The name of a system without the system: to learn may take minutes, and no report is worth them."""
+    """The name of a system without the system, which may need minutes to learn."""
 
     def __init__(self, system: System) -> None:
         self.name, self.description, self.data = system.name, system.description, system.data

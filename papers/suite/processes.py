@@ -1,4 +1,4 @@
-"""Does jobs in processes beside this one, a process one job at a time, and brings back what came of each."""
+"""Does jobs in other processes, each one job at a time, and returns the results."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ Result = TypeVar("Result")
 
 Work = Callable[[Job, Progress], Result]
 Report = Callable[[Job, int, int | None, str], None]
-"""As `Progress`, with the job before it."""
+"""Like `Progress`, with the job as first argument."""
 
-# A process reports no more often than that: it is more than a person can read.
+# The least time between two reports of a process; a person cannot read faster.
 _REPORT_SECONDS = 0.2
-# A process that is told to end first takes away the file that it was writing.
+# Before it ends, a process deletes the file that it was writing.
 _END_SECONDS = 5.0
 
 
 @dataclass(frozen=True, eq=False)
 class Crew(Generic[Job, Result]):
-    """How jobs are done.
+    """Does jobs in processes.
 
     Attributes:
-        begin: makes what does the jobs, once in each process. It can be pickled, as can jobs and results.
-        needs: of a job the names of what the first job that needs it makes and others find: a job waits while another
-            one makes something that it needs.
-        n_processes: the most at a time. The arithmetic of each has one thread.
+        begin: called once in each process; returns the function that does the jobs. It, jobs and results can be
+            pickled.
+        needs: the names of what a job shares with others. The first job that needs it makes it, and others wait.
+        n_processes: the most at a time. Each computes with one thread.
     """
 
     begin: Callable[[], Work[Job, Result]]
@@ -46,11 +46,10 @@ class Crew(Generic[Job, Result]):
     n_processes: int
 
     def results(self, jobs: Sequence[Job], report: Report[Job]) -> Iterator[tuple[Job, Result]]:
-        """Each job with its result, as they are done; they are begun in their order. When this ends, for whatever
-        reason, so do the processes.
+        """Yields each job with its result as it ends; jobs begin in order. However this ends, the processes end too.
 
         Raises:
-            SinkrankError: a process was killed, or what a job raised.
+            SinkrankError: a process was killed, or a job raised it.
             RuntimeError: a job raised another error, whose traceback is the message.
         """
         waiting, made = list(jobs), set[str]()
@@ -85,8 +84,8 @@ class Crew(Generic[Job, Result]):
 
 
 def one_thread() -> Any:
-    """A context in which the libraries that are loaded take one thread each: the CPU time of several, some of which
-    wait, says little."""
+    """A context in which each loaded library uses one thread. CPU times with several threads mean little, since some
+    of them wait."""
     return threadpool_limits(1)
 
 
@@ -99,7 +98,7 @@ class _Progress:
 
 @dataclass(frozen=True)
 class _Failure:
-    """What a job raised: errors cannot all be pickled, their text can."""
+    """The text of a job's error; not all errors can be pickled."""
 
     text: str
     is_ours: bool
@@ -109,12 +108,12 @@ class _Hand:
     """One process, and the connection to it."""
 
     def __init__(self, begin: Callable[[], Work[Any, Any]]) -> None:
-        # Not forked: this process has threads, whose locks a child would have, and not the threads.
+        # Not forked: a child would have the locks of this process's threads, but not the threads.
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, begin), daemon=True)
         self._process.start()
-        theirs.close()  # or its end would never be heard
+        theirs.close()  # otherwise we would not notice its end
 
     def send(self, job: Any) -> None:
         try:
@@ -151,14 +150,14 @@ class _Hand:
 
 
 def _heard(hands: Collection[_Hand]) -> list[_Hand]:
-    """Those that have something to say; waits for the first."""
+    """Waits for messages and returns the processes that sent some."""
     ready = wait([hand.connection for hand in hands])
     return [hand for hand in hands if hand.connection in ready]
 
 
 def _serve(connection: Connection, begin: Callable[[], Work[Any, Any]]) -> None:
-    """What a process does, until the other end of the connection is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    """Does jobs in a process until the other end of the connection is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         work = begin()
@@ -182,7 +181,7 @@ def _receive(connection: Connection) -> Any:
 def _send(connection: Connection, message: Any) -> None:
     try:
         connection.send(message)
-    except OSError:  # nobody listens any more
+    except OSError:  # the parent has ended
         sys.exit(1)
 
 

@@ -1,4 +1,4 @@
-"""Turns answers into the figures of each table: means, intervals, corrected p-values, costs."""
+"""Computes the figures of each table from answers: means, intervals, corrected p-values, costs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from papers.suite.questions import Judgement, Question
 from papers.suite.records import Record
 
 REFERENCE = "auto"
-"""The system that every other is compared with."""
+"""Every other system is compared with this one."""
 
 Answers = Sequence[tuple[Question, Record]]
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a system took, by the questions of one table.
+    """The costs of a system over the questions of one table.
 
     Attributes:
         fit_s: CPU time (s) to learn.
-        query_ms: CPU time (ms) a query: its preparation and the distances to all documents.
-        document_ms: CPU time (ms) a document, once.
-        peak_mb: most memory (MB) while ranking, above what was held before; None where it was not measured.
+        query_ms: CPU time (ms) for a query: its preparation and the distances to all documents.
+        document_ms: CPU time (ms) for a document, once.
+        peak_mb: memory (MB) that ranking adds at most; None if not measured.
     """
 
     fit_s: float
@@ -43,10 +43,10 @@ class Row:
 
     Attributes:
         by_direction: MRR by direction; a direction that the system cannot do is missing.
-        measures: means over the directions, each counted once; empty unless it did all of the table.
-        interval: of the MRR over all queries, pages drawn with replacement; None where `measures` is empty.
-        p: of the difference to the reference in MRR, by page, over the directions that both did, corrected by Holm;
-            None for the reference itself and where there is nothing to compare.
+        measures: means over the directions, with equal weights; empty if the system did not do all of the table.
+        interval: of the MRR over all queries, with pages drawn with replacement; None if `measures` is empty.
+        p: of the difference from the reference in MRR, by page, over the directions that both did, corrected by Holm;
+            None for the reference itself, or if there is nothing to compare.
     """
 
     system: str
@@ -59,7 +59,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """One judgement over its directions.
+    """A judgement over its directions.
 
     Attributes:
         n_queries: judged queries, by direction.
@@ -76,7 +76,7 @@ class Table:
 
 @dataclass(frozen=True)
 class ClassRow:
-    """One system's classification; `p` as in `Row`, by query."""
+    """The classification of one system; `p` as in `Row`, by query."""
 
     system: str
     k: int
@@ -86,7 +86,7 @@ class ClassRow:
 
 
 def tables(answers: Mapping[str, Answers]) -> list[Table]:
-    """The tables of answers by system, in the order in which questions came; systems in their order."""
+    """Makes the tables from answers by system, in the order of the questions and systems."""
     asked: dict[str, dict[str, tuple[Question, Judgement]]] = defaultdict(dict)
     found: dict[tuple[str, str, str], Record] = {}
     for system, given in answers.items():
@@ -103,7 +103,7 @@ def tables(answers: Mapping[str, Answers]) -> list[Table]:
 
 
 def class_rows(answers: Mapping[str, Answers]) -> list[ClassRow]:
-    """The table of classification; empty if no system answered both of its questions."""
+    """Makes the rows of classification; none if no system answered both of its questions."""
     classified: dict[str, tuple[Classified, Costs]] = {}
     for system, given in answers.items():
         by_kind = {question.task.query_kind: (question, record) for question, record in given if question.labels}
@@ -179,7 +179,7 @@ def _table(
 
 
 def _by_page(answers: Mapping[str, tuple[Judgement, Record]]) -> dict[str, list[float]]:
-    """The reciprocal ranks of each page's queries, over all directions: these are not independent of each other."""
+    """Groups the reciprocal ranks of queries by page, over all directions: a page's queries are not independent."""
     found: dict[str, list[float]] = defaultdict(list)
     for judgement, record in answers.values():
         for query_id, row in zip(judgement.qrels, record.measures[judgement.name], strict=True):
@@ -190,7 +190,7 @@ def _by_page(answers: Mapping[str, tuple[Judgement, Record]]) -> dict[str, list[
 def _differences(
     ours: Mapping[str, tuple[Judgement, Record]], theirs: Mapping[str, tuple[Judgement, Record]]
 ) -> list[float]:
-    """Page by page the sum of what one is ahead in reciprocal rank, over the directions that both did."""
+    """Returns for each page the summed difference in reciprocal rank, over the directions that both did."""
     shared = ours.keys() & theirs.keys()
     one, other = (
         _by_page({direction: answer for direction, answer in side.items() if direction in shared})
@@ -204,7 +204,7 @@ def _corrected(p_values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _costs(answers: Iterable[tuple[Question, Record]]) -> Costs:
-    """Means over the questions; the memory is the most of any."""
+    """Averages the costs over the questions; memory is the maximum."""
     taken = [(record.cost, len(question.task.queries), len(question.task.documents)) for question, record in answers]
     peaks = [cost.peak_bytes for cost, _, _ in taken if cost.peak_bytes is not None]
     return Costs(

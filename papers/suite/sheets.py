@@ -1,4 +1,4 @@
-"""Tables of figures as people read them, on a terminal or as Markdown: the best figure of each column is marked."""
+"""Formats tables of figures for a terminal or as Markdown, with the best figure of each column marked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 Cell = str | float
-"""A figure is shown with three decimals, and is compared with the others of its column; a text is neither."""
+"""A number has three decimals and is compared with the others of its column; a text is shown as it is."""
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Sheet:
     """One table.
 
     Attributes:
-        groups: rows by their heading, which stands in a line of its own; an empty one is not shown.
-        lower_is_better: the columns whose best figure is the least.
+        groups: rows by heading, which has its own line; an empty heading is not shown.
+        lower_is_better: the columns whose best figure is the lowest.
         note: a sentence below the title.
     """
 
@@ -29,7 +29,7 @@ class Sheet:
     note: str = ""
 
     def as_markdown(self) -> list[str]:
-        """The lines of the table; its title and note are no part of it."""
+        """Returns the lines of the table, without title and note."""
         best = self._best()
         lines = [_line(self.columns), _line(["---", *["---:"] * (len(self.columns) - 1)])]
         for heading, rows in self.groups.items():
@@ -39,7 +39,7 @@ class Sheet:
         return lines
 
     def as_rich(self) -> Table:
-        """For a terminal, with the title above and the note below."""
+        """Formats the table for a terminal, with the title above and the note below."""
         best = self._best()
         table = Table(title=Text(self.title), title_justify="left", header_style="bold", caption_justify="left")
         table.caption = Text(self.note) if self.note else None
@@ -54,7 +54,7 @@ class Sheet:
         return table
 
     def _best(self) -> list[str | None]:
-        """By column the best figure as it is shown; None where there is none to compare it with."""
+        """Returns the best figure of each column as it is shown; None if there is nothing to compare."""
         rows = [row for rows in self.groups.values() for row in rows]
         found: list[str | None] = []
         for place, name in enumerate(self.columns):
@@ -65,7 +65,7 @@ class Sheet:
 
 
 def _marked(row: Sequence[Cell], best: Sequence[str | None]) -> list[tuple[str, bool]]:
-    """Each cell as it is shown, and whether it is the best of its column."""
+    """Returns each cell as it is shown, and whether it is the best of its column."""
     return [(_shown(cell), _shown(cell) == best[place]) for place, cell in enumerate(row)]
 
 

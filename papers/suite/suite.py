@@ -1,4 +1,4 @@
-"""Asks every system every question of the suite, and gathers what a report needs; shows and writes no report."""
+"""Asks every system every question of the suite and collects the results for a report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from papers.suite.jobs import (
     is_asked,
     longest_first,
     needs,
-    opening,
+    open_workshop,
 )
 from papers.suite.processes import Crew, Report, one_thread
 from papers.suite.questions import Question
@@ -44,7 +44,7 @@ COLLECTIONS: Mapping[str, Load] = {
 }
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""Of the plot of lambda = 1 / epsilon (Balikas et al. 2018, figure 2)."""
+"""For the plot of lambda = 1 / epsilon (Balikas et al. 2018, figure 2)."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Suite:
 
     Attributes:
         systems: names, each once.
-        collections: names; in the quick form there is the first alone.
+        collections: names; the quick form ignores them.
         directions: None for English to each other language of a collection and back.
-        n_processes: the most that are at work at a time, each with a system and one thread.
+        n_processes: the most processes at a time, each with one system and one thread.
     """
 
     systems: tuple[str, ...] = ALL_NAMES
@@ -77,7 +77,7 @@ class Suite:
         return (collections.quick,) if self.quick else [COLLECTIONS[name] for name in self.collections]
 
     def jobs(self, collection: Collection) -> list[Job]:
-        """A job a system, and those of the plot of lambda if `sinkhorn` is among the systems."""
+        """Returns a job for each system, and those of the plot of lambda if `sinkhorn` is among the systems."""
         names = [name for name in self.systems if not (self.quick and name in SLOW | SLOW_TO_LEARN)]
         plot = [Job("sinkhorn", epsilon) for epsilon in EPSILONS] if "sinkhorn" in names else []
         jobs = [*(Job(name) for name in names), *plot]
@@ -86,11 +86,12 @@ class Suite:
 
 @dataclass(frozen=True)
 class Effort:
-    """What this run of a collection took, and not those before it.
+    """The time of this run of a collection, without earlier runs.
 
     Attributes:
-        wall_s, cpu_s: seconds, the latter of all processes together.
-        n_asked: answers that were not kept from before.
+        wall_s: elapsed seconds.
+        cpu_s: CPU seconds of all processes.
+        n_asked: number of answers that were not kept from before.
     """
 
     wall_s: float
@@ -101,12 +102,11 @@ class Effort:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What came out of one collection.
+    """The results on one collection.
 
     Attributes:
         answers: by system, in the suite's order.
-        by_epsilon: MRR of `sinkhorn` by kind of query and epsilon, mean of `SLOW_DIRECTIONS`; empty where it was not
-            measured.
+        by_epsilon: MRR of `sinkhorn` by kind of query and epsilon, mean of `SLOW_DIRECTIONS`; empty if not measured.
     """
 
     collection: Collection
@@ -127,14 +127,14 @@ class Outcome:
 
 
 def run(suite: Suite, home: Path, progress: Progress = no_progress) -> list[Outcome]:
-    """Measures all collections; each answer is kept under `home/evaluation/papers/records` as soon as it is there.
+    """Measures all collections. Keeps each answer at once under `home/evaluation/papers/records`.
 
     Raises:
         BadInput: no collection has any of the directions.
         SinkrankError: a collection can be neither found nor fetched, or a process was killed.
     """
     progress(0, None, "compiling")
-    warm_up()  # which no system's time may hold
+    warm_up()  # compiling must not count as time of a system
     found = [outcome for load in suite.loads if (outcome := _outcome(suite, load, home, progress)) is not None]
     if not found:
         asked = ", ".join(map(str, suite.directions or ()))
@@ -169,12 +169,12 @@ def _outcome(suite: Suite, load: Load, home: Path, progress: Progress) -> Outcom
 
 
 def _cpu_s() -> float:
-    """CPU time (s) of this process and of those that it started and that have ended."""
+    """CPU time (s) of this process and of its ended children."""
     return sum(os.times()[:4])
 
 
 def _done(suite: Suite, load: Load, shop: Workshop, progress: Progress) -> dict[Job, Done]:
-    """All jobs of the collection in the suite's order: those that were done before are read, the others done."""
+    """Returns the results of all jobs of the collection, in the suite's order. Reads kept ones and does the others."""
     jobs = suite.jobs(shop.collection)
     done: dict[Job, Done] = {}
     for place, job in enumerate(jobs):
@@ -199,9 +199,9 @@ def _done(suite: Suite, load: Load, shop: Workshop, progress: Progress) -> dict[
 def _results(
     suite: Suite, load: Load, shop: Workshop, jobs: Sequence[Job], report: Report[Job]
 ) -> Iterator[tuple[Job, Done]]:
-    """The jobs as they are done; a single one is not worth a process, which must load the collection anew."""
+    """Yields the jobs as they end. A single job runs here: another process would load the collection again."""
     if min(suite.n_processes, len(jobs)) > 1:
-        crew = Crew(opening(load, shop.home, suite.directions), needs, suite.n_processes)
+        crew = Crew(partial(open_workshop, load, shop.home, suite.directions), needs, suite.n_processes)
         yield from crew.results(sorted(jobs, key=longest_first), report)
         return
     for job in jobs:
@@ -214,7 +214,7 @@ def _results(
 def _correlations(
     shop: Workshop, answers: Mapping[str, Sequence[tuple[Question, Record]]], progress: Progress
 ) -> Correlations:
-    """Of the systems that answered and keep their distances, over the questions that they were asked."""
+    """Correlates the systems that answered and keep their distances, over their questions."""
     names = [name for name in KEPT_NAMES if name in answers]
     questions = [question for question, _ in answers[names[0]]] if names else []
     directions = tuple(dict.fromkeys(question.task.direction for question in questions))
@@ -238,7 +238,7 @@ def _by_epsilon(collection: Collection, done: Mapping[Job, Done]) -> dict[str, d
 
 
 def answered(outcomes: Iterable[Outcome]) -> list[tuple[str, Question, Record]]:
-    """Every system, question and answer of the outcomes."""
+    """Lists every system, question and answer of the outcomes."""
     return [
         (system, question, record)
         for outcome in outcomes

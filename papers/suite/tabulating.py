@@ -1,4 +1,4 @@
-"""Turns the outcomes of the suite into sheets: an overview, each table, directions, classes, correlations, lambda."""
+"""Makes sheets from the outcomes of the suite: an overview, each table, directions, classes, correlations, lambda."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from evaluation.base.statistics import Interval
+from evaluation.base.stopwatch import three_digits
 from evaluation.systems.catalogue import SYSTEM_NAMES
 from papers.suite.jobs import SLOW, SLOW_DIRECTIONS
 from papers.suite.judging import MEASURES
@@ -31,7 +32,7 @@ GROUPS: Mapping[str, Sequence[str]] = MappingProxyType(
         "Ours": OWN_NAMES,
     }
 )
-"""The systems by where they come from."""
+"""The systems by origin."""
 
 _KINDS = {
     "pages": "the whole page asks for its translation",
@@ -50,7 +51,7 @@ _Named = TypeVar("_Named", Row, ClassRow)
 
 
 def overview(outcomes: Sequence[Outcome]) -> Sheet:
-    """MRR of every system on every table, and the error of its classes."""
+    """MRR of every system on every table, and its classification error."""
     columns: dict[str, dict[str, Cell]] = {}
     for outcome in outcomes:
         for table in outcome.tables:
@@ -69,7 +70,7 @@ def overview(outcomes: Sequence[Outcome]) -> Sheet:
 
 
 def overview_of_slow(outcomes: Sequence[Outcome]) -> Sheet | None:
-    """MRR in the directions that slow systems were asked in, so that all can be compared; None without slow systems."""
+    """MRR in the directions of the slow systems, to compare all systems; None without slow systems."""
     directions = [str(direction) for direction in SLOW_DIRECTIONS]
     columns: dict[str, dict[str, Cell]] = {}
     for table in (table for outcome in outcomes for table in outcome.tables):
@@ -101,7 +102,7 @@ def of_directions(table: Table) -> Sheet:
 
 
 def of_classes(outcome: Outcome) -> Sheet:
-    """Errors of the classification, which the outcome must have."""
+    """Classification errors; the outcome must have them."""
     question = next(each for each in outcome.collection.questions if each.task.query_kind == "classes")
     classes = sorted(set(question.labels.values()))
     title = (
@@ -117,7 +118,7 @@ def of_classes(outcome: Outcome) -> Sheet:
 
 
 def of_correlations(outcome: Outcome) -> Sheet | None:
-    """How alike systems rank, by pair and table; None where nothing is known."""
+    """Rank correlations by pair and table; None if there are none."""
     found = outcome.correlations.found
     if not found:
         return None
@@ -148,7 +149,7 @@ def of_epsilons(by_epsilon: Mapping[str, Mapping[float, float]]) -> Sheet:
 
 
 def group_of(system: str) -> str:
-    """Where a system comes from; empty for one that is not of the suite."""
+    """Returns the origin of a system; empty for a system outside the suite."""
     return next((group for group, names in GROUPS.items() if system in names), "")
 
 
@@ -160,7 +161,7 @@ def _grouped(rows: Iterable[_Named], cells: Callable[[_Named], Sequence[Cell]]) 
 
 
 def _by_system(columns: Mapping[str, Mapping[str, Cell]]) -> dict[str, list[Sequence[Cell]]]:
-    """A row a system that stands in any column."""
+    """Makes a row for each system with a value in any column."""
     found: dict[str, list[Sequence[Cell]]] = {}
     known = {system for column in columns.values() for system in column}
     for group, names in GROUPS.items():
@@ -183,7 +184,7 @@ def _range(values: Iterable[int]) -> str:
 
 
 def _mean(row: Row, table: Table) -> Cell:
-    """The MRR, which is compared with others only if it is of all directions."""
+    """The MRR as a cell; only an MRR over all directions is compared with others."""
     values = row.by_direction.values()
     mean = sum(values) / len(values)
     return mean if len(values) == len(table.directions) else f"{mean:.3f} ({len(values)})"
@@ -196,16 +197,7 @@ def _cells(row: Row, table: Table) -> list[Cell]:
 
 def _costs(costs: Costs) -> list[str]:
     memory = "" if costs.peak_mb is None else f"{costs.peak_mb:.0f}"
-    return [*(_three_digits(each) for each in (costs.query_ms, costs.document_ms, costs.fit_s)), memory]
-
-
-def _three_digits(value: float) -> str:
-    """More digits than a time can be trusted for are left out.
-
-    >>> _three_digits(0.0421), _three_digits(3.14159), _three_digits(415.4)
-    ('0.042', '3.14', '415')
-    """
-    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+    return [*(three_digits(each) for each in (costs.query_ms, costs.document_ms, costs.fit_s)), memory]
 
 
 def _interval(interval: Interval | None) -> str:

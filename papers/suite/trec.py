@@ -10,12 +10,13 @@ from evaluation.base.files import write_whole
 from papers.suite.questions import Judgement, Question
 from papers.suite.records import Record
 
-# The whole suite has some four thousand files: the strongest compression takes ten times as long, for a fifth less.
+# The suite writes some four thousand files. The strongest compression saves a fifth and takes ten times as long.
 _COMPRESSION = 3
 
 
 def write_runs(folder: Path, answers: Iterable[tuple[str, Question, Record]]) -> list[Path]:
-    """`runs/<question>/<system>.run.gz`: query, Q0, document, rank, score, system. Only the records' depth is there."""
+    """Writes `runs/<question>/<system>.run.gz`: query, Q0, document, rank, score, system, to the depth of the
+    records."""
     written = []
     for system, question, record in answers:
         path = folder / "runs" / _slug(question.name) / f"{_slug(system)}.run.gz"
@@ -25,7 +26,7 @@ def write_runs(folder: Path, answers: Iterable[tuple[str, Question, Record]]) ->
 
 
 def write_qrels(folder: Path, questions: Iterable[Question]) -> list[Path]:
-    """`qrels/<direction> <table>.qrels`: query, 0, document, relevance."""
+    """Writes `qrels/<direction> <table>.qrels`: query, 0, document, relevance."""
     written = []
     for question in questions:
         for judgement in question.judgements:

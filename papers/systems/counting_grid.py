@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 
 from evaluation.systems.protocol import Matrix
 
-SEED = 2018
+_SEED = 2018
 _TINY = 1e-12
 # Whose rows are copied together: 20 MB at 144 windows.
 _PAIRS = 8192
@@ -29,10 +29,8 @@ class CountingGrid:
 
     largest_vocabulary = 5_000
 
-    def __init__(
-        self, side: int = 12, window: int = 4, n_steps: int = 60, n_text_steps: int = 30, seed: int = SEED
-    ) -> None:
-        self._side, self._seed = side, seed
+    def __init__(self, side: int = 12, window: int = 4, n_steps: int = 60, n_text_steps: int = 30) -> None:
+        self._side = side
         self._n_steps, self._n_text_steps = n_steps, n_text_steps
         self._membership = membership(side, window)
         self.cells: Matrix = np.empty((0, 0))
@@ -45,7 +43,7 @@ class CountingGrid:
     def fit(self, counts: csr_matrix) -> None:
         """Learns the distributions of the cells, (side · side, n_words), from (n_texts, n_words)."""
         n_cells = self._side**2
-        drawn = np.random.default_rng(self._seed).random((n_cells, counts.shape[1])) + 0.5
+        drawn = np.random.default_rng(_SEED).random((n_cells, counts.shape[1])) + 0.5
         # Near the frequencies of all texts, and each cell a little different.
         self.cells = _to_one(drawn * (np.asarray(counts.sum(axis=0)).ravel() + 1.0)[None, :])
         mixtures = np.full((counts.shape[0], n_cells), 1.0 / n_cells)
@@ -64,12 +62,6 @@ class CountingGrid:
         for _ in range(self._n_text_steps):
             mixtures = _to_one(mixtures * (_ratios(counts, mixtures, windows) @ windows.T) + _TINY)
         return np.asarray(mixtures, dtype=np.float64)
-
-    def log_likelihood(self, counts: csr_matrix, mixtures: Matrix) -> float:
-        """Of the texts (nats), their words drawn from these mixtures."""
-        found = counts.tocoo()
-        probabilities = _probabilities(found.row, found.col, mixtures, self.window_means())
-        return float(found.data @ np.log(probabilities))
 
     def window_means(self) -> Matrix:
         """(side · side, n_words): the distribution of each window, named by its first cell."""

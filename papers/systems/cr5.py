@@ -52,17 +52,16 @@ class Cr5:
 
     Args:
         rank: dimensions of the space.
-        ridge: the penalty on the squared weights.
     """
 
     name = "cr5"
     data = ""
 
-    def __init__(self, rank: int = RANK, ridge: float = RIDGE) -> None:
-        self._rank, self._ridge = rank, ridge
+    def __init__(self, rank: int = RANK) -> None:
+        self._rank = rank
         self._spaces: dict[str, LanguageSpace] = {}
         self.description = (
-            f"Cr5: reduced-rank ridge regression of page ids on tf·idf, rank {rank}, ridge {ridge:g}, cosine of summed "
+            f"Cr5: reduced-rank ridge regression of page ids on tf·idf, rank {rank}, ridge {RIDGE:g}, cosine of summed "
             "word embeddings (Josifoski et al. 2019, Zosa et al. 2020)"
         )
 
@@ -84,9 +83,7 @@ class Cr5:
             space = _counted(texts)
             prepared[language] = space, space.weights(texts), np.array([concepts[page.page_id] for page in own])
         progress(len(languages), len(languages), "cr5: regression")
-        weights = regress(
-            [(texts, labels) for _, texts, labels in prepared.values()], len(concepts), self._rank, self._ridge
-        )
+        weights = regress([(texts, labels) for _, texts, labels in prepared.values()], len(concepts), self._rank, RIDGE)
         self._spaces = {
             language: LanguageSpace(space.columns, space.idf, found)
             for (language, (space, _, _)), found in zip(prepared.items(), weights, strict=True)

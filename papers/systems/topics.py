@@ -19,7 +19,7 @@ from papers.systems.topic_sampling import Counts, Priors, Schedule, TokenStream,
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
 
-SEED = 2018
+_SEED = 2018
 
 Divergence = Callable[[Matrix, Matrix], Matrix]
 """(n_queries, n_topics) and (n_documents, n_topics) to (n_queries, n_documents)."""
@@ -103,8 +103,8 @@ class TopicSystem:
 
     data = ""
 
-    def __init__(self, name: str, recipe: TopicRecipe, directions: Iterable[Direction] = (), seed: int = SEED) -> None:
-        self.name, self.description, self._recipe, self._seed = name, recipe.description, recipe, seed
+    def __init__(self, name: str, recipe: TopicRecipe, directions: Iterable[Direction] = ()) -> None:
+        self.name, self.description, self._recipe = name, recipe.description, recipe
         self._pairs = sorted({_pair(direction) for direction in directions})
         self._models: dict[frozenset[str], TopicModel] = {}
 
@@ -122,9 +122,7 @@ class TopicSystem:
                     f"{self.name} finds no training page in {' and '.join(languages)}; leave it out of these"
                 )
             label = f"{self.name} {' '.join(languages)}"
-            self._models[frozenset(languages)] = TopicModel.train(
-                documents, languages, self._recipe, self._seed, label, progress
-            )
+            self._models[frozenset(languages)] = TopicModel.train(documents, languages, self._recipe, label, progress)
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
         """As `System`; +inf where one of the two has no word that the model knows.
@@ -162,9 +160,9 @@ class TopicModel:
     """
 
     def __init__(
-        self, recipe: TopicRecipe, word_ids: Mapping[str, Mapping[str, int]], word_probabilities: Counts, seed: int
+        self, recipe: TopicRecipe, word_ids: Mapping[str, Mapping[str, int]], word_probabilities: Counts
     ) -> None:
-        self._recipe, self.word_ids, self.word_probabilities, self._seed = recipe, word_ids, word_probabilities, seed
+        self._recipe, self.word_ids, self.word_probabilities = recipe, word_ids, word_probabilities
 
     @classmethod
     def train(
@@ -172,7 +170,6 @@ class TopicModel:
         documents: Sequence[Words],
         languages: Sequence[str],
         recipe: TopicRecipe,
-        seed: int = SEED,
         label: str = "",
         progress: Progress = no_progress,
     ) -> TopicModel:
@@ -191,15 +188,15 @@ class TopicModel:
             n_words,
             recipe.priors,
             recipe.training,
-            seed,
+            _SEED,
             lambda done: progress(done, n_sweeps, f"learning topics, {label}"),
         )
-        return cls(recipe, word_ids, probabilities, seed)
+        return cls(recipe, word_ids, probabilities)
 
     def mixtures(self, texts: Iterable[Sequence[str]], language: str) -> Matrix:
         """(n_texts, n_topics); NaN of a text without a known word."""
         stream = _stream([{language: tokens} for tokens in texts], self.word_ids)
-        return infer(stream, self.word_probabilities, self._recipe.priors.alpha, self._recipe.inference, self._seed)
+        return infer(stream, self.word_probabilities, self._recipe.priors.alpha, self._recipe.inference, _SEED)
 
 
 def aligned_documents(pages: Iterable[Page], languages: Sequence[str]) -> list[Words]:

@@ -1,4 +1,4 @@
-"""Where encoded documents are kept and found: `open_store` opens a folder or an engine behind one protocol."""
+"""Stores of encoded documents, in a folder or an engine. `open_store` opens either; both have the same protocol."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def open_store(
     timeout_s: float = 30.0,
     pipeline: str | None = None,
 ) -> Store:
-    """The store at an address; nothing is connected or made before it is used.
+    """Opens the store at an address. Nothing is connected or created before its first use.
 
     Args:
         address: `opensearch://HOST:PORT`, `elasticsearch://HOST:PORT` (plain HTTP; `opensearch+https://…` for TLS),
-            `http://…` or `https://…` of either engine, or else a folder. An engine's may hold `USER:PASSWORD@`, and
-            name several nodes of one cluster: `opensearch://A:9200,B:9200`.
-        username: of the engine; goes before one in the address.
+            `http://…` or `https://…` of either engine, or a folder. An engine's address may contain `USER:PASSWORD@`
+            and several nodes of one cluster: `opensearch://A:9200,B:9200`.
+        username: of the engine; replaces one in the address.
         access: certificates and other credentials of an engine.
-        timeout_s: how long an answer, or a lock, is waited for.
-        pipeline: the engine's ingest pipeline that documents go through; the index's default one where it is None.
+        timeout_s: how long to wait for an answer or a lock.
+        pipeline: the engine's ingest pipeline for the documents; None for the index's default.
 
     Raises:
-        BadInput: the address has none of these forms, or what is given of the access cannot be.
+        BadInput: the address has none of these forms, or the access is not valid.
     """
     where = read_address(address)
     if not isinstance(where, EngineAddress):
         if pipeline is not None:
             raise WrongParameter(f"{address} is a folder, which has no ingest pipelines; leave out --pipeline")
         return EmbeddedStore(where, timeout_s)
-    # opensearch-py takes a while to import, and a folder needs none of it.
+    # opensearch-py takes long to import, and a folder does not need it.
     from reranker.stores.engine.store import EngineStore
 
     return EngineStore(where.with_credentials(username, password), access, timeout_s=timeout_s, pipeline=pipeline)

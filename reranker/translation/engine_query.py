@@ -17,9 +17,9 @@ Clause = dict[str, Any]
 
 # The engines refuse a query of more than 1,024 clauses; the caller's query has some of its own.
 MAX_CLAUSES = 600
-# Of the other translations beside the best one. Nearest to the true sum (docs/methods.md).
+# The part of the other translations' scores that counts; nearest to the true sum (docs/methods.md).
 _TIE_BREAKER = 0.1
-# Frequencies come from a sample, and are of words where the engine counts stems: no boost may be far off by it.
+# Frequencies come from a sample and are of words, while the engine counts stems. This limits the error of a boost.
 _LARGEST_RATIO = 3.0
 _LEAST_IDF = 1e-6
 
@@ -28,11 +28,11 @@ class Rarity(Protocol):
     """How rare words are in an index."""
 
     def counts(self, translations: Sequence[Translation]) -> list[float]:
-        """Of each term, the documents that hold it."""
+        """Returns how many documents contain each term."""
         ...
 
     def idf(self, n_with: float) -> float:
-        """BM25's idf of a term that so many documents hold."""
+        """Returns BM25's idf of a term that this many documents contain."""
         ...
 
 
@@ -47,7 +47,7 @@ class CountedRarity:
     n_documents: int
 
     def counts(self, translations: Sequence[Translation]) -> list[float]:
-        # Where it is not known, as for a name, about the rarest.
+        # Unknown, as for a name, counts as rarest.
         return [float(each.n_documents or 0) for each in translations]
 
     def idf(self, n_with: float) -> float:
@@ -67,7 +67,7 @@ class WordRarity:
     frequencies: DocumentFrequencies | None
 
     def counts(self, translations: Sequence[Translation]) -> list[float]:
-        """Of each term, the documents that hold it."""
+        """Returns how many documents contain each term."""
         if self.frequencies is None:
             return [0.0] * len(translations)
         term_ids = [self.embeddings.term_id(self.language, each.term) for each in translations]
@@ -75,8 +75,8 @@ class WordRarity:
         return [float(count) for count in found]
 
     def idf(self, n_with: float) -> float:
-        """BM25's idf of a term that so many documents hold: ln(1 + (N - df + 0.5) / (df + 0.5)); 1 where nothing is
-        known."""
+        """Returns BM25's idf of a term that this many documents contain, ln(1 + (N - df + 0.5) / (df + 0.5)); 1 if the
+        frequencies are unknown."""
         if self.frequencies is None:
             return 1.0
         return _bm25_idf(self.frequencies.n_documents, n_with)
@@ -121,7 +121,7 @@ def _boosts(group: WordGroup, rarity: Rarity) -> tuple[float, list[float]]:
     scores more than half.
     """
     counts = rarity.counts(group.translations)
-    # Pirkola's: documents that hold any translation; the lightly weighted ones count less.
+    # Pirkola's document frequency: documents with any translation; those of small weight count less.
     n_with = max(each.weight * count for each, count in zip(group.translations, counts, strict=True))
     idf = rarity.idf(n_with)
     boosts = [

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Rows that are compared at once, and vectors that they are compared with: 40 MB together at 300 dimensions.
+# Rows and vectors that are compared at once, 40 MB together at 300 dimensions.
 _CHUNK_ROWS = 16_384
 _CHUNK_VECTORS = 64
 
@@ -25,7 +25,7 @@ class LanguageRows:
         self._term_ids = np.asarray(term_ids, dtype=np.int32)
 
     def nearest(self, vectors: NDArray[np.float32], n: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The `n` terms with the highest cosine to each vector; fewer if there are no more.
+        """Finds the `n` terms with the highest cosine to each vector; fewer if there are no more.
 
         Args:
             vectors: (k, dim), each of length 1.
@@ -58,7 +58,7 @@ class LanguageRows:
 
     def _chunk(self, term_ids: NDArray[np.int32]) -> NDArray[np.float32]:
         first, last = int(term_ids[0]), int(term_ids[-1])
-        if last - first + 1 == len(term_ids):  # neighbours, which a memory map gives without a copy
+        if last - first + 1 == len(term_ids):  # consecutive rows, which a memory map returns without a copy
             chunk: NDArray[np.float32] = self._rows[first : last + 1]
             return chunk
         picked: NDArray[np.float32] = self._rows[term_ids]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from reranker.base.errors import UnknownLanguage
@@ -50,7 +51,7 @@ class Translator:
         self._idf = IdfTable() if idf is None else idf
         self._lock = threading.Lock()
         self._rows: dict[str, LanguageRows] = {}
-        self._cached: OrderedDict[tuple[str, str, str], tuple[Translation, ...]] = OrderedDict()
+        self._cached: LRUCache[tuple[str, str, str], tuple[Translation, ...]] = LRUCache(_MAX_CACHED_WORDS)
 
     def groups(self, query: TokenizedQuery, language: str) -> tuple[WordGroup, ...]:
         """One group for each distinct token of the query, in reading order: the nearest terms of the documents'
@@ -80,10 +81,9 @@ class Translator:
         found: dict[str, tuple[Translation, ...]] = {}
         with self._lock:
             for token in tokens:
-                key = (token, query_language, language)
-                if key in self._cached:
-                    self._cached.move_to_end(key)
-                    found[token] = self._cached[key]
+                kept = self._cached.get((token, query_language, language))
+                if kept is not None:
+                    found[token] = kept
         missing = [token for token in tokens if token not in found]
         if missing:
             made = self._translate(missing, query_language, language)
@@ -92,8 +92,6 @@ class Translator:
                 for token, translations in made.items():
                     if len(token) <= LONGEST_CACHED_TOKEN:
                         self._cached[token, query_language, language] = translations
-                while len(self._cached) > _MAX_CACHED_WORDS:
-                    self._cached.popitem(last=False)
         return found
 
     def _translate(

@@ -104,11 +104,10 @@ def remove(settings: Settings, json_: options.Json = False) -> None:
     """
     from dataclasses import asdict
 
-    from reranker.stores.engine.pipeline_definition import default_name
     from sinkrank.console import output
 
     with _opened_pipelines(settings) as pipelines:
-        removed = pipelines.remove(default_name(_index_of(settings)))
+        removed = pipelines.remove(_index_of(settings))
     if json_:
         output.print_json(asdict(removed))
         return

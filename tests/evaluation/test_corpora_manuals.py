@@ -229,7 +229,7 @@ def test_without_a_package_the_error_says_where_to_put_it(tmp_path: Path) -> Non
     def nothing(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
         raise FileNotFoundError
 
-    with pytest.raises(CorpusUnavailable, match=f"put the file gnome-user-docs_.* into {tmp_path}"):
+    with pytest.raises(CorpusUnavailable, match=f"put gnome-user-docs_.* into {tmp_path}"):
         load_gnome(tmp_path, run=nothing)
     with pytest.raises(CorpusUnavailable, match=r"manpages-fr-dev_\*.deb.*into"):
         load_manpages(tmp_path, run=nothing)

@@ -64,7 +64,7 @@ LAYOUT = Layout(text_field="content.body, content.summary")
 def test_every_document_of_every_shard_is_copied_once_with_its_fields(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 100))
+    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
     with opened_index(read_index_source(foreign, LAYOUT), tmp_path) as copy:
         found = [record.document for record in read_records([copy], Layout())]
     assert sorted(int(one.doc_id[2:]) for one in found) == list(range(N_DOCUMENTS))
@@ -82,7 +82,7 @@ def test_a_query_chooses_among_the_documents(foreign: str, tmp_path: Path) -> No
 def test_a_copy_that_was_stopped_goes_on_after_its_last_page(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 100))
+    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
     source, n_pages = read_index_source(foreign, LAYOUT), 0
 
     def stop(done: int, total: int | None, description: str) -> None:
@@ -108,7 +108,7 @@ def test_a_copy_that_was_stopped_goes_on_after_its_last_page(
 def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 100))
+    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
     source = read_index_source(foreign, LAYOUT)
 
     def stop(*step: Any) -> None:
@@ -130,7 +130,7 @@ def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(
 def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 500))
+    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 500)
     monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
     node, _, index = foreign.rpartition("/")
     with faulty_proxy(node, lambda number: "pass" if number % 3 == 2 else status, is_read) as proxy:
@@ -143,7 +143,7 @@ def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(
 def test_a_copy_from_a_source_that_stays_away_goes_on_with_its_last_page(
     foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan.PointInTime.pages, "__defaults__", (None, None, 500))
+    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 500)
     monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
     node, _, index = foreign.rpartition("/")
     with faulty_proxy(node, lambda number: "pass" if number < 5 else 503, is_read) as proxy:

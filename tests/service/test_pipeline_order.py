@@ -59,7 +59,7 @@ def service_url(
         with serving(app) as url:
             pipelines.install(PipelineRequest(index=OURS, service_url=url, allow_endpoint=True))
             yield url
-        pipelines.remove(f"sinkrank-{OURS}")
+        pipelines.remove(OURS)
         store.drop(OURS)
 
 
@@ -148,7 +148,7 @@ def test_an_index_of_others_has_one_order_in_proxy_and_pipeline(
         through_proxy = scores(post(http, f"{service_url}/{FOREIGN}/_search", body_for(text)))
         path = f"{opensearch_2_ml_url}/{FOREIGN}/_search?search_pipeline=sinkrank-{FOREIGN}"
         in_pipeline = scores(post(http, path, body_for(text)))
-        pipelines.remove(f"sinkrank-{FOREIGN}")
+        pipelines.remove(FOREIGN)
     http.request("DELETE", f"{opensearch_2_ml_url}/{FOREIGN}")
     assert len(in_pipeline) == len(DOCUMENTS)
     # The scores differ: the proxy adds the engine's, which is 1.0 for every hit here.

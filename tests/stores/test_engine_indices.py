@@ -10,7 +10,6 @@ import opensearchpy
 import pytest
 
 from reranker.base.errors import BadInput, NotFound, NotOurIndex
-from reranker.embeddings.hubness import HubnessSample
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.names import IndexVersion
@@ -85,22 +84,6 @@ def test_the_idf_is_kept_where_no_search_of_everything_meets_it(
     store.drop(index)
     client.indices.refresh(index=IDF_INDEX)
     assert client.search(index=IDF_INDEX, body=own)["hits"]["total"]["value"] == 0
-
-
-def test_a_place_for_idf_that_was_made_before_there_were_hubness_samples_takes_them(
-    store: Store, client: opensearchpy.OpenSearch, index: str
-) -> None:
-    make_index(store, index, DESCRIPTION)
-    client.indices.delete(index=IDF_INDEX, ignore_unavailable=True)
-    old = {"dynamic": "strict", "properties": {"index": {"type": "keyword"}, "version": {"type": "keyword"}}}
-    client.indices.create(index=IDF_INDEX, body={"settings": {"index": {"hidden": True}}, "mappings": old})
-    try:
-        assert store.hubness_sample(index) == HubnessSample()
-        sample = HubnessSample("e", {"en": {1: "words"}})
-        store.save_hubness_sample(index, sample)
-        assert store.hubness_sample(index) == sample
-    finally:
-        client.indices.delete(index=IDF_INDEX)
 
 
 def test_nobody_gets_an_index_where_the_idf_is_kept(store: Store, index: str) -> None:
@@ -199,7 +182,7 @@ def test_an_index_without_versions_becomes_one_with_its_documents_and_its_idf(
 ) -> None:
     assert isinstance(store, EngineStore)
     store.install_template(index, DESCRIPTION, {})
-    client.indices.create(index)
+    client.indices.create(index=index)
     store.remove_template(index)
     _put(store, index, "old")
     table = IdfTable({"en": DocumentFrequencies(1, np.array([1], np.int32), np.array([1], np.int32))})

@@ -86,7 +86,7 @@ def service() -> Iterator[FakeEngine]:
 @pytest.fixture
 def request_(index: str, service: FakeEngine, pipelines: EnginePipelines) -> Iterator[PipelineRequest]:
     yield PipelineRequest(index=index, service_url=service.address, allow_endpoint=True)
-    pipelines.remove(f"sinkrank-{index}")
+    pipelines.remove(index)
 
 
 def search(client: opensearchpy.OpenSearch, index: str, text: str | None = "cat", **params: Any) -> list[str]:
@@ -200,7 +200,7 @@ def test_removing_takes_all_away_and_twice_is_once(
 ) -> None:
     patterns = trusted(client)
     installed = pipelines.install(PipelineRequest(**{**_as_dict(request_), "is_default": True}))
-    removed = pipelines.remove(installed.name)
+    removed = pipelines.remove(installed.index)
     assert (removed.pipelines, removed.models, removed.model_groups, removed.connectors) == (1, 1, 1, 1)
     assert removed.was_default_of == (request_.index,)
     assert removed.private_addresses_allowed
@@ -209,7 +209,7 @@ def test_removing_takes_all_away_and_twice_is_once(
     assert client.indices.get_settings(index=request_.index, name="index.search.default_pipeline") == {}
     with pytest.raises(opensearchpy.NotFoundError):
         client.transport.perform_request("GET", f"/_search/pipeline/{installed.name}")
-    again = pipelines.remove(installed.name)
+    again = pipelines.remove(installed.index)
     assert (again.pipelines, again.models, again.model_groups, again.connectors) == (0, 0, 0, 0)
 
 
@@ -217,12 +217,14 @@ def test_an_endpoint_that_another_connector_calls_stays_trusted(
     client: opensearchpy.OpenSearch, pipelines: EnginePipelines, request_: PipelineRequest
 ) -> None:
     pipelines.install(request_)
-    other = PipelineRequest(**{**_as_dict(request_), "name": f"other-{request_.index}"})
-    pipelines.install(other)
+    other = f"{request_.index}-other"
+    client.indices.create(index=other, body={"mappings": {"properties": {"text": {"type": "text"}}}})
+    pipelines.install(PipelineRequest(**{**_as_dict(request_), "index": other}))
     pattern = trusted_pattern(rerank_endpoint(request_.service_url))
-    assert pipelines.remove(f"sinkrank-{request_.index}").untrusted == ()
+    assert pipelines.remove(request_.index).untrusted == ()
     assert pattern in trusted(client)
-    assert pipelines.remove(str(other.name)).untrusted == (pattern,)
+    assert pipelines.remove(other).untrusted == (pattern,)
+    client.indices.delete(index=other)
 
 
 def test_as_the_default_it_leaves_searches_without_a_query_text_alone(
@@ -277,7 +279,7 @@ def test_what_others_made_is_neither_changed_nor_deleted(
     with pytest.raises(BadInput, match="did not make"):
         pipelines.install(request_)
     with pytest.raises(BadInput, match="did not make"):
-        pipelines.remove(name)
+        pipelines.remove(request_.index)
     client.transport.perform_request("DELETE", f"/_search/pipeline/{name}")
 
     body = {"name": name, "description": "mine"}
@@ -293,17 +295,6 @@ def test_another_default_pipeline_is_not_pushed_aside(
     client.indices.put_settings(index=request_.index, body={"index.search.default_pipeline": "theirs"})
     with pytest.raises(BadInput, match="default search pipeline 'theirs' already"):
         pipelines.install(PipelineRequest(**{**_as_dict(request_), "is_default": True}))
-
-
-def test_a_name_stands_for_one_index(
-    client: opensearchpy.OpenSearch, pipelines: EnginePipelines, request_: PipelineRequest
-) -> None:
-    name = pipelines.install(request_).name
-    other = f"{request_.index}-other"
-    client.indices.create(index=other, body={"mappings": {"properties": {"text": {"type": "text"}}}})
-    with pytest.raises(BadInput, match=f"is for the index {request_.index!r}"):
-        pipelines.install(PipelineRequest(**{**_as_dict(request_), "index": other, "name": name}))
-    client.indices.delete(index=other)
 
 
 def test_a_field_that_the_index_has_not_is_named(pipelines: EnginePipelines, request_: PipelineRequest) -> None:
@@ -329,7 +320,7 @@ def test_an_index_that_is_not_there_is_named(pipelines: EnginePipelines) -> None
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"name": "../x"}, "cannot be a pipeline"),
+        ({"index": "../x"}, "cannot be an index"),
         ({"fields": ("title.en",)}, "top-level fields"),
         ({"fields": ("*",)}, "top-level fields"),
         ({"service_url": "localhost:8080"}, "http://HOST:PORT"),
@@ -354,7 +345,7 @@ def test_a_cluster_without_the_processor_is_told_which_plugins_it_lacks(opensear
         with pytest.raises(BadInput, match="opensearch-ml and opensearch-neural-search"):
             pipelines.install(PipelineRequest(index="pets", service_url="http://127.0.0.1:9"))
         with pytest.raises(BadInput, match="no ml-commons"):
-            pipelines.remove("sinkrank-pets")
+            pipelines.remove("pets")
 
 
 def test_elasticsearch_has_no_search_pipelines(elasticsearch_8_url: str) -> None:

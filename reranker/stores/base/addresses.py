@@ -1,5 +1,5 @@
-"""Reads a store's address: a folder, or an engine's URL with one or several nodes. Credentials are kept apart from what
-is shown."""
+"""Reads a store's address: a folder, or an engine's URL with one or several nodes. Shown addresses have no
+credentials."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FORMS = (
     "http://HOST:PORT, https://HOST:PORT or a folder; name several nodes of one cluster as opensearch://A:9200,B:9200"
 )
 
-# A request that finds no node up tries them all, one after another.
+# If no node is up, a request tries all of them, one after another.
 _MAX_NODES = 32
 
 _SCHEMES: dict[str, tuple[bool, Distribution | None]] = {
@@ -39,7 +39,7 @@ _SCHEMES: dict[str, tuple[bool, Distribution | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class NodeAddress:
-    """Where one node listens; `shown` is its address without credentials."""
+    """The address of a node; `shown` has no credentials."""
 
     host: str
     port: int
@@ -48,13 +48,13 @@ class NodeAddress:
 
 @dataclass(frozen=True, slots=True)
 class EngineAddress:
-    """Where an engine listens.
+    """The address of an engine.
 
     Attributes:
-        nodes: of one cluster, in the order in which they are asked; at least one.
-        use_tls: HTTPS or HTTP.
-        prefix: path before the engine's own, where it stands behind another server.
-        distribution: where the scheme names it; None to ask the engine.
+        nodes: of one cluster, at least one; requests try them in this order.
+        use_tls: whether to use HTTPS.
+        prefix: of the path, if the engine is behind another server.
+        distribution: if the scheme names it; None to ask the engine.
         shown: the address without credentials.
     """
 
@@ -67,22 +67,22 @@ class EngineAddress:
     password: str | None = field(default=None, repr=False)
 
     def with_credentials(self, username: str | None, password: str | None) -> EngineAddress:
-        """The address with credentials that go before its own."""
+        """Returns the address with these credentials in place of its own."""
         if username is None and password is None:
             return self
         return replace(self, username=username or self.username, password=password or self.password)
 
 
 def is_engine(address: str) -> bool:
-    """Whether an address is that of an engine; else it is a folder."""
+    """Whether an address is an engine's, not a folder."""
     return isinstance(read_address(address), EngineAddress)
 
 
 def read_address(address: str) -> EngineAddress | Path:
-    """The engine's address, or the folder.
+    """Returns the engine's address, or the folder.
 
     Raises:
-        WrongParameter: it is empty, of an unknown scheme, no URL, or a host and port without a scheme.
+        WrongParameter: the address is empty or no URL, its scheme is unknown, or it is a host and port without scheme.
     """
     scheme = _SCHEME.match(address)
     if scheme is None:
@@ -134,7 +134,11 @@ def _engine_address(address: str, scheme: str, use_tls: bool, distribution: Dist
 
 
 def _host_and_port(text: str, default_port: int) -> tuple[str, int]:
-    """Raises ValueError where the text is no host with or without a port."""
+    """Reads HOST or HOST:PORT.
+
+    Raises:
+        ValueError: the text is neither.
+    """
     parts = urlsplit(f"//{text}")
     if not parts.hostname or parts.netloc != text or text.endswith(":") or regex.search(r"\s", text):
         raise ValueError(text)

@@ -1,4 +1,4 @@
-"""Checks what is given to a store by rules that hold for every store, so that an index can move from one to another."""
+"""Checks the input of stores. All stores have the same rules, so that an index can move from one to another."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from reranker.text.documents import EncodedDocument
 # OpenSearch and Elasticsearch refuse a longer `_id`.
 MAX_ID_BYTES = 512
 
-# Longer strings of the metadata are kept but cannot be filtered by (`ignore_above` in mappings/*.json).
+# Longer metadata strings are kept, but filters do not find them (`ignore_above` in mappings/*.json).
 MAX_FILTERABLE_LENGTH = 1024
 
 # The widest vector that both engines take.
 MAX_DIM = 4096
-
 
 # The engines' `index.max_result_window`.
 MAX_IDS = 10_000
 
 
 def document_problem(encoded: EncodedDocument, dim: int) -> str | None:
-    """Why a document cannot be in an index of vectors (dim,), or None if it can."""
+    """Says why an index with vectors (dim,) cannot take a document; None if it can."""
     document = encoded.document
     if not document.doc_id:
         return "the id is empty; give each document a unique id"
@@ -47,10 +46,10 @@ def document_problem(encoded: EncodedDocument, dim: int) -> str | None:
 
 
 def check_query_vector(vector: NDArray[Any], dim: int) -> NDArray[np.float32]:
-    """The vector as (dim,) float32.
+    """Returns the vector as (dim,) float32.
 
     Raises:
-        BadInput: it has another shape, or cannot have a cosine.
+        BadInput: it has another shape, is zero, or is not finite.
     """
     problem = _vector_problem(vector, dim)
     if problem:
@@ -59,10 +58,10 @@ def check_query_vector(vector: NDArray[Any], dim: int) -> NDArray[np.float32]:
 
 
 def check_depth(depth: int, largest: int | None = None) -> int:
-    """The depth, if that many candidates can be asked for.
+    """Returns the depth.
 
     Raises:
-        BadInput: otherwise.
+        BadInput: it is below 1 or above the largest.
     """
     if depth < 1 or (largest is not None and depth > largest):
         most = "" if largest is None else f" and at most {largest}"
@@ -71,10 +70,10 @@ def check_depth(depth: int, largest: int | None = None) -> int:
 
 
 def check_dim(dim: int) -> int:
-    """The dimension, if an index can be made with it.
+    """Returns the dimension.
 
     Raises:
-        BadInput: otherwise.
+        BadInput: no index can have it.
     """
     if not 1 <= dim <= MAX_DIM:
         raise BadInput(f"the embeddings have {dim} dimensions; an index takes 1 to {MAX_DIM}")
@@ -90,6 +89,6 @@ def _vector_problem(vector: NDArray[Any], dim: int) -> str | None:
 
 
 def check_number_of_ids(doc_ids: Sequence[str]) -> None:
-    """Refuses more ids than a store looks up at once."""
+    """Raises BadInput for more ids than a store looks up at once."""
     if len(doc_ids) > MAX_IDS:
         raise BadInput(f"{len(doc_ids)} ids came; ask for at most {MAX_IDS} at a time")

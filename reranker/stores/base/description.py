@@ -1,4 +1,4 @@
-"""The versions that an index was made with, and whether they fit the embeddings that are loaded."""
+"""The versions that an index was made with, and the check that they fit the loaded embeddings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reranker.embeddings import Embeddings
 from reranker.stores.base.names import VERSION_OF
 from reranker.text.tokens import TOKENIZER_VERSION
 
-# Raise it whenever an index made before can no longer be read.
+# Raise it when older indices can no longer be read.
 MAPPING_VERSION = 1
 
 
@@ -25,10 +25,10 @@ class IndexDescription:
     tokenizer_version: int = TOKENIZER_VERSION
 
     def as_meta(self, version_of: str | None = None) -> dict[str, Any]:
-        """As `_meta` holds it.
+        """Returns the content of `_meta`.
 
         Args:
-            version_of: the index that it is a version of; None where it stands for itself.
+            version_of: the index of which this is a version; None if it is no version.
         """
         return {"sinkrank": asdict(self) | ({} if version_of is None else {VERSION_OF: version_of})}
 
@@ -37,7 +37,7 @@ class IndexDescription:
         """Reads `_meta`.
 
         Raises:
-            NotOurIndex: there is no such section, so Sinkrank did not make the index.
+            NotOurIndex: the section of Sinkrank is missing, so Sinkrank did not make the index.
         """
         section = meta.get("sinkrank") if isinstance(meta, Mapping) else None
         try:
@@ -55,10 +55,10 @@ class IndexDescription:
 
 
 def check_versions(index: str, made: IndexDescription, embeddings: Embeddings, store: str) -> None:
-    """Refuses an index whose bags and vectors do not fit the loaded embeddings or this version of Sinkrank.
+    """Checks that an index fits the loaded embeddings and this version of Sinkrank.
 
     Raises:
-        VersionMismatch: with the command that rebuilds the index.
+        VersionMismatch: it does not; the message has the command that rebuilds the index.
     """
     ours = IndexDescription(embeddings.version, embeddings.dim)
     differing = [

@@ -1,4 +1,4 @@
-"""Which documents a search may find: filters by language and metadata, read from a request."""
+"""Filters of a search by language and metadata, as requests give them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Scalar = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A condition on a number or on text in its order; a bound that is None is open."""
+    """Bounds of a number, or of a string in alphabetical order; None for no bound."""
 
     gte: Scalar | None = None
     gt: Scalar | None = None
@@ -36,8 +36,8 @@ class Filters:
 
     Attributes:
         languages: ISO 639-1 codes, any of them; empty for all.
-        metadata: for each metadata field (dots for nested ones) either the values of which one must be there (a field
-            that holds a list matches by any of its elements), or a range. All fields must match.
+        metadata: for each metadata field (dots for nested ones), either a range or the values of which a document must
+            have one. A field with a list matches if any element does. All fields must match.
     """
 
     languages: tuple[str, ...] = ()
@@ -45,10 +45,10 @@ class Filters:
 
     @classmethod
     def parse(cls, languages: Iterable[str] | None = None, metadata: Mapping[str, Any] | None = None) -> Filters:
-        """Reads filters as they stand in a request: `{"module": "swriter", "year": {"gte": 2000}, "tag": ["a", "b"]}`.
+        """Reads the filters of a request, such as `{"module": "swriter", "year": {"gte": 2000}, "tag": ["a", "b"]}`.
 
         Raises:
-            UnknownLanguage, BadInput: with the field and what it may hold.
+            UnknownLanguage, BadInput: the message names the field and its possible values.
         """
         codes = tuple(dict.fromkeys(language_code(language) for language in languages or ()))
         conditions = {name: _condition(name, value) for name, value in (metadata or {}).items()}

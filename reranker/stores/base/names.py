@@ -1,4 +1,4 @@
-"""What an index may be called, and how the versions of an index are named behind its name."""
+"""The rules for names of indices, and the names of an index's versions."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from reranker.base.errors import BadInput, WrongParameter
 # OpenSearch's own rules (lower case, no leading - _ +, none of the reserved characters), and no dot in front.
 MAX_INDEX_NAME_LENGTH = 128
 _INDEX_NAME = regex.compile(rf"[a-z0-9][a-z0-9_.\-]{{0,{MAX_INDEX_NAME_LENGTH - 1}}}")
-# What engines give as `_index`, also of another cluster and of a data stream; no pattern, no list, no path.
+# What engines return as `_index`, with those of another cluster and of data streams; no pattern, list or path.
 _ANY_INDEX_NAME = regex.compile(r"(?!\.{1,2}$)[^\s_+\-\\/*?\"<>|,#][^\s\\/*?\"<>|,#]{0,511}")
 # In `_meta`: the index that an index is a version of.
 VERSION_OF = "version_of"
 # 000001 and so on, as engines number the indices behind an alias that they roll over.
 _VERSION_SUFFIX = regex.compile(r"-(\d{6})")
 _LENGTH_OF_SUFFIX = 7
-# An alias of each index of an engine that Sinkrank writes to: see `EngineStore`.
+# The alias through which Sinkrank writes to an engine's index; see `EngineStore`.
 _WRITING_SUFFIX = "-sinkrank-writing"
-# Far above what runs ask for (60 s) and what the clocks of two machines differ by.
+# Far longer than a run's claim (60 s) and than the difference between two machines' clocks.
 _MOST_CLAIM_SECONDS = 600.0
 
 
 def check_index_name(index: str) -> str:
-    """The name, if it can be an index.
+    """Returns the name.
 
     Raises:
-        WrongParameter: otherwise; no value from a request may reach a path or another API.
+        WrongParameter: no index can have it. So no value from a request reaches a path or another API.
     """
     if not _INDEX_NAME.fullmatch(index):
         raise WrongParameter(
@@ -40,15 +40,15 @@ def check_index_name(index: str) -> str:
 
 
 def is_any_index_name(index: str) -> bool:
-    """Whether it can be an index or alias that others made."""
+    """Whether an index or alias that others made can have this name."""
     return _ANY_INDEX_NAME.fullmatch(index) is not None
 
 
 def check_any_index_name(index: str) -> str:
-    """The name, if it can be an index or alias that others made.
+    """Returns the name.
 
     Raises:
-        WrongParameter: it is none.
+        WrongParameter: no index or alias that others made can have it.
     """
     if not is_any_index_name(index):
         raise WrongParameter(f"{index[:80]!r} is no index; give the name of an index or an alias")
@@ -57,11 +57,11 @@ def check_any_index_name(index: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IndexVersion:
-    """One of the indices that stood, stand or are to stand behind a name.
+    """One version of an index.
 
     Attributes:
-        name: its own; every method that takes an index takes it.
-        is_serving: whether a search for the index meets it.
+        name: its own name; every method that takes an index takes it.
+        is_serving: whether searches of the index use it.
     """
 
     name: str
@@ -69,7 +69,7 @@ class IndexVersion:
 
 
 def unversioned_name(index: str) -> str:
-    """The name of the version that an index becomes which had none before."""
+    """The name of the version that an index without versions becomes."""
     return f"{index}-000000"
 
 
@@ -80,7 +80,7 @@ def version_name(index: str, existing: Iterable[str]) -> str:
     'pages-000004'
 
     Raises:
-        WrongParameter: the index's name leaves no room for a version's number.
+        WrongParameter: the index's name is too long to append a version's number.
     """
     if len(check_index_name(index)) + _LENGTH_OF_SUFFIX > MAX_INDEX_NAME_LENGTH:
         raise WrongParameter(
@@ -93,7 +93,7 @@ def version_name(index: str, existing: Iterable[str]) -> str:
 
 
 def index_of_version(name: str) -> str | None:
-    """The index that a name could be a version of; None where it has no version's number.
+    """Returns the index that a name could be a version of; None if it does not end in a version's number.
 
     >>> index_of_version("pages-000003"), index_of_version("pages")
     ('pages', None)
@@ -103,13 +103,14 @@ def index_of_version(name: str) -> str | None:
 
 
 def writing_alias(index: str) -> str:
-    """The alias by which an index is written to: an engine makes an index that is missing, but never an alias."""
+    """The alias through which an index is written to. An engine would make a missing index, but never an alias."""
     return index + _WRITING_SUFFIX
 
 
 def claim_seconds(claimed_until: float, now: float) -> float:
-    """How many seconds a claim is still valid; 0 if it has run out, or if it lasts longer than any claim: the clock
-    was ahead when it was written, and it would lock the index until then.
+    """Returns for how many seconds a claim is still valid; 0 if it has expired.
+
+    A claim longer than any run's is 0 too: the clock was ahead when it was written, and the index would stay locked.
 
     Args:
         claimed_until, now: seconds since 1970.
@@ -119,10 +120,10 @@ def claim_seconds(claimed_until: float, now: float) -> float:
 
 
 def claimed_by_another(index: str, seconds: float) -> BadInput:
-    """Why a run cannot make versions of an index.
+    """The error of a run that cannot make versions of an index.
 
     Args:
-        seconds: until the other one's claim runs out.
+        seconds: until the other run's claim expires.
     """
     return BadInput(
         f"another run is making a version of index {index!r}; wait until it is done. If it was killed, give its "

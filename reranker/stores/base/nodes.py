@@ -1,7 +1,7 @@
-"""Decides which node of an engine is asked next: the store and the proxy follow the same rules.
+"""Decides which node of an engine gets the next request, from the store and from the proxy.
 
-The first node that takes connections is asked. A node that takes none rests for `REST_S`: it is asked last. After that
-one request tries it again, while the others still pass it over.
+It is the first node that takes connections. A node that takes none rests for `REST_S`, in which it comes last. After
+that one request tries it again, while the others still avoid it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-# A host that answers at all takes a connection within this.
+# A host that is up takes a connection within this time.
 CONNECT_TIMEOUT_S = 2.0
 REST_S = 10.0
 
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class NodeOrder:
-    """The order in which the nodes of one engine are asked; threads may share it.
+    """The order in which requests try the nodes of one engine. Threads can share it.
 
     Args:
         shown: the address of each node, for the log.
@@ -28,12 +28,12 @@ class NodeOrder:
     def __init__(self, shown: Sequence[str], clock: Callable[[], float] = time.monotonic) -> None:
         self._shown = shown
         self._clock = clock
-        # When a node that took no connection is tried again; 0 for a node that is up.
+        # The time to try a node again that took no connection; 0 for a node that is up.
         self._rests_until = [0.0] * len(shown)
         self._lock = threading.Lock()
 
     def places(self) -> list[int]:
-        """All nodes by place in the address, the resting ones last."""
+        """Returns all nodes by position in the address, the resting ones last."""
         places = range(len(self._shown))
         if not any(self._rests_until):
             return list(places)
@@ -41,16 +41,16 @@ class NodeOrder:
         with self._lock:
             order = sorted(places, key=lambda place: now < self._rests_until[place])
             if self._rests_until[order[0]]:
-                self._rests_until[order[0]] = now + REST_S  # this request alone tries it
+                self._rests_until[order[0]] = now + REST_S  # only this request tries it
         return order
 
     def took_a_connection(self, place: int) -> None:
-        """Notes that a node is up."""
+        """Records that a node is up."""
         if self._rests_until[place]:
             self._set(place, 0.0)
 
     def took_none(self, place: int) -> None:
-        """Notes that no connection to a node came about: it rests."""
+        """Records that a node took no connection; it rests."""
         self._set(place, self._clock() + REST_S)
 
     def _set(self, place: int, rests_until: float) -> None:
@@ -59,6 +59,6 @@ class NodeOrder:
             self._rests_until[place] = rests_until
         if was_up == bool(rests_until):
             state = "takes no connection" if rests_until else "is back"
-            # Of a single node each failed request says the same.
+            # With a single node, each failed request says so anyway.
             level = logging.WARNING if len(self._shown) > 1 else logging.INFO
             _log.log(level, "the engine at %s %s", self._shown[place], state)

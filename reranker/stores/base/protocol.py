@@ -1,4 +1,5 @@
-"""What a store must do: keep encoded documents and an idf table per index, and find candidates by kNN and by BM25."""
+"""The interface of a store: it keeps encoded documents and an idf table per index, and finds candidates by kNN and
+BM25."""
 
 from __future__ import annotations
 
@@ -21,21 +22,21 @@ from reranker.translation.groups import WordGroup
 class Store(Protocol):
     """Indices of encoded documents. Every store passes the same tests (tests/stores/).
 
-    Each method may raise StoreUnavailable (a node that is down, a damaged file). Those that take an index raise
-    NotFound where it is missing and NotOurIndex where Sinkrank did not make it. Safe to call from several threads.
+    Each method may raise StoreUnavailable (a node is down, a file is damaged). Those that take an index raise NotFound
+    if it is missing and NotOurIndex if Sinkrank did not make it. Threads can share a store.
     """
 
     @property
     def address(self) -> str:
-        """Where the store is, without credentials: for messages."""
+        """Where the store is, without credentials; for messages."""
         ...
 
     def problems(self) -> list[str]:
-        """What is wrong although the store can be used, such as a node that does not respond; empty if nothing is."""
+        """Lists what is wrong although the store works, such as a node that does not respond."""
         ...
 
     def indices(self) -> list[str]:
-        """The names of the indices that Sinkrank made, sorted; of an index with versions its name, not theirs."""
+        """Returns the sorted names of the indices that Sinkrank made. Versions of an index are not listed."""
         ...
 
     def describe(self, index: str) -> IndexDescription: ...
@@ -45,105 +46,124 @@ class Store(Protocol):
         ...
 
     def stage(self, index: str, description: IndexDescription) -> str:
-        """Makes an empty version of an index and gives its name; no search for the index meets it before `promote`.
-        BadInput or NotOurIndex if the index's name is taken by something else."""
+        """Makes an empty version of an index and returns the version's name. Searches do not use it before `promote`.
+
+        Raises:
+            BadInput, NotOurIndex: something else has the index's name.
+        """
         ...
 
     def promote(self, index: str, version: str) -> None:
-        """Lets the index's name stand for this version from one moment to the next; the version that it stood for
-        stays. An index without versions becomes one. NotFound if the index has no such version."""
+        """Switches searches of the index to this version, in one step. The version before stays. An index without
+        versions becomes one.
+
+        Raises:
+            NotFound: the index has no such version.
+        """
         ...
 
     def versions(self, index: str) -> list[IndexVersion]:
-        """The versions of an index by age; none of one without versions, or that is not there."""
+        """Returns the versions of an index, oldest first; none if it has no versions or is missing."""
         ...
 
     def claim(self, index: str, owner: str, seconds: float) -> None:
-        """Lets nobody else make versions of an index, which need not be there yet, for so many seconds; again by the
-        same owner renews it. BadInput while another has it."""
+        """Reserves the making of versions of an index, which need not exist yet, for this many seconds. The same owner
+        renews the claim by another call.
+
+        Raises:
+            BadInput: another owner has a valid claim.
+        """
         ...
 
     def release(self, index: str, owner: str) -> None:
-        """Deletes a claim of this owner, or one that has run out; another owner's valid claim stays."""
+        """Deletes a claim of this owner, or one that has expired. Another owner's valid claim stays."""
         ...
 
     def preparer(self, index: str) -> Preparer:
-        """Makes of encoded documents what `write_prepared` takes."""
+        """Returns a function that turns encoded documents into what `write_prepared` takes."""
         ...
 
     def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
-        """Adds or replaces documents by id; yields one result a document, in order. Reads `documents` as a stream.
+        """Adds or replaces documents by id; yields one result for each document, in order. Reads `documents` lazily.
 
         Args:
             documents: prepared for an index of the same description.
 
         Raises:
-            StoreUnavailable: the store cannot take them now; those without a result are to be written again.
+            StoreUnavailable: the store cannot take them now. Write those without a result again.
         """
         ...
 
     def delete(self, index: str, doc_ids: Iterable[str]) -> Iterator[WriteResult]:
-        """Deletes documents; yields one result an id, in order, with an error for one that was not there."""
+        """Deletes documents; yields one result for each id, in order, with an error for a missing document."""
         ...
 
     def bags(self, index: str, stale: Mapping[str, str] | None = None) -> Iterator[StoredBag]:
-        """The bags of all documents as they are at the beginning, in no order, read as a stream.
+        """Yields the bags of all documents as they are at the beginning, in no order.
 
         Args:
-            stale: a version of the weights by language; those languages' documents alone that were weighed with
-                another. None for all documents.
+            stale: the version of the weights, by language: only documents of these languages whose weights have another
+                version. None for all documents.
         """
         ...
 
     def replace_vectors(self, index: str, vectors: Iterable[NewVector]) -> Iterator[WriteResult]:
-        """Replaces the nBOW embeddings of documents and nothing else of them; results as of `write_prepared`, with an
-        error for a document that is not there."""
+        """Replaces the nBOW embeddings of documents and nothing else. Yields results as `write_prepared` does, with an
+        error for a missing document."""
         ...
 
     def languages(self, index: str) -> dict[str, int]:
-        """How many documents the index has of each language, by code."""
+        """Returns how many documents the index has of each language, by code."""
         ...
 
     def differences(self, index: str) -> Sequence[str]:
-        """What of the index's definition differs from one that would be made now, each in a few words."""
+        """Lists how the index's definition differs from that of a new index."""
         ...
 
     def refresh(self, index: str) -> None:
-        """Makes all that was written visible to searches."""
+        """Makes everything written so far visible to searches."""
         ...
 
     def count(self, index: str, filters: Filters = Filters()) -> int: ...
 
     def fetch(self, index: str, doc_id: str) -> EncodedDocument:
-        """One document whole; NotFound if it is not there."""
+        """Returns a whole document.
+
+        Raises:
+            NotFound: there is no such document.
+        """
         ...
 
     def documents(self, index: str, doc_ids: Sequence[str]) -> dict[str, Document]:
-        """Documents by id, as searches find them now. An id that the index does not have (a document may be deleted
-        after a search found it) is left out.
+        """Returns documents by id, as searches see them now, without missing ones: a document may be deleted after a
+        search found it.
 
         Args:
-            doc_ids: 10,000 at most; BadInput for more.
+            doc_ids: at most 10,000.
+
+        Raises:
+            BadInput: there are more.
         """
         ...
 
     def knn(self, index: str, vector: NDArray[np.float32], depth: int, filters: Filters) -> list[Candidate]:
-        """The documents of the highest cosine to an L2-normalised vector (dim,); `first_stage_score` is that cosine.
-        Their texts are not read: `documents` gives those of the hits that are shown."""
+        """Finds the documents with the highest cosine to an L2-normalised vector (dim,). `first_stage_score` is the
+        cosine. Texts are not read: `documents` reads those of the hits that are shown."""
         ...
 
     def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
-        """The documents of the highest BM25, each language's text analysed as that language; without texts, as `knn`
-        gives them."""
+        """Finds the documents with the highest BM25, without their texts. Each language has its own text analysis."""
         ...
 
     def translated(
         self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
     ) -> list[Candidate]:
-        """The documents of the highest BM25 by word groups (`reranker.translation`), in the languages that have groups:
-        a group counts as one term whose occurrences are the weighted sum of those of its translations. Words that
-        share a stem by the store's analysis count once. The embedded store computes this sum; an engine comes as near
-        to it as its queries can. Without texts, as `knn` gives them.
+        """Finds the documents with the highest BM25 of word groups (`reranker.translation`), in the languages that have
+        groups, without their texts.
+
+        A group counts as one term, which occurs as often as the weighted sum of its translations. Words that the
+        store's analysis reduces to the same stem count once. The embedded store computes this sum exactly, an engine
+        as nearly as its queries allow.
 
         Args:
             groups: by the documents' language.
@@ -151,13 +171,13 @@ class Store(Protocol):
         ...
 
     def idf(self, index: str) -> IdfTable:
-        """The index's idf table; empty before `save_idf`."""
+        """Returns the index's idf table; empty before `save_idf`."""
         ...
 
     def save_idf(self, index: str, table: IdfTable) -> None: ...
 
     def hubness_sample(self, index: str) -> HubnessSample:
-        """The queries that the index's documents' hubness is measured by; empty before `save_hubness_sample`."""
+        """Returns the queries that measure the hubness of the index's documents; empty before `save_hubness_sample`."""
         ...
 
     def save_hubness_sample(self, index: str, sample: HubnessSample) -> None: ...

@@ -1,4 +1,4 @@
-"""What goes into a store and what comes back: prepared documents, new vectors, and what became of each."""
+"""What a store takes and returns: prepared documents, new vectors, and the result for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reranker.text.documents import EncodedDocument
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What became of one document: `error` is None when it is in the index."""
+    """The result for one document; `error` is None if it is in the index."""
 
     doc_id: str
     error: str | None = None
@@ -25,9 +25,9 @@ class PreparedDocument(NamedTuple):
     """A document as one store takes it.
 
     Attributes:
-        content: for the store that made it; None where the document cannot be kept.
-        n_bytes: about what it takes in memory and on the way.
-        problem: why it cannot be kept.
+        content: for the store that made it; None if the store cannot keep the document.
+        n_bytes: about its size in memory and in a request.
+        problem: why the store cannot keep it.
     """
 
     doc_id: str
@@ -37,17 +37,17 @@ class PreparedDocument(NamedTuple):
 
 
 Preparer = Callable[[EncodedDocument], PreparedDocument]
-"""The part of writing that needs no store: it can be pickled, and called in any process."""
+"""The part of writing that needs no store. It can be pickled and called in any process."""
 
 Writable = PreparedDocument | None
-"""A document to write, or None: what came before is to be sent now, however little it is."""
+"""A document to write, or None to send the documents before it now, however few."""
 
 
 class StoredBag(NamedTuple):
-    """What a document's weights are made of, as an index holds it.
+    """A document's bag as an index has it.
 
     Attributes:
-        weights_version: of the figures that its nBOW embedding was made with; empty where that is not known.
+        weights_version: of the weights in its nBOW embedding; empty if unknown.
     """
 
     doc_id: str
@@ -57,7 +57,7 @@ class StoredBag(NamedTuple):
 
 
 class NewVector(NamedTuple):
-    """The nBOW embedding that a document is to have from now on: (dim,) float32, or None for none."""
+    """The new nBOW embedding of a document: (dim,) float32, or None for none."""
 
     doc_id: str
     nbow: NDArray[np.float32] | None

@@ -1,5 +1,5 @@
-"""How the store's file can be opened: for writing, for reading, or as a file that nobody writes; and what its rights
-allow."""
+"""Finds out how the store's file can be opened, from its rights: for writing, for reading, or as a file that nobody
+writes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Mode = Literal["rwc", "rw", "ro", "immutable"]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a file is opened now. Connections to a file of another access are closed.
+    """How a file can be opened now. When this changes, the connections to the file are closed.
 
     Attributes:
-        mode: `ro` beside a write-ahead log, whose shared memory another process keeps; `immutable` where there is no
-            log and none can be made: SQLite then takes no locks and looks for no change.
-        identity: of the file; of an `immutable` one also of its contents.
+        mode: `ro` if there is a write-ahead log, whose shared memory another process keeps; `immutable` if there is no
+            log and none can be made: SQLite then takes no locks and does not notice changes.
+        identity: of the file; with `immutable`, of its contents too.
     """
 
     mode: Mode
@@ -28,14 +28,14 @@ class Access:
 
 
 def access_of(path: Path) -> Access:
-    """How a file can be opened.
+    """Finds out how a file can be opened.
 
     Raises:
         OSError: there is no such file, or its folder cannot be read.
     """
     status = path.stat()
     identity = (status.st_dev, status.st_ino)
-    # SQLite makes files beside it, also to read.
+    # SQLite creates files beside it, even to read.
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK | os.X_OK):
         return Access("rw", identity)
     beside = (path.with_name(f"{path.name}{suffix}") for suffix in ("-wal", "-shm"))
@@ -51,6 +51,6 @@ def connect(path: Path, mode: Mode, timeout_s: float) -> sqlite3.Connection:
         f"file:{quote(str(path))}?{how}",
         uri=True,
         timeout=timeout_s,
-        isolation_level=None,  # transactions are begun and ended by hand
-        check_same_thread=False,  # the pool sees to it that one thread has a connection at a time
+        isolation_level=None,  # our code begins and ends transactions
+        check_same_thread=False,  # the pool gives a connection to one thread at a time
     )

@@ -1,10 +1,10 @@
-"""Checks the whole file of the store, block by block, so that the caller may pause between blocks.
+"""Checks the whole file of the store in blocks, so that the caller may pause between blocks.
 
-Each block is read within a transaction that sees the state that the checksums are of. SQLite moves no page from the
-write-ahead log into the file under such a transaction, so a block cannot change while it is read.
+Each block is read within a transaction that sees the state of the checksums. During such a transaction SQLite moves no
+page from the write-ahead log into the file, so a block cannot change while it is read.
 """
 
-# ruff: noqa: S608 - what is put into the SQL is names of our own columns
+# ruff: noqa: S608 - the SQL is built of names of our own columns
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _ROWS_AT_A_TIME = 200
 
 
 def checked_blocks(file: SqliteFile, *, whole: bool = True) -> Iterator[int]:
-    """Compares the file with its checksums; yields the size of each block that is right.
+    """Compares the file with its checksums; yields the size of each correct block.
 
-    Where there are no checksums of the store's present state (the last run that wrote was killed, or one writes now),
-    SQLite's own check is made instead, and all documents and vectors are read; it yields 0 for each step. From a damage
-    on the store refuses all reading and writing.
+    If there are no checksums of the store's current state (the last run that wrote was killed, or one is writing),
+    SQLite's own check runs instead, and all documents and vectors are read; it yields 0 for each step. After it has
+    found damage the store refuses all reading and writing.
 
     Args:
-        whole: False to leave out the check that is made without checksums, which takes ten times as long.
+        whole: False to skip the check without checksums, which takes ten times as long.
 
     Raises:
         NotFound: there is no store.
@@ -49,13 +49,13 @@ def checked_blocks(file: SqliteFile, *, whole: bool = True) -> Iterator[int]:
                 return
         if whole:
             yield from _read_whole(file)
-    except StoreDamaged as error:  # SQLite's own too
+    except StoreDamaged as error:  # SQLite's errors too
         file.mark_damaged(error)
         raise
 
 
 def _compared(file: SqliteFile, sums: FileSums) -> Iterator[int | None]:
-    """None if the checksums are of another state than the store's."""
+    """Yields the size of each block; None if the checksums are of another state than the store's."""
     blocks = None
     while True:
         with file.reading() as connection:
@@ -93,7 +93,7 @@ def _read_whole(file: SqliteFile) -> Iterator[int]:
 
 
 def _row_ids(file: SqliteFile, table: str) -> Iterator[int]:
-    """Ids after which so many rows come as are read at a time."""
+    """Yields the row ids that precede each batch of `_ROWS_AT_A_TIME` rows."""
     after: int | None = -1
     while after is not None:
         yield after

@@ -1,4 +1,4 @@
-"""Lets one run at a time make versions of an index of the embedded store; a claim runs out unless it is renewed."""
+"""Lets one run at a time make versions of an index of the embedded store. A claim expires unless it is renewed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def take_claim(connection: sqlite3.Connection, index: str, owner: str, seconds: 
 
 
 def forget_claim(connection: sqlite3.Connection, index: str) -> None:
-    """Deletes the claim on an index, whoever has it."""
+    """Deletes the claim on an index, whoever owns it."""
     connection.execute("DELETE FROM claims WHERE name = ?", (index,))
 
 

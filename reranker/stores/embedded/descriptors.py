@@ -1,7 +1,7 @@
-"""Reads a SQLite file past SQLite, without taking away the locks that SQLite holds on it.
+"""Opens a SQLite file for reading without SQLite, and keeps the locks that SQLite has on it.
 
-POSIX drops all locks that a process holds on a file as soon as it closes any descriptor of that file
-(https://www.sqlite.org/howtocorrupt.html, 2.2). So a descriptor opened here stays open as long as the file is there.
+When a process closes any descriptor of a file, POSIX removes all locks of the process on that file
+(https://www.sqlite.org/howtocorrupt.html, 2.2). So a descriptor opened here stays open as long as the file exists.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _descriptors: dict[tuple[int, int], tuple[Path, int]] = {}
 
 
 def descriptor_of(path: Path) -> int:
-    """A descriptor for reading, which nobody may close.
+    """Returns a descriptor for reading, which the caller must not close.
 
     Raises:
         OSError: the file cannot be opened.
     """
     with _lock:
         for known, (other, descriptor) in list(_descriptors.items()):
-            if _identity(other) != known:  # deleted or replaced: SQLite no longer locks it, and it takes space
+            if _identity(other) != known:  # deleted or replaced: SQLite no longer locks it, and its space becomes free
                 os.close(descriptor)
                 del _descriptors[known]
         found = _descriptors.get(_identity(path) or (0, 0))

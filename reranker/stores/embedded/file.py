@@ -1,4 +1,4 @@
-"""Opens one SQLite file, hands out its transactions, and maps SQLite's errors to ours; knows nothing of searches."""
+"""Opens the store's SQLite file, provides its transactions, and maps SQLite's errors to ours."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ FILE_NAME = "store.sqlite3"
 
 _log = logging.getLogger(__name__)
 
-# Connections that a parent process opened: SQLite forbids a child even to close them, so they are kept from collection.
+# Connections that a parent process opened. A child must not even close them (SQLite), so they are never freed.
 _inherited: list[sqlite3.Connection] = []
 
 
 class SqliteFile:
-    """The store's file in its folder. Connections are pooled: one thread uses one at a time."""
+    """The store's file in its folder, with a pool of connections. One thread uses a connection at a time."""
 
     def __init__(self, folder: Path, timeout_s: float) -> None:
         self.folder = folder
@@ -46,12 +46,12 @@ class SqliteFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that sees one moment of the file, whatever others write meanwhile.
+        """A transaction that sees the file at one moment, whatever others write meanwhile.
 
         Raises:
             NotFound: there is no store yet.
             StoreUnavailable: the file is locked or not readable.
-            StoreDamaged: the file is not what was written.
+            StoreDamaged: the file is damaged.
         """
         with self._connection() as (connection, access):
             connection.execute("BEGIN")
@@ -62,13 +62,13 @@ class SqliteFile:
 
     @contextmanager
     def writing(self, create: bool = False) -> Iterator[sqlite3.Connection]:
-        """A transaction that is written whole or not at all; waits for another writer's.
+        """A transaction that is written completely or not at all. It waits for other writers.
 
         Args:
-            create: makes the folder and the file where they are missing.
+            create: whether to create a missing folder and file.
 
         Raises:
-            NotFound, StoreUnavailable, StoreDamaged: as `reading`; StoreUnavailable also if it may only be read.
+            NotFound, StoreUnavailable, StoreDamaged: as `reading`; StoreUnavailable also if the file is read-only.
         """
         if create:
             self._create()
@@ -84,7 +84,7 @@ class SqliteFile:
         self._writer = os.getpid()
 
     def close(self) -> None:
-        """Closes the connections that nobody uses. After writing it renews the checksums of the file."""
+        """Closes unused connections. After writing, it first renews the checksums of the file."""
         if self._writer == os.getpid():
             self._writer = None
             try:
@@ -99,7 +99,7 @@ class SqliteFile:
             connection.close()
 
     def mark_damaged(self, error: StoreDamaged) -> None:
-        """Refuses all reading and writing with this error from now on, until another file is in its place."""
+        """Makes all reading and writing fail with this error until the file is replaced."""
         self._damage = error
 
     @contextmanager
@@ -141,8 +141,8 @@ class SqliteFile:
         connection.close()  # the file was deleted or replaced meanwhile
 
     def _look(self) -> Access:
-        """How the file can be opened now. Drops pooled connections of a parent process, or of a file that has since
-        been deleted, replaced, or given other rights."""
+        """Finds out how the file can be opened now. Removes pooled connections of a parent process, or of a file that
+        was deleted or replaced or whose rights have changed."""
         if self._process_id != os.getpid():
             _inherited.extend(self._idle)
             self._idle = []
@@ -178,7 +178,7 @@ class SqliteFile:
         try:
             found = connection.execute("PRAGMA application_id").fetchone()[0]
             if found == 0 and not has_tables(connection):
-                raise self._not_there()  # a file without tables: its making was broken off
+                raise self._not_there()  # without tables: its creation was interrupted
             if found != APPLICATION_ID:
                 raise StoreUnavailable(f"{self.path} is not a store of Sinkrank; name another folder")
             layout = layout_of(connection)
@@ -228,7 +228,7 @@ class SqliteFile:
         )
 
     def _failure(self, reason: str) -> StoreUnavailable:
-        """SQLite's error as ours."""
+        """Maps SQLite's error to ours."""
         if "locked" in reason or "busy" in reason:
             return StoreUnavailable(
                 f"the store {self.folder} was locked by another process for {self._timeout_s:g} s; wait until it has "

@@ -1,8 +1,8 @@
-"""Checksums of the blocks of the store's file, in a file beside it: they cover what no row's checksum covers, such as
+"""Checksums of the blocks of the store's file, in a file beside it. They cover what the rows' checksums do not, such as
 full-text tables and SQLite's own pages.
 
-`store.sums` is written when a run that wrote has ended, and names the state of the store that it is of: each
-transaction that writes gives the store another state. So checksums of an earlier state are told from damage.
+A run that wrote writes `store.sums` when it ends. Each transaction that writes changes the state of the store, and
+`store.sums` names its state. So an earlier state's checksums do not count as damage.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class FileSums:
 
 
 def state_of(connection: sqlite3.Connection) -> str:
-    """The state of the store that a transaction sees; empty before the first write."""
+    """Returns the state of the store that a transaction sees; empty before the first write."""
     row = connection.execute("SELECT state FROM states").fetchone()
     return str(row[0]) if row else ""
 
 
 def read_sums(path: Path) -> FileSums | None:
-    """The checksums beside a store's file; None where there are none, or they are damaged themselves."""
+    """Reads the checksums beside a store's file; None if they are missing or damaged."""
     try:
         head, _, body = path.with_name(SUMS_NAME).read_bytes().partition(b"\n")
         if head != _head(body):
@@ -52,14 +52,14 @@ def read_sums(path: Path) -> FileSums | None:
 
 
 def write_sums(path: Path, connection: sqlite3.Connection) -> bool:
-    """Writes the checksums of the file as it is now; whether it could: another process may be writing or reading.
+    """Writes the checksums of the file. Returns whether it could: another process may be writing or reading.
 
     Args:
         connection: outside of a transaction.
     """
     connection.execute(f"PRAGMA busy_timeout = {_WAIT_MS}")
     for _ in range(_TRIES):
-        # The checksums are of the file alone, so that nothing may be left in the write-ahead log.
+        # The checksums cover only the file, so the write-ahead log must be empty.
         (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         connection.execute("BEGIN IMMEDIATE")  # nobody writes meanwhile
         try:

@@ -1,6 +1,6 @@
-"""The rows of the embedded store's indices: making, finding and deleting them, and which version of one serves."""
+"""Creates, finds and deletes the rows of the embedded store's indices, and switches between their versions."""
 
-# ruff: noqa: S608 - what is put into the SQL is names of our own tables and columns
+# ruff: noqa: S608 - the SQL is built of names of our own tables and columns
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "idf", "h
 
 _COLUMNS = "index_id, generation, changes, meta, name, row_sum"
 
-# The index that a row of `indices` is a version of.
+# The index of which a row of `indices` is a version.
 _VERSION_OF = f"json_extract(meta, '$.sinkrank.{VERSION_OF}')"
 
 
 def index_names(connection: sqlite3.Connection) -> list[str]:
-    """The names by which our indices are searched, sorted."""
+    """Returns the sorted names by which searches find our indices."""
     rows = connection.execute("SELECT name, index_id, row_sum FROM aliases ORDER BY name").fetchall()
     for name, index_id, found in rows:
         check_row(found, "aliases", name, (index_id,), name)
@@ -31,7 +31,7 @@ def index_names(connection: sqlite3.Connection) -> list[str]:
 
 
 def find_index(connection: sqlite3.Connection, name: str) -> tuple[int, str, int, str] | None:
-    """Id, generation, number of changes and `_meta` of the index that a name stands for."""
+    """Returns id, generation, number of changes and `_meta` of the index with this name or alias."""
     found = connection.execute(f"SELECT {_COLUMNS} FROM indices WHERE name = ?", (name,)).fetchone()
     if found is None:
         alias = connection.execute("SELECT index_id, row_sum FROM aliases WHERE name = ?", (name,)).fetchone()
@@ -63,13 +63,13 @@ def delete_index(connection: sqlite3.Connection, index_id: int) -> None:
 
 
 def version_ids(connection: sqlite3.Connection, index: str) -> list[int]:
-    """The ids of an index's versions by age."""
+    """Returns the ids of an index's versions, oldest first."""
     rows = connection.execute(f"SELECT index_id FROM indices WHERE {_VERSION_OF} = ? ORDER BY name", (index,))
     return [index_id for (index_id,) in rows]
 
 
 def versions_of(connection: sqlite3.Connection, index: str) -> list[tuple[IndexVersion, int]]:
-    """The versions of an index by age, each with its id."""
+    """Returns the versions of an index with their ids, oldest first."""
     serving = connection.execute("SELECT index_id FROM aliases WHERE name = ?", (index,)).fetchone()
     return [
         (IndexVersion(name, serving == (index_id,)), index_id)
@@ -79,7 +79,7 @@ def versions_of(connection: sqlite3.Connection, index: str) -> list[tuple[IndexV
 
 
 def promote_version(connection: sqlite3.Connection, index: str, version: str) -> None:
-    """Lets a name stand for a version.
+    """Makes the index's name an alias of this version.
 
     Raises:
         NotFound: there is no such version.
@@ -94,10 +94,10 @@ def promote_version(connection: sqlite3.Connection, index: str, version: str) ->
 
 
 def _checked(row: tuple[Any, ...]) -> tuple[int, str, int, str]:
-    """Id, generation, changes and `_meta` of a row of `_COLUMNS`.
+    """Returns id, generation, changes and `_meta` of a row of `_COLUMNS`.
 
     Raises:
-        StoreDamaged: the row is not what was written.
+        StoreDamaged: the row is damaged.
     """
     index_id, generation, changes, meta, name, found = row
     check_row(found, "indices", index_id, (index_id, changes), name, generation, meta)

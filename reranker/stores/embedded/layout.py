@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 
-# "Snkr": tells our files from other SQLite files.
+# "Snkr"; distinguishes our files from other SQLite files.
 APPLICATION_ID = 0x536E6B72
 
-# Raise it whenever the tables below change.
+# Raise it when the tables below change.
 LAYOUT_VERSION = 5
 
-# Rows are numbered through all indices and never reused: a row id is the order of insertion. Each language of an index
-# is a partition with a full-text table of its own (`words_ID`), so that BM25's statistics are those of one language, as
-# they are with an engine's field per language. Vectors are apart from texts so that reading all of them is one scan.
-# `row_sum` is a row's checksum (`row_sums.py`); of a document without its text, which a search does not read, and
-# before the text, so that it is read without it. `text_sum` is of the text.
+# Row ids are unique among all indices and never reused, so they are in order of insertion. Each language of an index is
+# a partition with its own full-text table (`words_ID`), so that BM25's statistics are those of one language, like those
+# of an engine's field per language. Vectors have their own table, so that one scan reads all of them. `row_sum` is a
+# row's checksum (`row_sums.py`). For a document it does not cover the text, which a search does not read, and precedes
+# it, so that SQLite reads it without the text. `text_sum` covers the text.
 _TABLES = """
 CREATE TABLE states (state_id INTEGER PRIMARY KEY CHECK (state_id = 1), state TEXT NOT NULL);
 CREATE TABLE indices (
@@ -49,7 +49,7 @@ CREATE TABLE claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, claimed_until R
 
 
 def make_tables(connection: sqlite3.Connection) -> None:
-    """Makes the tables of an empty file, unless another process has been quicker."""
+    """Creates the tables of an empty file, unless another process has created them meanwhile."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("BEGIN IMMEDIATE")
     if not has_tables(connection):

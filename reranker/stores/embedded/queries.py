@@ -1,7 +1,7 @@
-"""The embedded store's SQL for filters, BM25, candidates and documents; every value that anyone gave is a bound
+"""The embedded store's SQL for filters, BM25, candidates and documents. Every value of a request is a bound
 parameter."""
 
-# ruff: noqa: S608 - what is put into the SQL is table names made of our own numbers, columns and placeholders
+# ruff: noqa: S608 - the SQL is built of table names, which are made of our own numbers, columns and placeholders
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _OPERATORS = {"gte": ">=", "gt": ">", "lte": "<=", "lt": "<"}
 
 
 def filtered_rows(index_id: int, filters: Filters) -> tuple[str, list[Any]]:
-    """A SELECT of the row ids that pass the filters, with its parameters."""
-    # Each part is answered by an index that holds the row ids itself, so that no document is read.
+    """Returns a SELECT of the row ids that pass the filters, and its parameters."""
+    # The database index of each part contains the row ids, so that SQLite reads no document.
     parts: list[str] = []
     parameters: list[Any] = []
     for field, wanted in filters.metadata.items():
@@ -55,7 +55,7 @@ def filtered_rows(index_id: int, filters: Filters) -> tuple[str, list[Any]]:
 
 
 def allowed_rows(connection: sqlite3.Connection, index_id: int, filters: Filters) -> NDArray[np.int64] | None:
-    """The row ids that pass the filters; None where there is no filter."""
+    """Returns the row ids that pass the filters; None if there is no filter."""
     if not filters.languages and not filters.metadata:
         return None
     sql, parameters = filtered_rows(index_id, filters)
@@ -65,13 +65,14 @@ def allowed_rows(connection: sqlite3.Connection, index_id: int, filters: Filters
 def bm25_rows(
     connection: sqlite3.Connection, index_id: int, text: str, depth: int, filters: Filters
 ) -> list[tuple[int, float]]:
-    """Row ids and BM25 scores of the best rows of all wanted languages, best first, ties in order of insertion."""
+    """Returns row ids and BM25 scores of the best rows of all wanted languages, best first. Ties are in order of
+    insertion."""
     rows: list[tuple[int, float]] = []
     for partition_id, language in partitions(connection, index_id, filters.languages):
         terms = _rarest(connection, partition_id, bm25_terms(text, language, MAX_TOKENS))
         if not terms:
             continue
-        # A term has letters, digits, points and commas only; in quotation marks none is read as an operator.
+        # A term has only letters, digits, points and commas. Within quotation marks it is no operator.
         query = " OR ".join(f'"{term}"' for term in terms)
         table = words_table(partition_id)
         sql = f"SELECT rowid, -bm25({table}) AS score FROM {table} WHERE {table} MATCH ?"
@@ -88,8 +89,8 @@ def bm25_rows(
 def candidates_of_rows(
     connection: sqlite3.Connection, row_ids: Sequence[int], scores: Sequence[float]
 ) -> list[Candidate]:
-    """The documents of rows, in the given order, each with its score."""
-    # The columns come before the text, so that of a long document SQLite reads the first page alone.
+    """Returns the documents of rows as candidates with their scores, in the given order."""
+    # These columns precede the text, so SQLite reads only the first page of a long document.
     rows = connection.execute(
         "SELECT row_id, documents.row_sum, documents.index_id, partition_id, language, doc_id, bag, title "
         "FROM documents JOIN partitions USING (partition_id) WHERE row_id IN (SELECT value FROM json_each(?))",
@@ -109,7 +110,7 @@ def candidates_of_rows(
 
 
 def documents_by_id(connection: sqlite3.Connection, index_id: int, doc_ids: Sequence[str]) -> dict[str, Document]:
-    """The documents of these ids that the index has."""
+    """Returns the documents with these ids, without missing ones."""
     rows = connection.execute(
         f"{SELECT_DOCUMENTS} WHERE documents.index_id = ? AND doc_id IN (SELECT value FROM json_each(?))",
         (index_id, json.dumps(doc_ids)),
@@ -118,7 +119,7 @@ def documents_by_id(connection: sqlite3.Connection, index_id: int, doc_ids: Sequ
 
 
 def _rarest(connection: sqlite3.Connection, partition_id: int, terms: list[str]) -> list[str]:
-    """The terms that some document has, in order; of a query as long as a page only the rarest, which decide most."""
+    """Returns the terms that any document has, in order. Of a long query it keeps the rarest, which matter most."""
     distinct = list(dict.fromkeys(terms))
     frequencies: dict[str, int] = dict(
         connection.execute(
@@ -130,7 +131,7 @@ def _rarest(connection: sqlite3.Connection, partition_id: int, terms: list[str])
 
 
 def partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[str, ...]) -> list[tuple[int, str]]:
-    """The partitions of an index and their languages; those of some languages alone where any are named."""
+    """Returns the partitions of an index with their languages: of these languages, or of all if none is named."""
     found = connection.execute(
         "SELECT partition_id, language, row_sum FROM partitions WHERE index_id = ? ORDER BY partition_id", (index_id,)
     ).fetchall()
@@ -142,7 +143,7 @@ def partitions(connection: sqlite3.Connection, index_id: int, languages: tuple[s
 def _any_of(wanted: tuple[Scalar, ...]) -> tuple[str, list[Any]]:
     texts = [facet_text(value) for value in wanted if isinstance(value, str | bool)]
     numbers = [value for value in wanted if isinstance(value, int | float) and not isinstance(value, bool)]
-    # A number asked for is also found where the documents hold it as text, as in an engine's keyword field.
+    # A number also matches documents with the same number as a string, as in an engine's keyword field.
     texts += [str(number) for number in numbers]
     condition = f"text IN ({_marks(texts)})"
     if numbers:

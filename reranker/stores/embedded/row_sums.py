@@ -1,4 +1,4 @@
-"""Checksums of rows: each row that a search reads is compared with what was written."""
+"""Checksums of rows, with which a search checks each row that it reads."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from reranker.base.errors import StoreDamaged
 
 
 def row_sum(numbers: tuple[int, ...], *texts: str) -> int:
-    """The CRC-32 of a row's values and the lengths of its texts. CRC-32 finds every damage of up to 32 bits in
-    a row, and any other but one in 4 billion.
+    """Returns the CRC-32 of a row's values and the lengths of its texts. CRC-32 detects every damage within 32
+    consecutive bits, and any other but one in 4 billion.
 
     Raises:
-        TypeError: one of the texts is none.
+        TypeError: one of the texts is no string.
     """
     lengths = repr(numbers + tuple(map(len, texts)))
     return crc32("\0".join(texts).encode(), crc32(lengths.encode()))
@@ -24,45 +24,44 @@ def check_row(found: object, table: str, key: object, numbers: tuple[int, ...], 
     """Compares a row's checksum with its values.
 
     Args:
-        found: the checksum that the row has.
-        table, key: name the row in the error.
+        found: the checksum in the row.
+        table, key: of the row, for the error.
 
     Raises:
-        StoreDamaged: the row is not what was written.
+        StoreDamaged: they differ.
     """
     try:
         is_right = found == row_sum(numbers, *texts)
-    except TypeError:  # SQLite takes a value's type from the row
+    except TypeError:  # SQLite stores each value's type in the row
         is_right = False
     if not is_right:
         raise wrong_row(table, key)
 
 
 def blobs_sum(blobs: Sequence[bytes], numbers: tuple[int, ...], *texts: str) -> int:
-    """As `row_sum`, of a row with blobs."""
+    """Like `row_sum`, for a row with blobs."""
     return row_sum((*numbers, *map(len, blobs), *map(crc32, blobs)), *texts)
 
 
 def check_blobs(
     found: object, table: str, key: object, blobs: Sequence[bytes], numbers: tuple[int, ...], *texts: str
 ) -> None:
-    """As `check_row`, of a row with blobs."""
+    """Like `check_row`, for a row with blobs."""
     if not all(isinstance(blob, bytes) for blob in blobs):
         raise wrong_row(table, key)
     check_row(found, table, key, (*numbers, *map(len, blobs), *map(crc32, blobs)), *texts)
 
 
 def check_vectors(rows: Sequence[tuple[int, int, int, bytes | None, str, int]]) -> None:
-    """Compares rows of `vectors` (row_id, index_id, change, nbow, weights, row_sum) with their checksums; many at a
-    time, since all of an index are read at once.
+    """Compares rows of `vectors` (row_id, index_id, change, nbow, weights, row_sum) with their checksums.
 
     Raises:
-        StoreDamaged: a row is not what was written.
+        StoreDamaged: a checksum differs.
     """
     for row in rows:
         try:
             is_right = row[5] == vector_sum(*row[:5])
-        except (TypeError, AttributeError):  # SQLite takes a value's type from the row
+        except (TypeError, AttributeError):  # SQLite stores each value's type in the row
             is_right = False
         if not is_right:
             raise wrong_row("vectors", row[0])
@@ -75,7 +74,7 @@ def vector_sum(row_id: int, index_id: int, change: int, nbow: bytes | None, weig
 
 
 def wrong_row(table: str, key: object) -> StoreDamaged:
-    """What a damaged row is; `SqliteFile` adds the file and the cure."""
+    """The error of a damaged row; `SqliteFile` adds the file and the cure."""
     return StoreDamaged(f"row {key} of the table {table} is not what was written")
 
 

@@ -1,6 +1,6 @@
-"""Turns encoded documents into rows of the embedded store and back, and writes batches of them in a transaction."""
+"""Turns encoded documents into rows of the embedded store and back, and writes, replaces and deletes rows."""
 
-# ruff: noqa: S608 - what is put into the SQL is table names made of our own numbers, columns and placeholders
+# ruff: noqa: S608 - the SQL is built of table names, which are made of our own numbers, columns and placeholders
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _NEXT_ROW_ID = "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name
 
 @dataclass(frozen=True, slots=True)
 class PreparedRow:
-    """A document as the tables take it.
+    """The values of a document's rows.
 
     Attributes:
-        terms: its BM25 terms, parted by spaces.
-        facets: (field, text, number) of each value that filters can ask for; text or number is None.
+        terms: its BM25 terms, separated by spaces.
+        facets: (field, text, number) of each value that filters can find; text or number is None.
     """
 
     doc_id: str
@@ -56,12 +56,12 @@ class PreparedRow:
 
     @property
     def n_bytes(self) -> int:
-        """About what it takes in memory."""
+        """About its size in memory."""
         return 3 * len(self.text) + 2 * len(self.terms) + len(self.metadata) + len(self.bag)
 
 
 def prepare(encoded: EncodedDocument) -> PreparedRow:
-    """The row of a document that passed `checks.document_problem`."""
+    """Makes the row of a document that passed `checks.document_problem`."""
     document = encoded.document
     return PreparedRow(
         doc_id=document.doc_id,
@@ -79,10 +79,10 @@ def prepare(encoded: EncodedDocument) -> PreparedRow:
 
 
 def read_document(row: tuple[Any, ...]) -> tuple[int, Document, str]:
-    """Row id, document and packed bag of a row of `DOCUMENT_COLUMNS`.
+    """Returns row id, document and packed bag of a row of `DOCUMENT_COLUMNS`.
 
     Raises:
-        StoreDamaged: the row is not what was written.
+        StoreDamaged: the row is damaged.
     """
     row_id, index_id, partition_id, language, doc_id, found, text_found, bag, title, url, metadata, text = row
     check_row(found, "documents", row_id, (row_id, index_id, partition_id), language, doc_id, bag, title)
@@ -91,24 +91,25 @@ def read_document(row: tuple[Any, ...]) -> tuple[int, Document, str]:
 
 
 def pack_vector(vector: NDArray[np.float32] | None) -> bytes | None:
-    """A vector as `vectors.nbow` holds it."""
+    """Packs a vector for `vectors.nbow`."""
     return None if vector is None else np.asarray(vector, dtype="<f4").tobytes()
 
 
 def read_encoded(row: tuple[Any, ...], nbow: bytes | None, weights: str) -> EncodedDocument:
-    """The document of a row of `DOCUMENT_COLUMNS` with its vector."""
+    """Returns the document of a row of `DOCUMENT_COLUMNS` with its vector."""
     _, document, bag = read_document(row)
     vector: NDArray[np.float32] | None = None if nbow is None else np.frombuffer(nbow, "<f4").astype(np.float32)
     return EncodedDocument(document, unpack(bag), vector, weights)
 
 
 def facet_text(value: str | bool) -> str:
-    """A text or boolean as filters compare it; engines too take the text `true` for a boolean."""
+    """Returns a string or boolean as filters compare it. A boolean equals the string `true` or `false`, as in
+    engines."""
     return value if isinstance(value, str) else str(value).lower()
 
 
 def write_row(connection: sqlite3.Connection, index_id: int, change: int, row: PreparedRow) -> None:
-    """Adds a document, or replaces the one of its id, whose row id it keeps."""
+    """Adds a document, or replaces the one with its id and keeps the row id."""
     partition_id = _partition(connection, index_id, row.language)
     found = connection.execute(
         "SELECT row_id, partition_id FROM documents WHERE index_id = ? AND doc_id = ?", (index_id, row.doc_id)
@@ -139,8 +140,8 @@ def write_row(connection: sqlite3.Connection, index_id: int, change: int, row: P
 
 
 def delete_row(connection: sqlite3.Connection, index_id: int, change: int, doc_id: str) -> bool:
-    """Deletes a document; whether it was there. Its row id stays in `vectors`, without a vector, so that those who have
-    read the vectors into memory take it out there."""
+    """Deletes a document. Returns whether it existed. Its row stays in `vectors`, without a vector, so that processes
+    remove it from the vectors in their memory."""
     found = connection.execute(
         "SELECT row_id, partition_id FROM documents WHERE index_id = ? AND doc_id = ?", (index_id, doc_id)
     ).fetchone()
@@ -155,7 +156,7 @@ def delete_row(connection: sqlite3.Connection, index_id: int, change: int, doc_i
 
 
 def replace_vector(connection: sqlite3.Connection, index_id: int, change: int, vector: NewVector) -> bool:
-    """Replaces a document's vector; whether the document is there."""
+    """Replaces a document's vector. Returns whether the document exists."""
     found = connection.execute(
         "SELECT row_id FROM documents WHERE index_id = ? AND doc_id = ?", (index_id, vector.doc_id)
     ).fetchone()
@@ -165,10 +166,10 @@ def replace_vector(connection: sqlite3.Connection, index_id: int, change: int, v
 
 
 def read_vector(connection: sqlite3.Connection, row_id: int) -> tuple[bytes | None, str]:
-    """A document's vector and the version of its weights.
+    """Returns a document's vector and the version of its weights.
 
     Raises:
-        StoreDamaged: the row is missing, or not what was written.
+        StoreDamaged: the row is missing or damaged.
     """
     row = connection.execute(f"SELECT {VECTOR_COLUMNS} FROM vectors WHERE row_id = ?", (row_id,)).fetchone()
     if row is None:
@@ -187,12 +188,12 @@ def _write_vector(
 
 
 def words_table(partition_id: int) -> str:
-    """The full-text table of a partition: its name holds a number of ours and nothing that anyone gave."""
+    """Returns the name of a partition's full-text table, made of our own number."""
     return f"words_{int(partition_id)}"
 
 
 def vocabulary_table(partition_id: int) -> str:
-    """The document frequencies of a partition's terms: a view of its full-text table."""
+    """Returns the name of the table of a partition's document frequencies, a view of its full-text table."""
     return f"vocabulary_{int(partition_id)}"
 
 
@@ -208,7 +209,7 @@ def _partition(connection: sqlite3.Connection, index_id: int, language: str) -> 
         "UPDATE partitions SET row_sum = ? WHERE partition_id = ?",
         (row_sum((partition_id, index_id), language), partition_id),
     )
-    # The terms are tokens already, of letters and digits, with points and commas within: parted at the spaces alone.
+    # The terms are tokens of letters, digits, points and commas. So FTS5 has to split only at spaces.
     connection.execute(
         f"CREATE VIRTUAL TABLE {words_table(partition_id)} USING fts5 (terms, tokenize = \"ascii tokenchars '.,'\")"
     )
@@ -219,7 +220,7 @@ def _partition(connection: sqlite3.Connection, index_id: int, language: str) -> 
 
 
 def _facets(value: Any, field: str = "") -> Iterator[tuple[str, str | None, float | None]]:
-    """Each value of the metadata with its dotted name; lists are taken apart, as an engine does."""
+    """Yields each value of the metadata with its dotted name, and each element of a list, as an engine does."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _facets(inner, f"{field}.{name}" if field else str(name))

@@ -1,12 +1,12 @@
-"""The default store: one SQLite file in a folder, with no server and nothing to install.
+"""The default store: one SQLite file in a folder, without a server or anything to install.
 
-SQLite comes with Python, survives a crash at any moment (write-ahead log, whole transactions), lets several processes
-read while one writes, filters in SQL, and counts BM25 (FTS5). Nearest neighbours are exact: one product of NumPy over
-the vectors held in memory, some 12 ms for 100,000 documents of 300 dimensions (in 120 MB). LanceDB would do as much
-with binary packages of its own; beyond some 100,000 documents an engine is the better store.
+SQLite comes with Python. It survives a crash at any moment (write-ahead log, atomic transactions), and several
+processes can read while one writes. It filters in SQL and computes BM25 (FTS5). Nearest neighbours are exact: one
+product of NumPy over the vectors in memory, some 12 ms for 100,000 documents of 300 dimensions (120 MB). LanceDB does
+no more and needs its own binary packages. Beyond some 100,000 documents an engine is the better store.
 """
 
-# ruff: noqa: S608 - what is put into the SQL is table names made of our own numbers, columns and placeholders
+# ruff: noqa: S608 - the SQL is built of table names, which are made of our own numbers, columns and placeholders
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation.groups import WordGroup
 
-# A transaction ends with a wait for the disk, which this many documents share.
+# At its end a transaction waits for the disk, so it contains many documents.
 _BATCH_DOCUMENTS = 500
 _BATCH_BYTES = 32_000_000
 
@@ -206,7 +206,7 @@ class EmbeddedStore:
         return ()
 
     def refresh(self, index: str) -> None:
-        self.describe(index)  # what was committed is visible at once
+        self.describe(index)  # committed changes are visible at once
 
     def count(self, index: str, filters: Filters = Filters()) -> int:
         with self._file.reading() as connection:
@@ -232,7 +232,7 @@ class EmbeddedStore:
         check_depth(depth)
         with self._file.reading() as connection:
             with self._blocks_lock:
-                # The transaction's first look is under the lock, so no block can be newer than what it sees.
+                # The transaction's first read is under the lock, so no block is newer than its view.
                 made = self._index(connection, index)
                 block = self._block(connection, index, made)
             vector = check_query_vector(vector, made.description.dim)
@@ -304,7 +304,7 @@ class EmbeddedStore:
             )
 
     def checked_blocks(self, *, whole: bool = True) -> Iterator[int]:
-        """Compares the file with its checksums, block by block; see `reranker.stores.embedded.checking`."""
+        """Compares the file with its checksums in blocks; see `reranker.stores.embedded.checking`."""
         return checked_blocks(self._file, whole=whole)
 
     def close(self) -> None:
@@ -321,7 +321,7 @@ class EmbeddedStore:
         return _Index(row[0], row[1], row[2], IndexDescription.from_meta(json.loads(row[3]), index))
 
     def _block(self, connection: sqlite3.Connection, index: str, made: _Index) -> VectorBlock:
-        """The index's vectors as this transaction sees them; reads only what changed since the block in memory."""
+        """Returns the index's vectors as this transaction sees them. Reads only changes since the block in memory."""
         block = self._blocks.get(index)
         if block is None or block.generation != made.generation:
             block = VectorBlock.empty(made.generation, made.description.dim)
@@ -352,7 +352,7 @@ class EmbeddedStore:
         id_of: Callable[[_Change], str],
         apply: Callable[[sqlite3.Connection, int, int, _Change], bool],
     ) -> Iterator[WriteResult]:
-        """Applies changes to documents that are there, many in a transaction."""
+        """Applies changes to existing documents, many in a transaction."""
         stream = iter(changes)
         while batch := list(islice(stream, _BATCH_DOCUMENTS)):
             with self._changing(index) as (connection, index_id, change):
@@ -371,7 +371,8 @@ class EmbeddedStore:
             yield connection, made.index_id, change
 
     def _read_bags(self, index: str, stale: Mapping[str, str] | None) -> Iterator[StoredBag]:
-        """In several short transactions, by row id: a long one would keep the write-ahead log from being emptied."""
+        """Reads in several short transactions, by row id. During a long one the write-ahead log could not be
+        emptied."""
         with self._file.reading() as connection:
             index_id = self._index(connection, index).index_id
             (last,) = connection.execute("SELECT max(row_id) FROM documents WHERE index_id = ?", (index_id,)).fetchone()
@@ -395,7 +396,7 @@ class EmbeddedStore:
 
 
 def _batches(documents: Iterable[Writable]) -> Iterator[list[PreparedDocument]]:
-    """As many documents as one transaction takes."""
+    """Splits documents into batches of one transaction."""
     batch: list[PreparedDocument] = []
     n_bytes = 0
     for document in documents:

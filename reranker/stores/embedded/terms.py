@@ -1,4 +1,4 @@
-"""Turns a text into the terms that the embedded store's BM25 counts: tokens, stemmed by the rules of their language."""
+"""Turns a text into the terms of the embedded store's BM25: tokens, stemmed by the rules of their language."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from reranker.text.segmentation import UNSPACED_SCRIPTS
 from reranker.text.stems import stem
 from reranker.text.tokens import LONGEST_CACHED_TOKEN, has_digit, is_stop_word, tokenize
 
-# Also those within longer ones, and those that are no digits (½): a search may name a part, such as a version's first.
+# Within longer words too, and other numerals (½): a query may contain only a part, such as the start of a version.
 _NUMBER = regex.compile(r"\p{N}+")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 
 _UNSPACED = regex.compile(f"[{UNSPACED_SCRIPTS}]")
 
-# Words come again and again, and the stemmers are written in Python.
+# Words recur, and the stemmers are slow: they are written in Python.
 _MAX_CACHED_TOKENS = 500_000
 
 
 def bm25_terms(text: str, language: str, max_terms: int | None = None) -> list[str]:
-    """The terms of a text: its words stemmed, those of unspaced scripts in pairs of characters (so a part of a long
-    word is found too), numbers with more than digits in them whole and by their words, then all runs of digits.
+    """Returns the terms of a text.
+
+    They are the stems of words; pairs of characters in scripts without spaces, so that parts of long words match too;
+    tokens of digits and other characters, whole and by their words; and at the end all runs of digits.
 
     >>> bm25_terms("Runs in 2019 by h264", "en")
     ['run', 'h264', 'h', '2019', '264']

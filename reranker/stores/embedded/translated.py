@@ -1,11 +1,11 @@
-"""BM25 of word groups over the embedded store's full-text tables: a group counts as one term whose occurrences are the
-weighted sum of those of its translations (Pirkola 1998).
+"""BM25 of word groups over the embedded store's full-text tables. A group counts as one term, which occurs as often as
+the weighted sum of its translations (Pirkola 1998).
 
-The formula is that of FTS5's own `bm25`, so a group of one translation of weight 1 scores as that word does there. The
-document frequency of a group is the number of documents that hold any of its translations.
+The formula is FTS5's `bm25`, so a group of one translation of weight 1 has the score that FTS5 gives this word. The
+document frequency of a group is the number of documents that contain any of its translations.
 """
 
-# ruff: noqa: S608 - what is put into the SQL is table names made of our own numbers and placeholders
+# ruff: noqa: S608 - the SQL is built of table names, which are made of our own numbers, and placeholders
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ import json
 import math
 import sqlite3
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from reranker.stores.base.filters import Filters
@@ -33,7 +34,7 @@ _K1 = 1.2
 _B = 0.75
 _LEAST_IDF = 1e-6
 
-# A query as long as a page has hundreds of words; the rarest decide most.
+# A query as long as a page has hundreds of words; the rarest matter most.
 _MAX_GROUPS = 50
 
 _MAX_CACHED_BYTES = 64_000_000
@@ -48,7 +49,7 @@ class _Lengths:
 
     Attributes:
         row_ids: (n,) ascending.
-        norms: (n,) what a document's length adds to the occurrences in BM25's denominator.
+        norms: (n,) what each document's length adds to the term frequency in BM25's denominator.
     """
 
     row_ids: _Rows
@@ -61,7 +62,12 @@ class _Lengths:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Posting:
-    """The documents that hold a term: (n,) their places among the partition's row ids, and how often each holds it."""
+    """The documents that contain a term.
+
+    Attributes:
+        places: (n,) their positions in the partition's row ids.
+        counts: (n,) how often each contains the term.
+    """
 
     places: NDArray[np.int32]
     counts: NDArray[np.int32]
@@ -72,27 +78,24 @@ class _Posting:
 
 
 class PartitionCache:
-    """Keeps what was read of partitions, the latest used 64 MB of it. What belongs to an earlier state of an index is
-    never asked for again, and goes first."""
+    """Keeps what was read of partitions, the most recently used 64 MB. Entries of an index's earlier states are never
+    asked for again, so they go first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[Hashable, ...], _Lengths | _Posting] = OrderedDict()
-        self._n_bytes = 0
+        self._kept: LRUCache[tuple[Hashable, ...], _Lengths | _Posting] = LRUCache(
+            _MAX_CACHED_BYTES, lambda entry: entry.nbytes + _ENTRY_BYTES
+        )
 
     def get(self, key: tuple[Hashable, ...], read: Callable[[], _Read]) -> _Read:
-        """What was kept by the key, or else is read now."""
+        """Returns the entry of this key, and reads it first if it is missing."""
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return cast(_Read, self._kept[key])
+            kept = self._kept.get(key)
+        if kept is not None:
+            return cast(_Read, kept)
         found = read()
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = found
-                self._n_bytes += found.nbytes + _ENTRY_BYTES
-            while self._n_bytes > _MAX_CACHED_BYTES:
-                self._n_bytes -= self._kept.popitem(last=False)[1].nbytes + _ENTRY_BYTES
+        with self._lock, suppress(ValueError):  # an entry larger than the cache
+            self._kept[key] = found
         return found
 
 
@@ -108,8 +111,8 @@ def translated_rows(
     filters: Filters,
     cache: PartitionCache,
 ) -> list[tuple[int, float]]:
-    """Row ids and scores of the best rows of all wanted languages that have groups, best first, ties in order of
-    insertion."""
+    """Returns row ids and scores of the best rows of all wanted languages that have groups, best first. Ties are in
+    order of insertion."""
     allowed = allowed_rows(connection, index_id, filters) if filters.metadata else None
     rows: list[tuple[int, float]] = []
     for partition_id, language in partitions(connection, index_id, filters.languages):
@@ -129,8 +132,8 @@ class _WeightedTerms:
     """A group in the terms of the full-text table.
 
     Attributes:
-        weights: of each word; a word is the terms that a document must all hold, one for most words. Words of one stem
-            are one, with the largest weight of them.
+        weights: of each word. A word is the terms that a document must all contain, mostly one. Words with the same
+            stem count as one, with their largest weight.
     """
 
     n_occurrences: int
@@ -160,14 +163,14 @@ class _Partition:
         self._cache = cache
         self.lengths = cache.get(self._state, self._read_lengths)
         self._table = f"temp.instances_{int(partition_id)}"
-        # One row an occurrence; a view of the full-text table that only this connection has, and that takes no space.
+        # One row an occurrence: a view of the full-text table that belongs to this connection and takes no space.
         connection.execute(
             f"CREATE VIRTUAL TABLE IF NOT EXISTS {self._table} "
             f"USING fts5vocab (main, {words_table(partition_id)}, instance)"
         )
 
     def scores(self, groups: Sequence[_WeightedTerms]) -> NDArray[np.float64]:
-        """(n,) of the documents of `lengths`; 0 for one without a word of the groups."""
+        """Returns (n,) the scores of the documents of `lengths`; 0 for one without any word of the groups."""
         n_documents = len(self.lengths.row_ids)
         scores = np.zeros(n_documents)
         for group in groups if len(groups) <= _MAX_GROUPS else self._rarest(groups):
@@ -182,7 +185,7 @@ class _Partition:
         return scores
 
     def _rarest(self, groups: Sequence[_WeightedTerms]) -> list[_WeightedTerms]:
-        """As many groups as one search counts, those that fewest documents hold; in order."""
+        """Returns the groups that fewest documents contain, as many as one search counts, in order."""
         terms = list({term for group in groups for word in group.weights for term in word})
         rows = self._connection.execute(
             f"SELECT term, doc FROM {vocabulary_table(self._partition_id)} "
@@ -195,7 +198,7 @@ class _Partition:
         return [groups[place] for place in sorted(sorted(held, key=frequencies.__getitem__)[:_MAX_GROUPS])]
 
     def _word(self, terms: tuple[str, ...]) -> _Posting:
-        """The documents that hold all terms, as often as the rarest of them."""
+        """Returns the documents that contain all terms, each with the count of its rarest term."""
         found = self._term(terms[0])
         for term in terms[1:]:
             other = self._term(term)
@@ -207,7 +210,7 @@ class _Partition:
         return self._cache.get((*self._state, term), lambda: self._read_posting(term))
 
     def _read_posting(self, term: str) -> _Posting:
-        # One text of all row ids, ascending: a row of Python for each would take four times as long.
+        # One string of all row ids, ascending: a Python row for each takes four times as long.
         sql = f"SELECT group_concat(doc) FROM {self._table} WHERE term = ?"
         (text,) = self._connection.execute(sql, (term,)).fetchone()
         rows = np.fromstring(text or "", dtype=np.int64, sep=",")
@@ -230,14 +233,14 @@ class _Partition:
 
 
 def _frequency(group: _WeightedTerms, n_documents: Mapping[str, int]) -> float:
-    """About how many documents hold a word of the group, lightly weighted ones counting less."""
+    """About how many documents contain a word of the group; words of small weight count less."""
     return max(weight * min(n_documents.get(term, 0) for term in terms) for terms, weight in group.weights.items())
 
 
 def _best(row_ids: _Rows, scores: NDArray[np.float64], depth: int) -> list[tuple[int, float]]:
     places = np.flatnonzero(scores > 0)
     if len(places) > depth:
-        # All that tie with the last stay, so that the order of insertion decides between them.
+        # Keep all ties with the last: the order of insertion decides between them.
         least = np.partition(scores[places], len(places) - depth)[len(places) - depth]
         places = places[scores[places] >= least]
     order = places[np.argsort(-scores[places], kind="stable")][:depth]
@@ -245,7 +248,7 @@ def _best(row_ids: _Rows, scores: NDArray[np.float64], depth: int) -> list[tuple
 
 
 def _varint(encoded: bytes) -> int:
-    """SQLite's integers of variable length: seven bits a byte, the highest first; FTS5 keeps lengths as such."""
+    """Decodes SQLite's integers of variable length, in which FTS5 stores lengths: seven bits a byte, highest first."""
     value = 0
     for byte in encoded:
         value = value << 7 | byte & 0x7F

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours among the nBOW embeddings of one index in memory; knows nothing of where they are kept."""
+"""Finds the exact nearest neighbours among the nBOW embeddings of an index in memory."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorBlock:
-    """The vectors of an index at one moment; never changed in place, so that searches can go on while another is made.
+    """The vectors of an index at one moment. It never changes, so that searches go on while a new block is made.
 
     Attributes:
-        generation: names the index's making; an index dropped and made again has another.
+        generation: of the index; it differs after an index was deleted and made again.
         change: the index's change counter when the block was read.
-        row_ids: (n,) int64, ascending, which is the order of insertion.
+        row_ids: (n,) int64, ascending: in order of insertion.
         vectors: (n, dim) float32, L2-normalised.
     """
 
@@ -29,7 +29,11 @@ class VectorBlock:
         return cls(generation, -1, np.empty(0, np.int64), np.empty((0, dim), np.float32))
 
     def updated(self, change: int, changed: list[tuple[int, bytes | None]]) -> VectorBlock:
-        """The block with rows added or replaced, by ascending row id; those without a vector are taken out."""
+        """Returns a block with these rows added or replaced, and without those that have no vector.
+
+        Args:
+            changed: row ids, ascending, and packed vectors.
+        """
         changed_ids = np.array([row_id for row_id, _ in changed], dtype=np.int64)
         present = [(row_id, nbow) for row_id, nbow in changed if nbow is not None]
         new_ids = np.array([row_id for row_id, _ in present], dtype=np.int64)
@@ -46,11 +50,11 @@ class VectorBlock:
     def nearest(
         self, vector: NDArray[np.float32], depth: int, allowed: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Row ids and cosines of the nearest rows, best first, ties in order of insertion.
+        """Returns row ids and cosines of the nearest rows, best first. Ties are in order of insertion.
 
         Args:
             vector: (dim,) float32, L2-normalised.
-            allowed: the row ids that may be found; all where it is None.
+            allowed: row ids that the filters allow; None for all.
         """
         if allowed is None:
             row_ids, scores = self.row_ids, _products(self.vectors, vector)

@@ -1,4 +1,4 @@
-"""How an engine is reached beside its address: certificates, API key, AWS signatures."""
+"""Options of the connection to an engine: certificates, API key, AWS signatures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from reranker.base.errors import BadInput, WrongParameter
 
 Signer = Callable[[str, str, Any], dict[str, str]]
-"""The headers that sign a request of a method, URL and body."""
+"""Returns the headers that sign a request, from its method, URL and body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class EngineAccess:
     """Options of the connection to an engine.
 
     Attributes:
-        ca_certs: PEM file of the authorities to trust; the usual ones where it is None.
+        ca_certs: PEM file of the trusted authorities; None for the usual ones.
         verify_certs: False trusts any certificate.
-        client_cert, client_key: PEM files that show who asks; the key may stand in the certificate's file.
-        api_key: as Elasticsearch gives it in `encoded`.
-        aws_region: signs requests (Signature Version 4) with the credentials that boto3 finds.
+        client_cert, client_key: PEM files of the client; the certificate's file may contain the key.
+        api_key: `encoded` of Elasticsearch's answer.
+        aws_region: if set, requests are signed (Signature Version 4) with the credentials that boto3 finds.
         aws_service: `es` for a domain of the OpenSearch Service, `aoss` for a serverless collection.
     """
 
@@ -40,8 +40,9 @@ class EngineAccess:
             has_user: whether there is a user with a password.
 
         Raises:
-            BadInput: a file is not there.
-            WrongParameter: more than one of user, API key and AWS, or a key that is for nothing.
+            BadInput: a file is missing.
+            WrongParameter: more than one of user, API key and AWS region is set, or the client's key or certificate has
+                no use.
         """
         for file, what in (
             (self.ca_certs, "trusted authorities"),
@@ -58,7 +59,7 @@ class EngineAccess:
             raise WrongParameter("a client certificate is for TLS; write https:// or opensearch+https://")
 
     def signer(self) -> Signer | None:
-        """What signs requests for AWS, opensearch-py's own; None where they are not signed.
+        """Returns opensearch-py's signer for AWS; None if requests are not signed.
 
         Raises:
             BadInput: boto3 is missing, or finds no credentials.

@@ -1,6 +1,6 @@
 """Turns documents, deletions and new vectors into the lines of a bulk request.
 
-It needs no client of the engine: a process that only encodes would start a quarter later with one.
+It imports no client of the engine, without which processes that only encode start faster.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _JSON_OPTIONS = orjson.OPT_SERIALIZE_NUMPY
 
 
 def preparer(distribution: Distribution, dim: int) -> Preparer:
-    """Makes the lines of a bulk request of a document, for indices of vectors (dim,)."""
+    """Returns a function that turns a document into the lines of a bulk request, for indices with vectors (dim,)."""
     return partial(_prepare, distribution, dim)
 
 
 def delete_action(doc_id: str) -> PreparedDocument:
-    """The deletion of a document."""
+    """Makes the deletion of a document."""
     lines = _line({"delete": {"_id": doc_id}})
     return PreparedDocument(doc_id, lines, len(lines))
 
 
 def vector_action(vector: NewVector) -> PreparedDocument:
-    """The replacement of a document's vector."""
+    """Makes the replacement of a document's vector."""
     changed = {"nbow": vector.nbow, "weights": vector.weights_version}
     lines = _line({"update": {"_id": vector.doc_id}}) + _line({"doc": changed})
     return PreparedDocument(vector.doc_id, lines, len(lines))
@@ -44,7 +44,7 @@ def _prepare(distribution: Distribution, dim: int, encoded: EncodedDocument) -> 
         return PreparedDocument(doc_id, None, 0, problem)
     try:
         lines = _line({"index": {"_id": doc_id}}) + _line(make_source(distribution, encoded))
-    except TypeError as error:  # a whole number of more than 64 bits, or metadata nested deeper than 254 times
+    except TypeError as error:  # an integer of more than 64 bits, or metadata of more than 254 levels
         return PreparedDocument(doc_id, None, 0, f"the document cannot be written as JSON ({error}); change it")
     return PreparedDocument(doc_id, lines, len(lines))
 

@@ -1,5 +1,5 @@
-"""Sends actions to an engine in one bulk request, again where the engine could not take them, and says of each what
-became of it."""
+"""Sends actions to an engine in a bulk request, repeats those that the engine could not take, and returns the result of
+each."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from reranker.stores.base.names import writing_alias
 from reranker.stores.engine.client import describe_failure, failure_reason, time_out
 from reranker.stores.engine.retries import is_worth_another_try
 
-# A bulk request takes longer than a search: the graph of the vectors is built in it.
+# A bulk request takes longer than a search: the engine builds the graph of the vectors.
 _LEAST_TIMEOUT_S = 60.0
 
-# How long the engine waits for a shard that no node holds before it says so; with its own minute it would answer when
-# nobody listens any more.
+# How long the engine waits for a shard that no node has before it reports this. Its default of a minute is longer than
+# the time-out of the request.
 _SHARD_WAIT_S = 30
 
-# What a single document does to a request as a whole; each half of it is then sent alone.
+# A single document can cause these for the whole request. Then each half is sent alone.
 _REFUSED = (400, 413)
-# What is the document's own fault. All else may go away: 403 is a block (a full disk, a closed index), 429 overload,
-# 5xx a shard that is not there.
+# Caused by the document itself. Other failures may pass: 403 is a block (a full disk, a closed index), 429 overload,
+# 5xx a missing shard.
 _FAULTS_OF_A_DOCUMENT = (400, 413)
 _NOT_FOUND = 404
 _INDEX_IS_GONE = "index_not_found_exception"
-# The engines call it a bad request, but an index that was closed can be opened again.
+# A bad request to the engines, but a closed index can be opened again.
 _INDEX_IS_CLOSED = "index_closed_exception"
 
 _HEADERS = {"content-type": "application/x-ndjson"}
-# The answer has one entry an action, in their order: the ids in it are not needed.
+# The answer has one entry for each action, in order, so ids are not needed.
 _WANTED = {"filter_path": "errors,items.*.status,items.*.error,items.*.result"}
-# An index that is gone would be made anew, with a mapping that the engine guesses; an alias is not.
+# The engine makes a missing index, with a mapping that it guesses, but no missing alias.
 _ONLY_WHAT_IS_THERE = {"require_alias": "true"}
 
 
@@ -43,7 +43,7 @@ class Action(NamedTuple):
     """One action of a bulk request.
 
     Attributes:
-        lines: the action's line and, where it has one, the document's, each with its end.
+        lines: the line of the action and, if any, that of the document, with line ends.
     """
 
     doc_id: str
@@ -54,9 +54,9 @@ class BulkSender:
     """Sends bulk requests to one index.
 
     Args:
-        sleep: waits for that many seconds; what it raises ends the sending.
-        on_pressure: called when the engine refuses something for load.
-        pipeline: the engine's ingest pipeline that documents go through; the index's default one where it is None.
+        on_pressure: called when the engine refuses something because of load.
+        sleep: waits for this many seconds; its exceptions end the sending.
+        pipeline: the engine's ingest pipeline for the documents; None for the index's default.
     """
 
     def __init__(
@@ -78,10 +78,10 @@ class BulkSender:
         self._sleep = sleep
 
     def send(self, actions: Sequence[Action]) -> list[str | None]:
-        """Each action's error, or None; actions that the engine cannot take at the moment are sent again.
+        """Returns each action's error, or None. Actions that the engine cannot take at the moment are sent again.
 
         Raises:
-            exceptions.TransportError: the engine took some of them not even at the last try.
+            exceptions.TransportError: the engine did not take some of them at the last try either.
         """
         errors: list[str | None] = [None] * len(actions)
         waiting = list(range(len(actions)))
@@ -170,7 +170,7 @@ def _failure(item: dict[str, Any]) -> _Failure | None:
             return _Failure(status, "the ingest pipeline dropped the document", is_final=True)
         return None
     reason = describe_failure(details.get("error") or details.get("result") or status)
-    # What is not there to be deleted or updated is the action's own affair; an index that is gone is not.
+    # A missing document to delete or update is the action's own failure; a missing index is not.
     is_missing = status == _NOT_FOUND and _INDEX_IS_GONE not in reason
     is_fault = status in _FAULTS_OF_A_DOCUMENT and _INDEX_IS_CLOSED not in reason
     return _Failure(status, reason, is_fault or is_missing)

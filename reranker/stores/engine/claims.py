@@ -1,7 +1,7 @@
-"""Lets one run at a time make versions of an engine's index: a claim is a document that runs out unless it is renewed.
+"""Lets one run at a time make versions of an engine's index, by a claim that expires unless the run renews it.
 
-It lies in the index of the idf tables. A claim is taken and renewed only in the state in which it was read
-(`if_seq_no`), so of two that come at once one gets it.
+The claim is a document in the index of the idf tables. A run takes or renews it only if nobody has changed it since the
+run read it (`if_seq_no`). So if two runs try at once, one of them gets it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from opensearchpy import exceptions
 
 from reranker.stores.base.names import claim_seconds, claimed_by_another
 from reranker.stores.engine.idf import IDF_INDEX, EngineIdf
-
-_FIELDS = {"owner": {"type": "keyword"}, "claimed_until": {"type": "double"}}
 
 
 class EngineClaims:
@@ -34,8 +32,6 @@ class EngineClaims:
         remaining = claim_seconds(claim.get("claimed_until", 0.0), time.time())
         if claim.get("owner") not in (None, owner) and remaining:
             raise claimed_by_another(index, remaining)
-        if not claim:
-            self._client.indices.put_mapping(index=IDF_INDEX, body={"properties": _FIELDS})
         body = {"owner": owner, "claimed_until": time.time() + seconds}
         try:
             self._client.index(index=IDF_INDEX, id=_claim_id(index), body=body, params=_unchanged(found))
@@ -51,10 +47,10 @@ class EngineClaims:
         try:
             self._client.delete(index=IDF_INDEX, id=_claim_id(index), params=_unchanged(found))
         except exceptions.ConflictError:
-            return  # it was renewed or taken over in this moment, and is not ours to release
+            return  # another process has renewed it or taken it over
 
     def forget(self, index: str) -> None:
-        """Deletes the claim on an index, whoever has it."""
+        """Deletes the claim on an index, whoever owns it."""
         with suppress(exceptions.NotFoundError):
             self._client.delete(index=IDF_INDEX, id=_claim_id(index))
 
@@ -72,7 +68,7 @@ def _claim_id(index: str) -> str:
 
 
 def _unchanged(found: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a request that is done only in the state that was read."""
+    """Parameters that make a request fail if the document has changed since it was read."""
     if not found:
         return {"op_type": "create"}
     return {"if_seq_no": found["_seq_no"], "if_primary_term": found["_primary_term"]}

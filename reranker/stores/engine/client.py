@@ -1,4 +1,4 @@
-"""Connects opensearch-py to OpenSearch or Elasticsearch, tells the two apart, and maps their errors to ours."""
+"""Connects opensearch-py to OpenSearch or Elasticsearch, detects which it is, and maps their errors to ours."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from reranker.stores.engine.nodes import NodeConnections, is_reading
 
 _log = logging.getLogger(__name__)
 
-# Connections kept open to each node; more threads than these still work, each on a new connection.
+# Connections kept open to each node. More threads than this still work, each on a new connection.
 _POOL_SIZE = 32
 
-# Of an engine's reason: it may repeat the whole query.
+# Of an engine's reason, which may repeat the whole query.
 _MAX_REASON_LENGTH = 400
 
-# OpenSearch's first release was 1.0, of Elasticsearch 7.10's code; no Elasticsearch below 7 is in question.
+# OpenSearch began at 1.0, with the code of Elasticsearch 7.10. No older Elasticsearch is supported.
 _FIRST_ELASTICSEARCH_MAJOR = 7
 
-# What reading a version out of an answer of another shape raises.
+# The errors of reading a version from an unexpected answer.
 _NO_VERSION = (exceptions.TransportError, LookupError, TypeError, AttributeError, ValueError, StopIteration)
 
 
@@ -46,8 +46,8 @@ class _HttpsConnection(EndsWithClient, urllib3.connection.HTTPSConnection):
 
 
 class _Connection(opensearchpy.Urllib3HttpConnection):
-    """Names the request that a call is made for to the engine, and the call to the trace. The caller's credentials go
-    before the service's own. A call that reads ends when the client leaves."""
+    """Sends the request's id and trace with each call. The caller's credentials replace the service's own. A call that
+    reads ends when the client leaves."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -102,7 +102,7 @@ class _Client(opensearchpy.OpenSearch):
 def connect(
     address: EngineAddress, access: EngineAccess = EngineAccess(), timeout_s: float = 30.0
 ) -> opensearchpy.OpenSearch:
-    """A client of the engine; nothing is sent yet.
+    """Makes a client of the engine, without sending anything.
 
     Raises:
         BadInput: as `EngineAccess.check` and `EngineAccess.signer`.
@@ -110,7 +110,7 @@ def connect(
     access.check(address.username is not None, address.use_tls)
     if address.use_tls and not access.verify_certs:
         _log.warning("the certificate of %s is not checked", address.shown)
-    # opensearch-py logs every 404 as a warning; what matters of it is raised.
+    # opensearch-py logs every 404 as a warning. Those that matter are raised.
     logging.getLogger("opensearch").setLevel(logging.CRITICAL)
     tls: dict[str, Any] = {}
     if address.use_tls:
@@ -126,7 +126,7 @@ def connect(
         headers=credential_headers(address, access),
         http_auth=_only_own_calls(access.signer()),
         timeout=time_out(timeout_s),
-        max_retries=0,  # `NodeConnections` repeats what may be repeated
+        max_retries=0,  # `NodeConnections` repeats requests
         pool_maxsize=_POOL_SIZE,
         connection_class=partial(NodeConnections, address.nodes, _Connection),
         serializer=_Objects(),
@@ -135,13 +135,13 @@ def connect(
 
 
 def nodes_of(client: opensearchpy.OpenSearch) -> NodeConnections:
-    """The connections to the nodes behind a client that `connect` has made."""
+    """Returns the connections to the nodes of a client that `connect` made."""
     connections: NodeConnections = client.transport.get_connection()
     return connections
 
 
 def credential_headers(address: EngineAddress, access: EngineAccess) -> dict[str, str]:
-    """The header that says who asks, where a user or an API key is set; signatures are made for each request."""
+    """Returns the authorization header if a user or an API key is set. Signatures are made for each request."""
     if address.username is not None:
         # Not left to opensearch-py, which refuses a password outside Latin-1.
         credentials = f"{address.username}:{address.password or ''}".encode()
@@ -150,22 +150,22 @@ def credential_headers(address: EngineAddress, access: EngineAccess) -> dict[str
 
 
 def _only_own_calls(signer: Signer | None) -> Signer | None:
-    """Signs what is sent with the service's own rights; a caller's credentials stay as they are."""
+    """Signs requests of the service. Requests with a caller's credentials are sent without."""
     if signer is None:
         return None
     return lambda method, url, body: {} if caller_credentials() else signer(method, url, body)
 
 
 def time_out(seconds: float) -> urllib3.Timeout:
-    """A time-out of that many seconds for an answer, and of fewer for the connection."""
+    """Returns a time-out of this many seconds for an answer, and a shorter one for the connection."""
     return urllib3.Timeout(connect=min(CONNECT_TIMEOUT_S, seconds), read=seconds)
 
 
 def detect_distribution(client: opensearchpy.OpenSearch) -> Distribution:
-    """Which engine answers.
+    """Asks whether the engine is OpenSearch or Elasticsearch.
 
     Raises:
-        exceptions.OpenSearchException: none does.
+        exceptions.OpenSearchException: nothing answers.
         BadInput: something else answers.
     """
     try:
@@ -175,7 +175,7 @@ def detect_distribution(client: opensearchpy.OpenSearch) -> Distribution:
         number = str(version["number"])
     except _NO_VERSION as error:
         _raise_unless_unknown_path(error)
-        # A node that was put together from parts may have no `GET /`.
+        # An engine without all its modules may have no `GET /`.
         number = _node_version(client)
     return "elasticsearch" if int(number.split(".")[0]) >= _FIRST_ELASTICSEARCH_MAJOR else "opensearch"
 
@@ -196,14 +196,14 @@ def _raise_unless_unknown_path(error: Exception) -> None:
 
 @contextmanager
 def engine_errors(address: str, index: str = "") -> Iterator[None]:
-    """Maps what opensearch-py raises inside to our errors, which name the address and the cure.
+    """Maps opensearch-py's errors to ours, which name the address and the cure.
 
     Raises:
         NotFound: there is no such index.
         BadInput: the engine refuses the request.
-        Unauthenticated, NotAllowed: it refuses the caller's credentials, or what they may not read.
-        NotAnEngine: what answers is none.
-        StoreUnavailable: it cannot be reached, refuses the service's credentials, or fails.
+        Unauthenticated, NotAllowed: the engine refuses the caller's credentials, or the caller lacks a right.
+        NotAnEngine: what answers is no search engine.
+        StoreUnavailable: the engine cannot be reached, refuses the service's credentials, or fails.
     """
     try:
         yield
@@ -260,21 +260,21 @@ def _status_error(error: exceptions.TransportError, address: str, index: str) ->
 
 
 def _refused_caller(status: int, reason: str, address: str) -> NotAllowed:
-    """What a caller is told whose own credentials were sent."""
+    """The error for a caller whose own credentials were sent."""
     if status == 401:
         return Unauthenticated(f"{address} does not know these credentials (401: {reason}); send a user's it knows")
     return NotAllowed(f"{address} forbids you this (403: {reason}); ask for the right to read the index")
 
 
 def failure_reason(error: exceptions.TransportError) -> str:
-    """The engine's first reason, shortened."""
+    """Returns the engine's first reason, shortened."""
     body = error.info if len(error.args) > 2 else None
     details = body.get("error") if isinstance(body, dict) else None
     return describe_failure(details if details is not None else error.error)
 
 
 def describe_failure(details: Any) -> str:
-    """An `error` section of an answer as one short text."""
+    """Turns the `error` section of an answer into a short text."""
     if isinstance(details, dict):
         inner = next(iter(details.get("root_cause") or ()), details)
         parts = [inner.get("type"), inner.get("reason")]
@@ -286,7 +286,7 @@ def describe_failure(details: Any) -> str:
 
 
 def _cause(error: exceptions.ConnectionError) -> str:
-    """The kind of failure; the message of urllib3 would repeat the host once more."""
+    """Returns the class of the failure; urllib3's message would repeat the host."""
     cause = error.info if len(error.args) > 2 else error
     reason = getattr(cause, "reason", None)
     return type(reason if isinstance(reason, Exception) else cause).__name__

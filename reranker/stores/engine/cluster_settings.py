@@ -1,4 +1,4 @@
-"""Reads and changes the two settings of an OpenSearch cluster that say which addresses ml-commons may call."""
+"""Reads and changes the two settings of an OpenSearch cluster that decide which addresses ml-commons may call."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _Scope = Literal["transient", "persistent"]
 
 
 class ClusterSettings:
-    """Changes are made where a setting is set already: a transient value hides a persistent one."""
+    """Changes a setting in the scope where it is already set: a transient value hides a persistent one."""
 
     def __init__(self, client: opensearchpy.OpenSearch) -> None:
         self._client = client
 
     def trust(self, pattern: str) -> list[str]:
-        """Adds a pattern to the trusted ones; gives them all."""
+        """Adds a pattern to the trusted endpoints and returns all of them."""
         values, scope = self._read(TRUSTED_ENDPOINTS)
         patterns = [*_as_list(values), pattern]
         self._write(scope, TRUSTED_ENDPOINTS, patterns)
         return patterns
 
     def distrust(self, patterns: Iterable[str]) -> tuple[str, ...]:
-        """Takes patterns out of the trusted ones; gives those that were there."""
+        """Removes patterns from the trusted endpoints and returns those that it removed."""
         values, scope = self._read(TRUSTED_ENDPOINTS)
         trusted = _as_list(values)
         removed = tuple(pattern for pattern in patterns if pattern in trusted)
@@ -44,7 +44,7 @@ class ClusterSettings:
         return str(value).lower() == "true"
 
     def _read(self, name: str) -> tuple[Any, _Scope]:
-        """What holds, and where a change belongs."""
+        """Returns the current value, and the scope in which to change it."""
         params = {"include_defaults": "true", "flat_settings": "true"}
         answer = self._client.cluster.get_settings(params=params)
         scopes: tuple[_Scope, ...] = ("transient", "persistent")
@@ -58,7 +58,7 @@ class ClusterSettings:
 
 
 def _as_list(value: Any) -> list[str]:
-    """A list setting, which the engine gives as a list or, of one value, as a text."""
+    """Reads a list setting, which the engine returns as a list or, if it has one value, as a string."""
     if not value:
         return []
     return [value] if isinstance(value, str) else [str(one) for one in value]

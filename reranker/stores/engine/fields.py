@@ -1,4 +1,4 @@
-"""Reads an index's mapping into its fields, each with its type."""
+"""Reads the fields of an index's mapping, with their types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_DEPTH = 32
 
 
 def mapped_fields(mappings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The definition of each field by its dotted name; without sub-fields (`fields`), which hold the same text again.
+    """Returns the definition of each field by its dotted name, without sub-fields (`fields`), which have the same text.
 
     >>> mapped_fields({"properties": {"a": {"properties": {"b": {"type": "text"}}}, "n": {"type": "long"}}})
     {'a.b': {'type': 'text'}, 'n': {'type': 'long'}}
@@ -21,12 +21,12 @@ def mapped_fields(mappings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def fields_of_types(mappings: Mapping[str, Any], types: frozenset[str]) -> list[str]:
-    """The names of the fields of some types, in the mapping's order."""
+    """Returns the names of the fields of these types, in the mapping's order."""
     return [name for name, field in mapped_fields(mappings).items() if field.get("type") in types]
 
 
 def text_fields(mappings: Mapping[str, Any]) -> list[str]:
-    """The text fields that a plain query can search: those of nested documents take a query of their own."""
+    """Returns the text fields that a plain query can search. Those of nested documents need a nested query."""
     nested = tuple(f"{name}." for name in fields_of_types(mappings, frozenset(["nested"])))
     return [name for name in fields_of_types(mappings, TEXT_TYPES) if not name.startswith(nested)]
 

@@ -1,4 +1,4 @@
-"""Says why an index of an engine takes no documents: which of its primary shards no node holds, and for what reason."""
+"""Finds out why an index of an engine takes no documents: which primary shards are on no node, and why."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from opensearchpy import exceptions
 
 from reranker.base.errors import StoreUnavailable
 
-# What the engines say of a document whose shard no node holds.
+# The engines' error for a document whose shard is on no node.
 _NO_SHARD = "unavailable_shards_exception"
 
-# Of the engine's own words, some of which explain at length how to read them.
+# Of the engine's explanation, which may be long.
 _MAX_REASON_LENGTH = 300
 
 
 def red_index_error(
     client: opensearchpy.OpenSearch, address: str, index: str, error: exceptions.TransportError
 ) -> StoreUnavailable | None:
-    """What a failure to write means where the index's health is red; None where it is not, or cannot be asked."""
+    """Returns the error of a failed write if the index's health is red; None if it is not, or the user may not ask."""
     if _NO_SHARD not in str(error.error):
         return None
     try:
@@ -39,7 +39,7 @@ def red_index_error(
 
 
 def _reason(client: opensearchpy.OpenSearch, index: str, shard: int) -> str:
-    """Why no node holds a shard, in brackets; empty where the user may not ask."""
+    """Says in brackets why a shard is on no node; empty if the user may not ask."""
     body = {"index": index, "shard": shard, "primary": True}
     try:
         found = client.cluster.allocation_explain(body=body)

@@ -1,4 +1,4 @@
-"""Reads the hits of searches in our indices: as candidates, documents and bags."""
+"""Reads candidates, documents and bags from the hits of searches in our indices."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from reranker.text.bags import BagOfWords, unpack
 from reranker.text.documents import Candidate, Document, EncodedDocument
 from reranker.text.exact_text import exact_key
 
-# What a search for candidates asks of each hit, as parts of its body. For `_source`, and even for `_id`, the engine
-# decompresses the whole stored document with its vector; doc values need none of that.
+# The parts of a search's body that ask for candidates. For `_source`, and even for `_id`, the engine decompresses the
+# whole stored document with its vector; for doc values it does not.
 FROM_DOC_VALUES = {"stored_fields": "_none_", "docvalue_fields": ["doc_id", "lang", "bag", "title_key"]}
 FROM_SOURCE = {"_source": ["lang", "bag", "title"]}
 
@@ -28,8 +28,8 @@ class _Row(NamedTuple):
 
 
 def candidates_from_doc_values(answer: Mapping[str, Any], scores_are_cosines: bool) -> list[Candidate] | None:
-    """The candidates of a search with `FROM_DOC_VALUES`, as `candidates_from_source` gives them. None if a document
-    lacks its id (another program wrote it, or the caller may not see the field) or two have the same."""
+    """Reads the candidates of a search with `FROM_DOC_VALUES`, as `candidates_from_source` does. None if a document
+    lacks its id (another program wrote it, or the caller may not see the field) or two have the same id."""
     rows = []
     for hit in answer["hits"]["hits"]:
         values = {name: found[0] for name, found in hit.get("fields", {}).items()}
@@ -42,8 +42,8 @@ def candidates_from_doc_values(answer: Mapping[str, Any], scores_are_cosines: bo
 
 
 def candidates_from_source(answer: Mapping[str, Any], scores_are_cosines: bool) -> list[Candidate]:
-    """The candidates of a search with `FROM_SOURCE` by score, equal ones by `id_hash`. Both engines score a cosine c as
-    (1 + c) / 2."""
+    """Reads the candidates of a search with `FROM_SOURCE`, sorted by score, ties by `id_hash`. Both engines score a
+    cosine c as (1 + c) / 2."""
     rows = []
     for hit in answer["hits"]["hits"]:
         source = hit["_source"]
@@ -75,7 +75,7 @@ def read_encoded(hit: Mapping[str, Any]) -> EncodedDocument:
 
 
 def read_bag(packed: Any) -> BagOfWords:
-    """The bag; an empty one where another program has written the document, which no search is to fail for."""
+    """Reads the bag; an empty one if another program wrote the document, so that the search does not fail."""
     try:
         return unpack(packed)
     except BadInput:

@@ -1,8 +1,8 @@
-"""Keeps the idf tables and hubness samples of an engine's indices in a hidden index of their own, so that no search of
-a user meets them.
+"""Keeps the idf tables and hubness samples of an engine's indices in a hidden index, which no search of a user reaches.
 
-A table is written under its version first and made the current one by a single write after, so that a reader gets
-either the old table or the new one, never some of each. A sample is one document: a few ten thousand bytes a language.
+The parts of a new table are written first, under its version. Then a single write makes the table the current one. So a
+reader gets either the old table or the new one, never a mixture. A sample is one document, of some ten thousand bytes a
+language.
 """
 
 from __future__ import annotations
@@ -26,10 +26,8 @@ IDF_INDEX = "sinkrank-idf"
 # 2.7 MB of base64: far below the longest string that the engines' JSON parser takes.
 _TERMS_PER_PART = 250_000
 
-# A reader may meet a table in the moment between its replacement and its deletion.
+# A reader may find the old table between its replacement and its deletion.
 _MAX_READS = 3
-
-_SAMPLE_FIELD = {"hubness_sample": {"type": "binary"}}
 
 _DEFINITION: dict[str, Any] = {
     "settings": {"index": {"hidden": True, "number_of_shards": 1, "auto_expand_replicas": "0-1"}},
@@ -44,7 +42,10 @@ _DEFINITION: dict[str, Any] = {
             "n_documents": {"type": "long"},
             "term_ids": {"type": "binary"},
             "counts": {"type": "binary"},
-            **_SAMPLE_FIELD,
+            "hubness_sample": {"type": "binary"},
+            # Of a claim (`reranker.stores.engine.claims`).
+            "owner": {"type": "keyword"},
+            "claimed_until": {"type": "double"},
         },
     },
 }
@@ -57,10 +58,10 @@ class EngineIdf:
         self._client = client
 
     def load(self, index: str) -> IdfTable:
-        """The index's table; an empty one where none was saved.
+        """Returns the index's table, an empty one if none was saved.
 
         Raises:
-            StoreUnavailable: parts of it are gone.
+            StoreUnavailable: parts of the table are missing.
         """
         for _ in range(_MAX_READS):
             part_ids = self._current_parts(index)
@@ -74,7 +75,7 @@ class EngineIdf:
         self.ensure_index()
         old_parts = self._current_parts(index)
         parts = dict(_parts(index, table))
-        # In requests of one part each: a table of every word of many languages has more bytes than one request may.
+        # One request for each part: the table of many languages is larger than a request may be.
         for part_id, part in parts.items():
             self._client.index(index=IDF_INDEX, id=part_id, body=part)
         manifest = {"index": index, "version": table.version, "parts": list(parts)}
@@ -82,21 +83,21 @@ class EngineIdf:
         self._delete([part_id for part_id in old_parts if part_id not in parts])
 
     def load_sample(self, index: str) -> HubnessSample:
-        """The index's hubness sample; an empty one where none was saved."""
+        """Returns the index's hubness sample, an empty one if none was saved."""
         (kept,) = self._get([_sample_id(index)])
-        return HubnessSample() if kept is None else HubnessSample.from_json(_json_of(kept["hubness_sample"]))
+        if kept is None:
+            return HubnessSample()
+        return HubnessSample.from_json(json.loads(base64.b64decode(kept["hubness_sample"])))
 
     def save_sample(self, index: str, sample: HubnessSample) -> None:
-        """Puts the sample in the place of the one before."""
+        """Replaces the index's hubness sample."""
         self.ensure_index()
-        # One that was made when there were no samples has no such field.
-        self._client.indices.put_mapping(index=IDF_INDEX, body={"properties": _SAMPLE_FIELD})
         packed = base64.b64encode(json.dumps(sample.as_json()).encode()).decode("ascii")
         body = {"index": index, "version": sample.embeddings_version, "hubness_sample": packed}
         self._client.index(index=IDF_INDEX, id=_sample_id(index), body=body)
 
     def forget(self, index: str) -> None:
-        """Deletes all that is kept of an index, also what a save that was broken off has left."""
+        """Deletes everything about an index, and the parts that an interrupted save left."""
         query = {"query": {"term": {"index": index}}, "_source": False, "size": 10_000}
         try:
             self._client.indices.refresh(index=IDF_INDEX)
@@ -106,7 +107,7 @@ class EngineIdf:
         self._delete([hit["_id"] for hit in answer["hits"]["hits"]])
 
     def ensure_index(self) -> None:
-        """Makes the hidden index where it is missing."""
+        """Makes the hidden index if it is missing."""
         try:
             self._client.indices.create(index=IDF_INDEX, body=_DEFINITION)
         except exceptions.RequestError as error:
@@ -118,7 +119,7 @@ class EngineIdf:
         return [] if manifest is None else list(manifest["parts"])
 
     def _get(self, ids: list[str]) -> list[dict[str, Any] | None]:
-        """The documents of these ids as they are now, searches' refresh or not; None for each that is not there."""
+        """Returns the documents with these ids, unrefreshed changes included; None for each missing one."""
         sources: list[dict[str, Any] | None] = []
         for doc_id in ids:
             answer = self._client.mget(index=IDF_INDEX, body={"ids": [doc_id]})
@@ -128,15 +129,11 @@ class EngineIdf:
     def _delete(self, ids: list[str]) -> None:
         actions = [{"_op_type": "delete", "_index": IDF_INDEX, "_id": doc_id} for doc_id in ids]
         for _ in helpers.streaming_bulk(self._client, actions, raise_on_error=False):
-            pass  # what another has deleted meanwhile is gone, as it should be
+            pass  # another process may have deleted it already
 
 
 def _sample_id(index: str) -> str:
     return f"{index}:hubness"
-
-
-def _json_of(packed: str) -> Any:
-    return json.loads(base64.b64decode(packed))
 
 
 def _parts(index: str, table: IdfTable) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -151,7 +148,7 @@ def _parts(index: str, table: IdfTable) -> Iterator[tuple[str, dict[str, Any]]]:
                 "term_ids": _packed(frequencies.term_ids[chosen]),
                 "counts": _packed(frequencies.counts[chosen]),
             }
-            # No index name has a colon, and some proxies take an encoded slash apart.
+            # No index name has a colon. A slash would not do: some proxies decode an encoded one.
             yield f"{index}:{table.version}:{language}:{start // _TERMS_PER_PART}", part
 
 

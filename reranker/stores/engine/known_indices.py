@@ -1,4 +1,4 @@
-"""Remembers for a while what an engine's indices are, so that a search need not ask for a mapping first."""
+"""Caches descriptions of an engine's indices, so that a search need not request a mapping first."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.client import engine_errors
 
-# What says whose an index is, and how its bags are stored.
+# Whose index it is, and how its bags are stored.
 _ASKED = "*.mappings._meta,*.mappings.properties.bag"
 
-# How long an index is taken to be what it was.
+# How long a cached index is used.
 _TRUST_SECONDS = 30.0
 
 # More languages than ISO 639-1 has codes.
@@ -29,12 +29,12 @@ _MAX_LANGUAGES = 500
 
 @dataclass(frozen=True, slots=True)
 class KnownIndex:
-    """What an index was found to be at a moment.
+    """A cached index.
 
     Attributes:
-        name: its own, also where it was asked for by an alias.
-        has_doc_values: whether bags can be read from doc values (`mappings.has_doc_values`).
-        languages: how many documents it has of each, so that BM25 asks in these alone; None before a search needed it.
+        name: its own name, also if it was requested by an alias.
+        has_doc_values: whether its bags have doc values (`mappings.has_doc_values`).
+        languages: number of documents by language, so that BM25 searches only these; None until a search needs it.
     """
 
     name: str
@@ -45,9 +45,9 @@ class KnownIndex:
 
 
 class KnownIndices:
-    """The indices that were asked for; safe to call from several threads.
+    """The cached indices; safe to call from several threads.
 
-    What is remembered serves every caller, so it is asked with the service's own rights, and holds no text.
+    The cache serves all callers, so it is filled with the service's own rights and contains no text.
     """
 
     def __init__(self, client: opensearchpy.OpenSearch, address: str) -> None:
@@ -57,13 +57,13 @@ class KnownIndices:
         self._lock = threading.Lock()
 
     def trusted(self, index: str) -> KnownIndex:
-        """What the index was found to be not long ago. If the engine cannot say what it is now, it is what it was:
-        while a cluster has no manager, searches are answered and indices do not change."""
+        """The index from the cache, or from the engine if it is too old. If the engine does not answer, the old entry
+        stays valid: a cluster without a manager answers searches and does not change indices."""
         with self._lock:
             known = self._known.get(index)
             is_old = known is None or time.monotonic() - known.asked_at > _TRUST_SECONDS
             if known is not None and is_old:
-                # One request asks; the others need not wait for it.
+                # One request asks the engine; the others use the old entry meanwhile.
                 self._known[index] = replace(known, asked_at=time.monotonic())
         if not is_old and known is not None:
             return known
@@ -78,7 +78,7 @@ class KnownIndices:
             raise
 
     def ask(self, index: str) -> KnownIndex:
-        """What the index is now.
+        """The index from the engine.
 
         Raises:
             NotFound, NotOurIndex, StoreUnavailable.
@@ -90,7 +90,7 @@ class KnownIndices:
             raise NotOurIndex(
                 f"{index!r} stands for {len(answer)} indices ({', '.join(sorted(answer))}); name one of them"
             )
-        # Of an index that is not ours, nothing may come through the filter.
+        # For an index of another program the filter may leave nothing.
         name = next(iter(answer), index)
         mapping = answer[name]["mappings"] if answer else {}
         description = IndexDescription.from_meta(mapping.get("_meta"), index)
@@ -100,24 +100,24 @@ class KnownIndices:
         return known
 
     def languages(self, index: str, known: KnownIndex) -> Mapping[str, int]:
-        """How many documents the index has of each language, counted once for as long as it is trusted."""
+        """Number of documents by language, counted once while the index is cached."""
         if known.languages is not None:
             return known.languages
         with service_rights():
             languages = count_languages(self._client, known.name)
-        if languages:  # an empty index is about to be filled
+        if languages:  # an empty index will be filled soon
             with self._lock:
                 self._known[index] = replace(known, languages=languages)
         return languages
 
     def forget(self, index: str) -> None:
-        """Asks anew when the index is needed next."""
+        """Removes an index from the cache."""
         with self._lock:
             self._known.pop(index, None)
 
 
 def count_languages(client: opensearchpy.OpenSearch, index: str) -> dict[str, int]:
-    """How many documents an index has of each language, by code."""
+    """Number of documents of an index by language."""
     count: dict[str, Any] = {"terms": {"field": "lang", "size": _MAX_LANGUAGES}}
     answer = client.search(index=index, body={"size": 0, "aggs": {"languages": count}})
     return {bucket["key"]: int(bucket["doc_count"]) for bucket in answer["aggregations"]["languages"]["buckets"]}

@@ -1,4 +1,4 @@
-"""Finds, makes and deletes objects of ml-commons by name: connectors, model groups, and models that ask a connector."""
+"""Finds, creates and deletes connectors, model groups and models of ml-commons by name."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ _CONNECTORS = f"{_ROOT}/connectors"
 _GROUPS = f"{_ROOT}/model_groups"
 _MODELS = f"{_ROOT}/models"
 
-# Of a name an interrupted installation leaves one behind, perhaps two; of all connectors a cluster has some dozens.
+# An interrupted installation leaves one or two objects with a name; a cluster has some dozens of connectors.
 _MAX_FOUND = 1_000
 
-# On some nodes is enough: the others hand their searches on.
+# Some nodes are enough, since the others forward their searches.
 _DEPLOYED = ("DEPLOYED", "PARTIALLY_DEPLOYED")
 _DEPLOY_LIMIT_S = 60.0
-# A connector's models are looked for in an index, which shows a model that was just deleted until its next refresh,
-# a second later as a rule.
+# ml-commons searches a connector's models in an index, which shows a deleted model until its next refresh, usually a
+# second later.
 _DELETE_LIMIT_S = 20.0
 _POLL_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class MlObject:
-    """A connector, model group or model, as the cluster holds it."""
+    """A connector, model group or model in the cluster."""
 
     id: str
     source: Mapping[str, Any]
 
 
 class MlCommons:
-    """The calls of ml-commons that a search pipeline needs; what opensearch-py raises comes through."""
+    """The calls of ml-commons for a search pipeline. Errors of opensearch-py pass through."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class MlCommons:
         return self._ours(_MODELS, name)
 
     def connectors_to(self, endpoint: str) -> list[MlObject]:
-        """Every connector of the cluster, whoever made it, that calls this URL."""
+        """All connectors of the cluster that call this URL."""
         found = self._search(_CONNECTORS, {"match_all": {}})
         return [one for one in found if any(action.get("url") == endpoint for action in one.source.get("actions", ()))]
 
     def make_connector(self, body: Mapping[str, Any]) -> str:
-        """Its id; an untrusted endpoint is a RequestError."""
+        """Returns its id. An untrusted endpoint gives a RequestError."""
         return str(self._send("POST", f"{_CONNECTORS}/_create", body)["connector_id"])
 
     def make_group(self, name: str, description: str) -> str:
@@ -88,7 +88,7 @@ class MlCommons:
         return str(self._send("POST", f"{_MODELS}/_register", body)["model_id"])
 
     def deploy(self, model_id: str) -> None:
-        """Deploys a model and waits until it is.
+        """Deploys a model and waits until it is deployed.
 
         Raises:
             StoreUnavailable: it failed, or took a minute.
@@ -105,15 +105,15 @@ class MlCommons:
             self._sleep(_POLL_S)
 
     def try_out(self, model_id: str) -> None:
-        """Lets the model rank one document; what fails there fails a search, and is a TransportError here."""
+        """Ranks one document with the model. A failure, as a search would have it, is a TransportError."""
         body = {"query_text": "sinkrank", "text_docs": ["sinkrank"]}
         self._send("POST", f"{_ROOT}/_predict/text_similarity/{model_id}", body)
 
     def delete_connector(self, connector_id: str) -> None:
-        """Deletes it, once the cluster sees that its models are gone.
+        """Deletes a connector, after the cluster has noticed that its models are deleted.
 
         Raises:
-            BadInput: a model uses it, still after 20 seconds.
+            BadInput: a model still uses it after 20 seconds.
         """
         deadline = self._clock() + _DELETE_LIMIT_S
         while True:
@@ -133,7 +133,7 @@ class MlCommons:
         self._send("DELETE", f"{_GROUPS}/{group_id}")
 
     def delete_model(self, model_id: str) -> None:
-        """Undeploys and deletes it; one that is gone is no error."""
+        """Undeploys and deletes a model; it is no error if it is missing."""
         try:
             self._send("POST", f"{_MODELS}/{model_id}/_undeploy")
             self._send("DELETE", f"{_MODELS}/{model_id}")
@@ -141,17 +141,17 @@ class MlCommons:
             pass
 
     def _ours(self, path: str, name: str) -> list[MlObject]:
-        """Those of that name; oldest first.
+        """Objects of that name, the oldest first.
 
         Raises:
-            BadInput: somebody else made one of them.
+            BadInput: Sinkrank did not make one of them.
         """
         found = self._search(path, {"term": {"name.keyword": name}})
         for one in found:
             if not str(one.source.get("description", "")).startswith(MADE_BY):
                 raise BadInput(
                     f"the cluster has {name!r} already ({path.removeprefix(_ROOT)}/{one.id}), and Sinkrank did not "
-                    f"make it; take another name with --name"
+                    f"make it; delete it first"
                 )
         return sorted(found, key=lambda one: (one.source.get("created_time", 0), one.id))
 

@@ -1,8 +1,8 @@
 """Sends opensearch-py's requests to the nodes of an engine, by the rules of `reranker.stores.base.nodes`.
 
-A request to which a node took no connection goes to the next node. So does one that too many others wait beside for a
-node (`Busy`); that node is not taken for down. A request that was sent, and whose connection then
-broke, is sent once more if that changes nothing; so is one that a node answers with 502, 503 or 504.
+If a node takes no connection, the request goes to the next node. So it does if too many requests wait for the node
+(`Busy`); such a node does not count as down. If the connection breaks after the request was sent, or the answer is 502,
+503 or 504, the request is sent once more, provided that a second time changes nothing.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from reranker.stores.base.addresses import NodeAddress
 from reranker.stores.base.nodes import NodeOrder
 
 _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# The last part of a path to which a POST changes nothing, or nothing more the second time.
+# Last parts of paths to which a POST changes nothing, or nothing more the second time.
 _READING_POSTS = frozenset({"_search", "_mget", "_count", "_analyze", "_refresh", "_pit", "point_in_time", "explain"})
-# Parts of a path to which a PUT may come twice; a PUT that makes an index may not.
+# Parts of paths to which a PUT may be sent twice. A PUT that makes an index may not.
 _REPEATABLE_PUTS = frozenset({"_mapping", "_alias", "_doc", "_settings", "_index_template", "pipeline"})
-# They make a write depend on what is there, and the first try may have changed that.
+# They make a write depend on the current state, which the first try may have changed.
 _CONDITIONS = frozenset({"op_type", "if_seq_no"})
 _AWAY_STATUSES = frozenset({502, 503, 504})
 
 
 class NodeConnections:
-    """Stands for the one connection that opensearch-py knows of, and asks the nodes behind it.
+    """The single connection that opensearch-py sees; it sends each request to one of the nodes.
 
     Args:
         addresses: of the nodes of one engine.
-        connect: makes the connection to one of them from opensearch-py's options.
-        options: of opensearch-py; host and port among them are replaced.
+        connect: makes the connection to a node from opensearch-py's options.
+        options: of opensearch-py; each node's host and port replace those in them.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class NodeConnections:
         ignore: Collection[int] = (),
         headers: Mapping[str, str] | None = None,
     ) -> Any:
-        """The answer of the first node that takes the request.
+        """Returns the answer of the first node that takes the request.
 
         Raises:
-            exceptions.TransportError: of the last node that was asked.
-            Busy: too many requests wait for that one.
+            exceptions.TransportError: the last node's failure.
+            Busy: too many requests wait for the last node.
         """
         n_tries = 2 if may_be_sent_twice(method, url, params) else 1
         places = self._places()
@@ -81,7 +81,7 @@ class NodeConnections:
             place = following
 
     def ask(self, place: int, method: str, url: str, *request: Any) -> Any:
-        """The answer of one node; `request` are the further arguments of `perform_request`."""
+        """Returns the answer of one node; `request` is the other arguments of `perform_request`."""
         try:
             answer = self._connections[place].perform_request(method, url, *request)
         except exceptions.TransportError as error:
@@ -102,24 +102,24 @@ class NodeConnections:
 
     @staticmethod
     def _after(failure: exceptions.TransportError, place: int, places: Iterator[int]) -> int | None:
-        """Which node a request that may be sent twice goes to after it failed; None where a second try has no point."""
+        """Returns the node for the second try of a failed request; None if another try would not help."""
         if failure.status_code in _AWAY_STATUSES:
             return next(places, place)
         if isinstance(failure, exceptions.ConnectionTimeout | exceptions.SSLError):
             return None
-        # A kept connection may just have been closed; if the node is gone, the next try says so.
+        # The node may just have closed a kept connection. If the node is down, the next try finds out.
         return place if isinstance(failure, exceptions.ConnectionError) else None
 
 
 def is_without_connection(error: exceptions.TransportError) -> bool:
-    """Whether nothing was sent, since no connection came about."""
+    """Whether no connection was made, so nothing was sent."""
     return isinstance(error, exceptions.ConnectionError) and isinstance(
         error.info, ConnectTimeoutError | NewConnectionError
     )
 
 
 def may_be_sent_twice(method: str, url: str, params: Mapping[str, Any] | None = None) -> bool:
-    """Whether the engine is in the same state after a request that came twice as after one that came once.
+    """Whether a request leaves the engine in the same state if it arrives twice.
 
     >>> may_be_sent_twice("POST", "/pages/_search"), may_be_sent_twice("POST", "/pages/_bulk")
     (True, False)

@@ -1,6 +1,6 @@
-"""Installs a search pipeline of OpenSearch that re-ranks by the service, and takes it away again.
+"""Installs an OpenSearch search pipeline that re-ranks with the service, and removes it.
 
-Both go step by step and find what is there by name, so that a run that was interrupted is made good by the next one.
+Both find existing objects by name, so the next run completes an interrupted one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from opensearchpy import exceptions
 
 from reranker.base.errors import BadInput, StoreUnavailable
 from reranker.stores.base.addresses import EngineAddress
-from reranker.stores.base.names import check_index_name
 from reranker.stores.engine.access import EngineAccess
 from reranker.stores.engine.client import (
     connect,
@@ -31,9 +30,8 @@ from reranker.stores.engine.pipeline_definition import (
     PipelineRequest,
     RemovedPipeline,
     check_fields,
-    check_pipeline_name,
-    default_name,
     is_same_connector,
+    pipeline_name,
     rerank_endpoint,
     trusted_pattern,
 )
@@ -50,7 +48,7 @@ class EnginePipelines:
 
     Raises, in all methods:
         StoreUnavailable: the cluster cannot be reached, forbids a step or fails.
-        BadInput: it is no OpenSearch, lacks ml-commons or neural-search, or has something else of that name.
+        BadInput: it is not OpenSearch, lacks ml-commons or neural-search, or has another object of that name.
     """
 
     def __init__(
@@ -71,13 +69,13 @@ class EnginePipelines:
         self._client.close()
 
     def install(self, request: PipelineRequest) -> InstalledPipeline:
-        """Makes what is missing, replaces what differs, and tries it out before searches use it.
+        """Creates what is missing, replaces what differs, and tests it before searches use it.
 
         Raises:
-            WrongParameter: a name, field or URL that cannot be.
+            WrongParameter: the name of the index, a field or the URL is not valid.
             NotFound: there is no such index.
         """
-        name = check_pipeline_name(request.name or default_name(check_index_name(request.index)))
+        name = pipeline_name(request.index)
         endpoint, fields = rerank_endpoint(request.service_url), check_fields(request.fields)
         with engine_errors(self._address, request.index):
             self._check_engine()
@@ -85,7 +83,6 @@ class EnginePipelines:
             if request.is_default:
                 index.check_default(name)
             wanted = PipelineDefinition(
-                name=name,
                 index=request.index,
                 endpoint=endpoint,
                 fields=index.fields(fields),
@@ -96,17 +93,17 @@ class EnginePipelines:
             )
             return self._install(wanted, index, request)
 
-    def remove(self, name: str) -> RemovedPipeline:
-        """Takes away all that `install` made under this name; what is not there is no error."""
-        check_pipeline_name(name)
-        # With an index named, a 404 is not taken for an address where no engine answers.
+    def remove(self, index: str) -> RemovedPipeline:
+        """Removes everything that `install` created for an index. It is no error if nothing is there."""
+        name = pipeline_name(index)
+        # With a name, a 404 does not count as an address without an engine.
         with engine_errors(self._address, name):
-            has_pipeline = self._made_for(name) is not None
+            has_pipeline = self._is_installed(name)
             connectors, models, groups = self._ml.connectors(name), self._ml.models(name), self._ml.groups(name)
-            # In this order each step leaves a cluster whose searches work.
+            # In this order searches work after each step.
             default_of = self._indices.with_default(name)
-            for index in default_of:
-                self._indices.set_default(index, None)
+            for one in default_of:
+                self._indices.set_default(one, None)
             if has_pipeline:
                 self._call("DELETE", f"/_search/pipeline/{name}")
             untrusted = self._distrust(connectors)
@@ -123,12 +120,7 @@ class EnginePipelines:
             )
 
     def _install(self, wanted: PipelineDefinition, index: PipelineIndex, request: PipelineRequest) -> InstalledPipeline:
-        made_for = self._made_for(wanted.name)
-        if made_for not in (None, wanted.index):
-            raise BadInput(
-                f"the pipeline {wanted.name!r} is for the index {made_for!r}; take another name with --name, or remove "
-                f"it with `sinkrank pipeline remove --name {wanted.name}`"
-            )
+        self._is_installed(wanted.name)
         changed: dict[str, Any] = {}
         connector_id = self._connector(wanted, request.allow_endpoint, changed)
         model_id = self._model(wanted, connector_id)
@@ -137,7 +129,7 @@ class EnginePipelines:
         self._call("PUT", f"/_search/pipeline/{wanted.name}", wanted.pipeline(model_id))
         if request.is_default:
             self._indices.set_default(index.name, wanted.name)
-        # What an earlier definition, or an interrupted run, has left behind.
+        # Objects of an earlier definition, or of an interrupted run.
         self._delete(
             [one for one in self._ml.models(wanted.name) if one.id != model_id],
             [],
@@ -169,25 +161,22 @@ class EnginePipelines:
                 f"and opensearch-neural-search on each, or use the proxy, which needs neither"
             )
 
-    def _made_for(self, name: str) -> str | None:
-        """The index that the pipeline of this name was made for; None where there is none.
+    def _is_installed(self, name: str) -> bool:
+        """Whether there is a pipeline of this name.
 
         Raises:
-            BadInput: somebody else made it.
+            BadInput: Sinkrank did not make it.
         """
         try:
             found = self._call("GET", f"/_search/pipeline/{name}")
         except exceptions.NotFoundError:
-            return None
-        # A cluster without any pipeline says 200.
+            return False
+        # A cluster without any pipeline answers 200.
         if name not in found:
-            return None
-        description = str(found[name].get("description", ""))
-        if not description.startswith(MADE_BY):
-            raise BadInput(
-                f"the cluster has a search pipeline {name!r} that Sinkrank did not make; take another name with --name"
-            )
-        return description.removeprefix(MADE_BY).strip()
+            return False
+        if not str(found[name].get("description", "")).startswith(MADE_BY):
+            raise BadInput(f"the cluster has a search pipeline {name!r} that Sinkrank did not make; delete it first")
+        return True
 
     def _connector(self, wanted: PipelineDefinition, allow_endpoint: bool, changed: dict[str, Any]) -> str:
         body = wanted.connector()
@@ -234,7 +223,7 @@ class EnginePipelines:
             self._ml.try_out(model_id)
 
     def _distrust(self, connectors: Sequence[MlObject]) -> tuple[str, ...]:
-        """Takes the patterns of connectors out of the trusted list, but of those whose URL another one calls."""
+        """Removes the patterns of connectors from the trusted list, unless another connector calls the same URL."""
         ids = {one.id for one in connectors}
         endpoints = {str(action.get("url")) for one in connectors for action in one.source.get("actions", ())}
         left = [url for url in sorted(endpoints) if all(one.id in ids for one in self._ml.connectors_to(url))]
@@ -255,7 +244,7 @@ class EnginePipelines:
 
 @contextmanager
 def _asking_the_service(endpoint: str) -> Iterator[None]:
-    """Tells a service that does not answer the cluster from a cluster that does not answer us."""
+    """Distinguishes a service that does not answer the cluster from a cluster that does not answer us."""
     try:
         yield
     except (exceptions.ConnectionError, exceptions.AuthenticationException, exceptions.AuthorizationException):
@@ -263,5 +252,5 @@ def _asking_the_service(endpoint: str) -> Iterator[None]:
     except exceptions.TransportError as error:
         raise StoreUnavailable(
             f"the cluster cannot rank by {endpoint} ({failure_reason(error)}); start the service with `sinkrank "
-            f"serve`, on an address that the cluster reaches, and over the store that holds the index"
+            f"serve`, on an address that the cluster reaches, with the store that has the index"
         ) from error

@@ -1,8 +1,8 @@
-"""What `sinkrank pipeline` is asked for, puts into a cluster and says of it, as data.
+"""The data of `sinkrank pipeline`: its request, the objects that it creates in a cluster, and its result.
 
-The connector asks the service's `/v1/rerank`, the model stands for the connector, and the `rerank` processor of the
-pipeline hands the model the fields of each hit. That processor reads top-level fields of `_source` alone, and joins
-several of one hit without a space between them (neural-search 2.19.1).
+A connector calls the service's `/v1/rerank`, a model uses the connector, and the pipeline's `rerank` processor passes
+the fields of each hit to the model. The processor reads only top-level fields of `_source`, and joins several fields
+without a space (neural-search 2.19.1).
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from urllib.parse import urlsplit
 import regex
 
 from reranker.base.errors import WrongParameter
+from reranker.stores.base.names import check_index_name
 
-# What marks the objects that are ours to change and to delete; the index's name follows.
+# Begins the description of our objects, which may be changed and deleted. The name of the index follows.
 MADE_BY = "Made by `sinkrank pipeline install` for the index"
 
-# Of an index of ours. The packed bag carries the same words as a search of ours reads; the text fields of such an index
-# lie one level too deep for the processor.
+# For an index that Sinkrank made. The packed bag has the words that our own search reads; the text fields of such an
+# index are one level too deep for the processor.
 STORED_BAG_FIELDS = ("lang", "bag")
 
 _RERANK_PATH = "/v1/rerank"
-_NAME = regex.compile(r"[a-z0-9][a-z0-9_.\-]{0,127}")
 
-# In seconds, as ml-commons 2.19.1 counts them. A search waits no longer; it comes back in the engine's order then.
+# In seconds (ml-commons 2.19.1). After these a search returns the engine's order.
 _CONNECT_TIMEOUT_S = 2
 _READ_TIMEOUT_S = 10
 
@@ -38,16 +38,15 @@ class PipelineRequest:
     """What to install.
 
     Attributes:
-        service_url: where the cluster reaches the service.
-        fields: to rank by; empty for the stored bags of an index of ours, or the text fields of any other.
-        is_default: whether searches of the index that name no pipeline take this one.
-        allow_endpoint: whether the cluster's settings may be changed so that it may call the service.
-        api_key: of the service, if it asks for one.
+        service_url: URL at which the cluster reaches the service.
+        fields: fields to rank by; empty for the stored bags of an index that Sinkrank made, or all text fields.
+        is_default: whether searches of the index that name no pipeline use this one.
+        allow_endpoint: whether to change the cluster's settings if they do not allow calls to the service.
+        api_key: API key of the service, if it needs one.
     """
 
     index: str
     service_url: str
-    name: str | None = None
     fields: tuple[str, ...] = ()
     method: str | None = None
     language: str | None = None
@@ -58,10 +57,10 @@ class PipelineRequest:
 
 @dataclass(frozen=True, slots=True)
 class InstalledPipeline:
-    """What there is after an installation.
+    """The result of an installation.
 
     Attributes:
-        changed_settings: of the cluster, with their new values.
+        changed_settings: changed settings of the cluster with their new values.
     """
 
     name: str
@@ -76,12 +75,12 @@ class InstalledPipeline:
 
 @dataclass(frozen=True, slots=True)
 class RemovedPipeline:
-    """What was taken away.
+    """The result of a removal.
 
     Attributes:
         was_default_of: indices whose default it was.
-        private_addresses_allowed: whether the cluster may still call private addresses, which is left as it is: other
-            connectors may need it.
+        private_addresses_allowed: whether the cluster may still call private addresses. This is not changed, since
+            other connectors may need it.
     """
 
     name: str
@@ -96,19 +95,17 @@ class RemovedPipeline:
 
 @dataclass(frozen=True, slots=True)
 class PipelineDefinition:
-    """One pipeline: what it is called, which index it is for, and where and how the service is asked.
+    """A pipeline and how it calls the service.
 
     Attributes:
-        name: of the pipeline, the connector, the model and the model group alike.
         endpoint: the URL that the cluster calls.
-        fields: of a hit's `_source`, that are ranked by.
-        is_ours: whether Sinkrank made the index: its words are then weighed as a search of that index weighs them.
-        method: of `transport.METHODS`; the service's own where it is None.
-        language: of the queries; guessed where it is None.
-        api_key: of the service; the cluster keeps it encrypted and gives it to nobody.
+        fields: fields of a hit's `_source` to rank by.
+        is_ours: whether Sinkrank made the index; its word weights are then used.
+        method: one of `transport.METHODS`; None: the service's default.
+        language: language of the queries; None: guessed.
+        api_key: API key of the service. The cluster stores it encrypted and never returns it.
     """
 
-    name: str
     index: str
     endpoint: str
     fields: tuple[str, ...]
@@ -116,6 +113,11 @@ class PipelineDefinition:
     method: str | None = None
     language: str | None = None
     api_key: str | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the pipeline, the connector, the model and the model group."""
+        return pipeline_name(self.index)
 
     @property
     def description(self) -> str:
@@ -132,7 +134,7 @@ class PipelineDefinition:
             "version": 1,
             "protocol": "http",
             "parameters": {},
-            # ml-commons takes no connector without one.
+            # ml-commons needs at least one.
             "credential": {"none": "none"} if self.api_key is None else {"key": self.api_key},
             "client_config": {"connection_timeout": _CONNECT_TIMEOUT_S, "read_timeout": _READ_TIMEOUT_S},
             "actions": [
@@ -160,20 +162,23 @@ class PipelineDefinition:
         processor = {
             "ml_opensearch": {"model_id": model_id},
             "context": {"document_fields": list(self.fields)},
-            # Without it a search that gives no query text, or meets a service that is down, fails with status 500.
+            # Else a search without a query text, or while the service is down, fails with status 500.
             "ignore_failure": True,
         }
         return {"description": self.description, "response_processors": [{"rerank": processor}]}
 
 
-def default_name(index: str) -> str:
-    """What the pipeline of an index is called where nobody says."""
-    return f"sinkrank-{index}"
+def pipeline_name(index: str) -> str:
+    """
+    Raises:
+        WrongParameter: there cannot be such an index.
+    """
+    return f"sinkrank-{check_index_name(index)}"
 
 
 def is_same_connector(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """Whether a connector as ml-commons gives it back asks the same of the same service. Never with an API key, which
-    it does not give back."""
+    """Whether a connector from ml-commons makes the same calls to the same service. Always false with an API key, which
+    ml-commons does not return."""
     if "key" in wanted["credential"]:
         return False
     (asked,), given = wanted["actions"], found.get("actions") or [{}]
@@ -183,7 +188,7 @@ def is_same_connector(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bo
 
 
 def trusted_pattern(endpoint: str) -> str:
-    """A regular expression, for Java too, that one URL alone matches; mostly without backslashes, which JSON doubles.
+    """A regular expression, also for Java, that matches only this URL; mostly without backslashes, which JSON doubles.
 
     >>> trusted_pattern("http://10.0.0.7:8080/v1/rerank")
     '^http://10[.]0[.]0[.]7:8080/v1/rerank$'
@@ -192,51 +197,38 @@ def trusted_pattern(endpoint: str) -> str:
 
 
 def rerank_endpoint(service_url: str) -> str:
-    """The URL that the cluster calls of a service.
+    """The URL of the service that the cluster calls.
 
     >>> rerank_endpoint("http://sinkrank.internal:8080/")
     'http://sinkrank.internal:8080/v1/rerank'
 
     Raises:
-        WrongParameter: no http or https URL, or one with credentials: those would lie in the cluster for all to read.
+        WrongParameter: it is not an http or https URL, or contains credentials, which everyone could read in the
+            cluster.
     """
     try:
         parts = urlsplit(service_url)
         is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_url = False
-    # The URL itself is left out of the messages: it may hold a password. `$` would begin a parameter of the connector.
+    # The messages omit the URL, which may contain a password. `$` would begin a parameter of the connector.
     if not is_url or parts.query or parts.fragment or not regex.fullmatch(r"[!-#%-~]+", service_url):
-        raise WrongParameter("the service's URL is no URL of a service; give it as http://HOST:PORT or https://HOST")
+        raise WrongParameter("the URL of the service is not valid; give it as http://HOST:PORT or https://HOST")
     if parts.username is not None or parts.password is not None:
-        raise WrongParameter("the service's URL holds credentials, which a cluster would show; give it without them")
+        raise WrongParameter("the URL of the service contains credentials, which a cluster would show; leave them out")
     return service_url.rstrip("/") + _RERANK_PATH
-
-
-def check_pipeline_name(name: str) -> str:
-    """The name, if it can be that of a pipeline.
-
-    Raises:
-        WrongParameter: otherwise; it becomes part of a path.
-    """
-    if not _NAME.fullmatch(name):
-        raise WrongParameter(
-            f"{name!r} cannot be a pipeline; use up to 128 lower-case letters, digits, '_', '-' and '.', with a letter "
-            f"or digit first"
-        )
-    return name
 
 
 def check_fields(fields: tuple[str, ...]) -> tuple[str, ...]:
     """The fields, if the processor can read them.
 
     Raises:
-        WrongParameter: one is empty, or lies below another.
+        WrongParameter: one is empty, or is not at the top level.
     """
     for name in fields:
         if not name.strip() or "." in name or "*" in name:
             raise WrongParameter(
-                f"field {name!r} cannot be ranked by: OpenSearch's rerank processor reads top-level fields of _source "
-                f"alone; name one of these"
+                f"field {name!r} cannot be used: OpenSearch's rerank processor reads only top-level fields of _source; "
+                f"name one of these"
             )
     return fields

@@ -1,4 +1,4 @@
-"""What an index says of itself to a search pipeline, and which pipeline its searches take by default."""
+"""Reads the fields of an index for a search pipeline; reads and sets its default pipeline."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class PipelineIndex:
     """An index that a pipeline is for.
 
     Attributes:
-        name: its own, also where it was asked for by an alias.
+        name: its own name, also if it was requested by an alias.
         is_ours: whether Sinkrank made it.
-        field_types: of the fields at the top level; None of one that holds others.
-        default_pipeline: None where there is none.
+        field_types: types of the top-level fields; None for a field with sub-fields.
+        default_pipeline: None if there is none.
     """
 
     name: str
@@ -32,15 +32,15 @@ class PipelineIndex:
     default_pipeline: str | None
 
     def fields(self, wanted: tuple[str, ...]) -> tuple[str, ...]:
-        """What to rank by: the stored bags of an index of ours, which cost no tokenising; of any other what is wanted,
-        or else all text.
+        """The fields to rank by: the stored bags of an index that Sinkrank made, which need no tokenising; otherwise
+        the wanted fields, or all text fields.
 
         Raises:
-            BadInput: it has no such field, or no text.
+            BadInput: there is no such field, or no text field.
         """
         if self.is_ours:
             if wanted:
-                raise BadInput(f"index {self.name!r} is ranked by the bags of words that it holds; leave out --field")
+                raise BadInput(f"index {self.name!r} is ranked by its stored bags of words; leave out --field")
             return STORED_BAG_FIELDS
         known = ", ".join(self.field_types) or "none"
         for name in wanted:
@@ -67,7 +67,7 @@ class PipelineIndex:
 
 
 class PipelineIndices:
-    """The indices of a cluster, as pipelines see them; what opensearch-py raises comes through."""
+    """The indices of a cluster, for pipelines. Errors of opensearch-py pass through."""
 
     def __init__(self, client: opensearchpy.OpenSearch, timeout: urllib3.Timeout) -> None:
         self._client = client
@@ -76,7 +76,7 @@ class PipelineIndices:
     def read(self, index: str) -> PipelineIndex:
         """
         Raises:
-            BadInput: the name is an alias of several.
+            BadInput: the name is an alias of several indices.
         """
         params = {"flat_settings": "true", "filter_path": "*.settings,*.mappings._meta,*.mappings.properties"}
         answer = self._client.indices.get(index=index, params=params)
@@ -95,7 +95,7 @@ class PipelineIndices:
         return PipelineIndex(own_name, is_ours, types, found["settings"].get(_DEFAULT_PIPELINE))
 
     def with_default(self, pipeline: str) -> tuple[str, ...]:
-        """The indices, hidden ones too, whose searches take this pipeline."""
+        """The indices, also hidden ones, with this default pipeline."""
         params = {"flat_settings": "true", "expand_wildcards": "all"}
         found = self._client.indices.get_settings(index="_all", name=_DEFAULT_PIPELINE, params=params)
         return tuple(index for index, one in found.items() if one["settings"][_DEFAULT_PIPELINE] == pipeline)

@@ -14,16 +14,16 @@ from reranker.stores.engine.client import engine_errors
 from reranker.stores.engine.idf import IDF_INDEX
 from reranker.stores.engine.nodes import NodeConnections
 
-# A node answers it by itself, also while the cluster elects a manager, and whether the index is there or not. The
-# credentials are checked all the same.
+# A node answers it alone, even while the cluster elects a manager or if the index is missing, and still checks the
+# credentials.
 _PATH = f"/{IDF_INDEX}/_mapping"
 _PARAMETERS = {"local": "true", "ignore_unavailable": "true", "filter_path": "*.mappings._meta"}
-# Once one node has responded, the others are waited for so long. Orchestrators wait a second for the whole answer.
+# How long to wait for the other nodes after one has responded. Orchestrators wait a second for the whole answer.
 _PATIENCE_S = 0.5
 
 
 class NodeProbes:
-    """Asks the nodes of one engine; threads may share it. A node that is still being asked is not asked again."""
+    """Asks the nodes of one engine; threads can share it. While a node has not answered, it is not asked again."""
 
     def __init__(self, address: EngineAddress, connections: NodeConnections, timeout: urllib3.Timeout) -> None:
         self._address = address
@@ -33,15 +33,15 @@ class NodeProbes:
         self._asked: dict[int, Future[None]] = {}
 
     def problems(self) -> list[str]:
-        """Why each node that does not respond does not; empty if all do.
+        """Says for each node that does not respond why.
 
         Raises:
-            StoreUnavailable: none responds.
+            StoreUnavailable: no node responds.
         """
         asked = self._ask()
         wait(asked, _PATIENCE_S)
         if not any(_has_responded(one) for one in asked):
-            wait(asked)  # each ends by its time-out
+            wait(asked)  # each has a time-out
         problems = [self._problem(place, one) for place, one in enumerate(asked) if not _has_responded(one)]
         if len(problems) == len(asked):
             raise StoreUnavailable("; ".join(problems))
@@ -55,7 +55,7 @@ class NodeProbes:
             return [self._asked[place] for place in sorted(self._asked)]
 
     def _start(self, place: int) -> Future[None]:
-        """Asks one node in a thread that no command waits for at its end."""
+        """Asks one node in a daemon thread, so that a command can end before the answer."""
         future: Future[None] = Future()
 
         def run() -> None:

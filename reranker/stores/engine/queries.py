@@ -1,4 +1,4 @@
-"""Builds the bodies of searches, and documents as an index holds them; sends nothing."""
+"""Builds the bodies of searches and the sources of documents; sends nothing."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from reranker.translation.groups import WordGroup
 # The engines' `index.max_result_window`, and the most that `k` and `num_candidates` may be.
 MAX_DEPTH = 10_000
 
-# Nodes of the HNSW graph that a search keeps in sight, at least: with fewer, neighbours are missed.
+# The least number of candidates in a search of the HNSW graph; fewer miss neighbours.
 _LEAST_CANDIDATES = 200
 
-# Lucene refuses a query of more than 1,024 clauses, and each term is one in each field.
+# Lucene refuses a query of more than 1,024 clauses; each term is a clause for each field.
 _MAX_CLAUSES = 1_000
 
-# Some words are several terms, such as those of scripts without spaces.
+# Lower, as some words are several terms: those of scripts without spaces, for example.
 _MAX_TRANSLATED_CLAUSES = 800
 
-# A hit in both title and text is worth more than in the better of the two alone, by this part of the other's score.
+# A hit in both title and text scores the better of the two plus this part of the other.
 _TIE_BREAKER = 0.3
 
-# What an analyzer makes one term of: a word, or a character of a script without spaces.
+# What becomes one term in an analyzer: a word, or a character of a script without spaces.
 _TERM = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
     r"|[^\W\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+"
 )
 
-# What a page of hits shows of a document.
+# The fields that a page of hits shows.
 _SHOWN_FIELDS = ["lang", "title", "text", "url", "metadata"]
-# Equal scores come in the order of a hash of the ids; the engine's own order depends on the shards. A document without
-# the hash was written by another program or an older version.
+# Equal scores are ordered by a hash of the ids, since the engine's own order depends on the shards. Documents of other
+# programs may have no hash.
 _ORDER = ["_score", {"id_hash": {"order": "asc", "missing": "_last", "unmapped_type": "long"}}]
 
 
 def knn_body(distribution: Distribution, vector: NDArray[np.float32], depth: int, filters: Filters) -> dict[str, Any]:
-    """A search for the nearest vectors; the filters hold during the walk through the graph, so that they leave `depth`
-    hits where there are as many."""
+    """Builds a search for the nearest vectors. The filters apply during the search of the graph, so that it finds
+    `depth` hits if there are as many."""
     clauses = filter_clauses(filters)
     n_candidates = min(MAX_DEPTH, max(_LEAST_CANDIDATES, depth))
     knn: dict[str, Any] = {"k": depth}
@@ -66,8 +66,8 @@ def knn_body(distribution: Distribution, vector: NDArray[np.float32], depth: int
 def bm25_body(
     distribution: Distribution, text: str, languages: Iterable[str], depth: int, filters: Filters
 ) -> dict[str, Any]:
-    """A search for the text in the fields of the languages, each analysed in its own way; of a text longer than Lucene
-    takes, the beginning."""
+    """Builds a search for the text in the fields of the languages, each with its own analysis. Of a text longer than
+    Lucene takes, it uses the beginning."""
     names = dict.fromkeys(language_field(distribution, language) for language in languages)
     fields = [f"{field}.{name}" for name in names for field in TEXT_FIELDS]
     query = {
@@ -88,8 +88,8 @@ def translated_body(
     depth: int,
     filters: Filters,
 ) -> dict[str, Any] | None:
-    """A search for word groups, each language's in its fields and its documents alone; of more words than Lucene takes,
-    those of the rarest groups. None where no language has groups and documents.
+    """Builds a search for word groups, those of each language only in its fields and documents. If there are more words
+    than Lucene takes, it uses the rarest groups. None if no language has both groups and documents.
 
     Args:
         n_documents: of the index, by language.
@@ -120,13 +120,13 @@ def _ordered_search(query: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 
 def _word(fields: Sequence[str], word: str, boost: float) -> dict[str, Any]:
-    """One word in any of the fields."""
+    """Matches a word in any of the fields."""
     match = {"query": word, "fields": list(fields), "type": "best_fields", "tie_breaker": _TIE_BREAKER}
     return {"multi_match": match | {"operator": "and", "boost": boost}}
 
 
 def documents_body(doc_ids: Sequence[str]) -> dict[str, Any]:
-    """A search for documents by id. Unlike `_mget` it finds those that were written with a routing value, too."""
+    """Builds a search for documents by id. Unlike `_mget` it also finds those with a routing value."""
     return {
         "size": len(doc_ids),
         "_source": _SHOWN_FIELDS,
@@ -136,12 +136,12 @@ def documents_body(doc_ids: Sequence[str]) -> dict[str, Any]:
 
 
 def language_field(distribution: Distribution, language: str) -> str:
-    """The field below `title` and `text` that a language's texts are in."""
+    """The sub-field of `title` and `text` for a language's texts."""
     return language if language in analyzed_languages(distribution) else OTHER_LANGUAGE
 
 
 def filter_clauses(filters: Filters) -> list[dict[str, Any]]:
-    """The filters in the engine's query language; a field that no document has matches nothing."""
+    """Writes the filters in the engine's query language. A field that no document has matches nothing."""
     clauses: list[dict[str, Any]] = []
     if filters.languages:
         clauses.append({"terms": {"lang": list(filters.languages)}})
@@ -156,12 +156,12 @@ def filter_clauses(filters: Filters) -> list[dict[str, Any]]:
 
 
 def make_source(distribution: Distribution, encoded: EncodedDocument) -> dict[str, Any]:
-    """A document as the index holds it; its vector as (dim,) float32, whose decimals are half as long as a double's."""
+    """Makes the source of a document. Its vector is (dim,) float32, whose decimals are half as long as a double's."""
     document = encoded.document
     field = language_field(distribution, document.language)
     source: dict[str, Any] = {
         "lang": document.language,
-        # No search can read `_id` without the stored document.
+        # A search cannot read `_id` without the stored document.
         "doc_id": document.doc_id,
         "id_hash": id_hash(document.doc_id),
         "text": {field: document.text},
@@ -182,7 +182,7 @@ def make_source(distribution: Distribution, encoded: EncodedDocument) -> dict[st
 
 
 def id_hash(doc_id: str) -> int:
-    """64 bits that put documents of equal scores in an order; the same in every version of Sinkrank.
+    """A hash of 64 bits that orders documents of equal scores, the same in every version of Sinkrank.
 
     >>> id_hash("a")
     4681665781835383343
@@ -191,7 +191,7 @@ def id_hash(doc_id: str) -> int:
 
 
 def _beginning(text: str, n_terms: int) -> str:
-    text = text.encode(errors="replace").decode()  # half a surrogate pair is no JSON
+    text = text.encode(errors="replace").decode()  # JSON cannot contain half a surrogate pair
     for place, match in enumerate(_TERM.finditer(text), start=1):
         if place > n_terms:
             return text[: match.start()]

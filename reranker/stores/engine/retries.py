@@ -1,4 +1,4 @@
-"""Repeats requests to an engine that fail in a way that may pass."""
+"""Repeats requests to an engine after temporary failures."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def is_worth_another_try(error: exceptions.TransportError) -> bool:
     return isinstance(error, exceptions.ConnectionError) or error.status_code in retries.BUSY_STATUSES
 
 
-def with_retries(request: Callable[[], _Answer], sleep: Callable[[float], object] = time.sleep) -> _Answer:
-    """The answer to a request that changes nothing, repeated while the engine cannot answer.
+def with_retries(request: Callable[[], _Answer]) -> _Answer:
+    """Returns the answer to a request that changes nothing; repeats it while the engine cannot answer.
 
     Raises:
         exceptions.TransportError: the last try failed, or another try would not help.
@@ -32,5 +32,5 @@ def with_retries(request: Callable[[], _Answer], sleep: Callable[[float], object
         except exceptions.TransportError as error:
             if not is_worth_another_try(error):
                 raise
-        sleep(retries.ENGINE.wait_s(n_failures))
+        time.sleep(retries.ENGINE.wait_s(n_failures))
     return request()

@@ -1,7 +1,7 @@
 """Draws a random sample of the documents of any index of an engine, whoever made it.
 
-One search draws the ids (`random_score`, always with the same seed); the documents are then fetched a few at a time,
-as many as their size allows. The sample is limited in documents, bytes and time, and ends at the first of these.
+One search draws the ids (`random_score`, always with the same seed). Then the documents are fetched in pages, whose
+length depends on the documents' sizes. The sample ends at the first of three limits: documents, bytes and time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from reranker.stores.base.names import check_any_index_name
 from reranker.stores.engine.fields import VECTOR_TYPES, fields_of_types
 
 _SEED = 20_160_406
-# The engine stops drawing at the first of these and gives what it has; the second is for an engine that does not.
+# At the first of these, the engine stops drawing and returns what it has. The second is for an engine that does not.
 _DRAW_TIMEOUT = "2s"
 _REQUEST_TIMEOUT_S = 5.0
 _BUDGET_S = 20.0
-# Documents are small at first, until their size is known.
+# Until the documents' size is known.
 _FIRST_PAGE = 20
 _MAX_PAGE = 250
 _PAGE_BYTES = 4_000_000
@@ -37,15 +37,15 @@ def sample_documents(
     n_documents: int,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Mapping[str, Any]]:
-    """Hits with `_index`, `_id` and, where the index keeps it, `_source`.
+    """Yields hits with `_index`, `_id` and, if the index keeps it, `_source`.
 
     Args:
-        index: an index, or an alias of some.
-        fields: of `_source`, to bring these alone; all but vectors where there are none.
+        index: an index, or an alias of several.
+        fields: of `_source`; empty for all but vectors.
         n_documents: at most.
 
     Raises:
-        WrongParameter: that is no name.
+        WrongParameter: no index can have this name.
         opensearchpy.exceptions.OpenSearchException: the engine refuses or does not answer.
     """
     check_any_index_name(index)
@@ -57,7 +57,7 @@ def sample_documents(
     while drawn and n_bytes < _SAMPLE_BYTES and clock() < ends_at:
         page, drawn = drawn[:size], drawn[size:]
         ids = sorted({doc_id for _, doc_id in page})
-        # Behind an alias several indices may have the same id.
+        # Several indices of an alias may have the same id.
         body = {"query": {"ids": {"values": ids}}, "size": min(_MAX_HITS, len(ids) * n_indices), "_source": source}
         hits = [hit for hit in _search(client, index, body) if _identity(hit) in page]
         yield from hits
@@ -67,7 +67,7 @@ def sample_documents(
 
 
 def _draw(client: opensearchpy.OpenSearch, index: str, n_documents: int) -> list[tuple[str, str]]:
-    """The index and id of documents, each once."""
+    """Returns the index and id of distinct documents."""
     score = {"query": {"match_all": {}}, "random_score": {"seed": _SEED, "field": "_seq_no"}, "boost_mode": "replace"}
     body = {
         "query": {"function_score": score},
@@ -84,7 +84,7 @@ def _identity(hit: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _vectors(client: opensearchpy.OpenSearch, index: str) -> list[str]:
-    """Fields that hold no text and much else."""
+    """Returns the fields with vectors, which are large and hold no text."""
     answer = client.indices.get_mapping(index=index, request_timeout=_REQUEST_TIMEOUT_S)
     return sorted({name for one in answer.values() for name in fields_of_types(one["mappings"], VECTOR_TYPES)})
 

@@ -1,4 +1,4 @@
-"""Reads all documents of an engine's index as they are at one moment, page by page, in no order."""
+"""Reads all documents of an engine's index as they are at one moment, in pages, in no order."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from reranker.stores.base.writing import StoredBag
 from reranker.stores.engine.hits import read_bag
 from reranker.stores.engine.retries import with_retries
 
-# Between two pages; a slow reader asks for it anew with every page.
+# Between two pages; each request for a page renews it.
 _KEEP_ALIVE = "30m"
-PAGE_DOCUMENTS = 1_000
+_PAGE_DOCUMENTS = 1_000
 
 
 class PointInTime:
-    """The state of one index at one moment, which the engine keeps until it is closed or forgotten.
+    """The state of an index at one moment, which the engine keeps until it is closed or expires.
 
     Attributes:
-        id: by which the engine knows it.
-        slices: the parts in which it is to be read. OpenSearch's `_doc` is unique within a shard alone (it has no
-            `_shard_doc` before 3.3), and as many slices as shards are one shard each.
+        id: the engine's id of it.
+        slices: the parts in which to read it. OpenSearch's `_doc` is unique only within a shard (`_shard_doc` came with
+            3.3). With as many slices as shards, each slice is a shard.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class PointInTime:
         """
         Args:
             index: the name of one index, no alias.
-            pit_id: of a point in time that is still open; a new one is opened where it is None.
+            pit_id: of an open point in time; None to open a new one.
         """
         self._client = client
         self._distribution = distribution
@@ -53,17 +53,16 @@ class PointInTime:
         timeout: urllib3.Timeout,
         of_slice: Mapping[str, int] | None = None,
         after: Sequence[Any] | None = None,
-        page_documents: int = PAGE_DOCUMENTS,
     ) -> Iterator[list[dict[str, Any]]]:
-        """The hits of one slice, a page at a time, each with its place in `sort`.
+        """Yields the hits of one slice, in pages. The `sort` of a hit is its position.
 
         Args:
-            source: what of each document is wanted, as `_source` in a search.
+            source: the wanted fields, as `_source` of a search.
             of_slice: one of `slices`.
-            after: the place of the last hit that is known already.
+            after: the position of the last known hit.
         """
         body: dict[str, Any] = {
-            "size": page_documents,
+            "size": _PAGE_DOCUMENTS,
             "query": query,
             "_source": source,
             "track_total_hits": False,
@@ -86,12 +85,12 @@ class PointInTime:
     def all_pages(
         self, query: Mapping[str, Any], source: Any, timeout: urllib3.Timeout
     ) -> Iterator[list[dict[str, Any]]]:
-        """The hits of all slices, a page at a time."""
+        """Yields the hits of all slices, in pages."""
         for of_slice in self.slices:
             yield from self.pages(query, source, timeout, of_slice)
 
     def close(self) -> None:
-        """Lets the engine forget it; one that is gone already is as good."""
+        """Closes the point in time at the engine, if it is still open."""
         path, body = (
             ("/_pit", {"id": self.id})
             if self._distribution == "elasticsearch"
@@ -116,7 +115,7 @@ class PointInTime:
 def read_bags(
     moment: PointInTime, timeout: urllib3.Timeout, stale: Mapping[str, str] | None = None
 ) -> Iterator[StoredBag]:
-    """The bags of one of our indices; see `reranker.stores.base.protocol.Store.bags`."""
+    """Yields the bags of one of our indices; see `reranker.stores.base.protocol.Store.bags`."""
     query = {"match_all": {}} if stale is None else _stale_query(stale)
     for hits in moment.all_pages(query, ["lang", "bag", "weights"], timeout):
         for hit in hits:
@@ -127,7 +126,7 @@ def read_bags(
 
 
 def _stale_query(versions: Mapping[str, str]) -> dict[str, Any]:
-    """Documents of these languages that were weighed with another version."""
+    """Matches documents of these languages whose weights have another version."""
     return {
         "bool": {
             "should": [

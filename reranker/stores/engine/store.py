@@ -1,4 +1,4 @@
-"""A store in OpenSearch or Elasticsearch: the one class that asks an engine for our own indices."""
+"""A store in OpenSearch or Elasticsearch: the only class that asks an engine for our own indices."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ from reranker.translation.groups import WordGroup
 
 _log = logging.getLogger(__name__)
 
-# Otherwise each shard scores with its own document frequencies, and the order depends on the number of shards. The
-# engines leave the further step out if there is one shard.
+# Without it each shard scores with its own document frequencies, so the order depends on the number of shards. With one
+# shard the engines skip the extra step.
 _WHOLE_INDEX = {"search_type": "dfs_query_then_fetch"}
 
 # Making or dropping an index waits for the whole cluster.
@@ -78,7 +78,7 @@ class EngineStore:
     ) -> None:
         """
         Args:
-            pipeline: the engine's ingest pipeline that documents go through; the index's default one where it is None.
+            pipeline: the engine's ingest pipeline for the documents; None for the index's default.
         """
         self._pipeline = pipeline
         self._address = address.shown
@@ -90,7 +90,7 @@ class EngineStore:
         self._templates = EngineTemplates(self._client)
         self._claims = EngineClaims(self._client, self._idf)
         self._versions = EngineVersions(self._client, self._idf, self._admin_timeout)
-        # `opensearch://` is what people write for either; only the rarer scheme is taken at its word.
+        # People write `opensearch://` for either engine, so only the other scheme decides.
         self._distribution_found: Distribution | None = (
             "elasticsearch" if address.distribution == "elasticsearch" else None
         )
@@ -165,14 +165,18 @@ class EngineStore:
             return template_body(check_index_name(index), self._definition(description), settings)
 
     def install_template(self, index: str, description: IndexDescription, settings: Mapping[str, str]) -> str:
-        """Gives every index of this name, or of this name and a hyphen, our mapping when somebody makes it; the
-        template's name."""
+        """Installs a template, by which each new index with this name, alone or with a hyphen after it, gets our
+        mapping. Returns the template's name."""
         body = self.template(index, description, settings)
         with engine_errors(self._address, index):
             return self._templates.install(index, body)
 
     def remove_template(self, index: str) -> str:
-        """Takes the template away; its name. NotFound if there is none."""
+        """Deletes the template and returns its name.
+
+        Raises:
+            NotFound: there is none.
+        """
         with engine_errors(self._address, index):
             return self._templates.remove(index)
 
@@ -219,11 +223,11 @@ class EngineStore:
     def fetch(self, index: str, doc_id: str) -> EncodedDocument:
         known = self._known.trusted(index)
         with engine_errors(self._address, index):
-            # Not GET /INDEX/_doc/ID: an id such as `..` is no part of a path.
+            # Not GET /INDEX/_doc/ID: a path cannot contain an id such as `..`.
             answer = self._client.mget(index=known.name, body={"ids": [doc_id]})
         (found,) = answer["docs"]
         if not found.get("found"):
-            self._known.ask(index)  # the index may be gone since it was last looked at
+            self._known.ask(index)  # the cached index may have been deleted
             raise NotFound(f"index {index!r} has no document {doc_id!r}; a search shows the ids that it has")
         return read_encoded(found)
 
@@ -287,12 +291,12 @@ class EngineStore:
             self._idf.save_sample(known.name, sample)
 
     def sample(self, index: str, fields: Sequence[str], n_documents: int) -> Iterator[Mapping[str, Any]]:
-        """A random sample of the documents of any index, ours or not, as hits (`sample_documents`)."""
+        """Yields a random sample of the documents of any index, ours or not, as hits (`sample_documents`)."""
         with engine_errors(self._address, index):
             yield from sample_documents(self._client, index, fields, n_documents)
 
     def mappings(self, index: str) -> list[Mapping[str, Any]]:
-        """The mapping of any index, ours or not; several where the name is an alias of several."""
+        """Returns the mapping of any index, ours or not; several if the name is an alias of several."""
         with engine_errors(self._address, index):
             answer = self._client.indices.get_mapping(index=check_any_index_name(index))
         return [found["mappings"] for found in answer.values()]
@@ -303,8 +307,11 @@ class EngineStore:
     def _candidates(
         self, known: KnownIndex, body: Mapping[str, Any], scores_are_cosines: bool = False
     ) -> list[Candidate]:
-        """The candidates of a search, by words unless its scores are cosines: from doc values if the index and each
-        document have them, else by a search for their `_source`."""
+        """Reads the candidates of a search from doc values or, if the index or a document lacks them, from `_source`.
+
+        Args:
+            scores_are_cosines: whether the search is for a vector, not for words.
+        """
         params = {} if scores_are_cosines else _WHOLE_INDEX
         search = partial(self._client.search, index=known.name, params=params)
         if known.has_doc_values:
@@ -328,7 +335,7 @@ class EngineStore:
                         f"index anew with --rebuild"
                     ) from error
                 raise
-            self._idf.forget(name)  # of an index of this name that was deleted by other means
+            self._idf.forget(name)  # of an index with this name that another program deleted
 
     def _definition(self, description: IndexDescription, version_of: str | None = None) -> dict[str, Any]:
         return index_definition(
@@ -357,8 +364,8 @@ class EngineStore:
                 moment.close()
 
     def _ready_to_write(self, index: str) -> KnownIndex:
-        """The index, once it has the fields that an index made before may not have (all of these can be added), and the
-        alias that it is written to by, so that one that is deleted meanwhile is not made anew by the writing."""
+        """The index, after adding the fields that an older one lacks, and the alias for writing. Writing to an alias
+        does not create an index that was deleted meanwhile."""
         known, options = self._known.ask(index), {"request_timeout": self._admin_timeout}
         with engine_errors(self._address, index):
             self._client.indices.put_mapping(index=known.name, body={"properties": ADDED_FIELDS}, **options)

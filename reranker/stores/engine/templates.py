@@ -1,5 +1,5 @@
-"""Installs index templates, so that an index that others make (a lifecycle policy, an operator) has the mapping that
-Sinkrank needs, and says which settings of a new index the templates of an engine decide."""
+"""Installs index templates, so that an index that others make (a lifecycle policy, an operator) has our mapping. Finds
+out which settings of a new index the engine's templates decide."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from opensearchpy import exceptions
 from reranker.base.errors import NotFound
 from reranker.stores.base.names import check_index_name
 
-# Above the templates that the engines bring along (100 to 200), below what an operator gives a higher number.
+# Above the engines' own templates (100 to 200); an operator can choose a higher one.
 _PRIORITY = 300
 
-# What is said of these by a template, or by the version before, holds for an index that we make.
+# For an index that we make, a template decides the first, and the version before it the second.
 _LEFT_TO_TEMPLATES = ("number_of_shards", "number_of_replicas", "auto_expand_replicas")
 _KEPT_IN_NEW_VERSIONS = ("default_pipeline", "final_pipeline")
-# Copies are either of a number or of a range; whoever gives the number means no range.
+# The number of copies is fixed or a range; whoever sets the number wants no range.
 _REPLICAS = ("number_of_replicas", "auto_expand_replicas")
 
 
@@ -27,10 +27,10 @@ def template_name(index: str) -> str:
 
 
 def template_body(index: str, definition: Mapping[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
-    """A composable template for an index and all whose names begin with it and a hyphen (`pages-000002`).
+    """Builds a composable template for an index and all with its name and a hyphen in front (`pages-000002`).
 
     Args:
-        definition: of an index, as `mappings.index_definition` gives it.
+        definition: of an index, from `mappings.index_definition`.
         settings: index settings to add or replace, such as `number_of_shards` or `lifecycle.name`.
     """
     given = {name.removeprefix("index."): value for name, value in settings.items()}
@@ -52,13 +52,17 @@ class EngineTemplates:
         self._client = client
 
     def install(self, index: str, body: Mapping[str, Any]) -> str:
-        """Puts a template in the place of an earlier one; gives its name."""
+        """Installs or replaces a template and returns its name."""
         name = template_name(index)
         self._client.indices.put_index_template(name=name, body=body)
         return name
 
     def remove(self, index: str) -> str:
-        """Takes it away; gives its name. NotFound if there is none."""
+        """Deletes the template and returns its name.
+
+        Raises:
+            NotFound: there is none.
+        """
         name = template_name(index)
         try:
             self._client.indices.delete_index_template(name=name)
@@ -67,8 +71,8 @@ class EngineTemplates:
         return name
 
     def adapted(self, name: str, definition: dict[str, Any], version_of: str | None) -> dict[str, Any]:
-        """The definition of a new index, without what the engine's templates decide, and with the ingest pipelines of
-        the version before it."""
+        """Returns the definition of a new index without the settings that the engine's templates decide, and with the
+        ingest pipelines of the version before."""
         settings = definition["settings"]["index"]
         decided = self._settings_of_templates(name)
         for option in _LEFT_TO_TEMPLATES:
@@ -81,7 +85,7 @@ class EngineTemplates:
             answer = self._client.transport.perform_request("POST", f"/_index_template/_simulate_index/{name}")
         except exceptions.TransportError as error:
             if error.status_code in (400, 403, 404, 405):
-                return {}  # a user without that right, or a service without templates, has none that we could heed
+                return {}  # the user lacks the right, or the service has no templates
             raise
         found = answer.get("template", {}).get("settings", {}).get("index", {})
         return dict(found) if isinstance(found, dict) else {}

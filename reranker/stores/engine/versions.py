@@ -1,4 +1,4 @@
-"""Keeps the versions of an engine's index behind an alias of the index's name, and moves the alias in one step."""
+"""Keeps the versions of an engine's index behind an alias with the index's name, and moves the alias in one step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EngineVersions:
         self._timeout = timeout
 
     def indices(self) -> list[str]:
-        """The names by which our indices are searched, sorted."""
+        """Returns the sorted names by which searches find our indices."""
         found = self._client.indices.get_mapping(params={"filter_path": _META})
         parents = {name: _parent(one) for name, one in found.items()}
         serving = {name for names in self._aliases().values() for name in names}
@@ -33,7 +33,7 @@ class EngineVersions:
         return sorted({name for name, parent in parents.items() if parent is None} | (with_versions & serving))
 
     def of(self, index: str) -> list[IndexVersion]:
-        """The versions of an index by age."""
+        """Returns the versions of an index, oldest first."""
         found = self._client.indices.get_mapping(params={"filter_path": _META})
         aliases = self._aliases()
         return [
@@ -47,8 +47,8 @@ class EngineVersions:
         return version_name(index, [version.name for version in self.of(index)])
 
     def promote(self, index: str, version: str) -> None:
-        """Lets the alias stand for this version alone. An index without versions is cloned (its files are linked, not
-        copied) to become one, and goes in the moment in which the alias comes.
+        """Moves the alias to this version. An index without versions becomes one: it is cloned (its files are linked,
+        not copied), and the step that adds the alias deletes the original.
 
         Raises:
             NotFound: there is no such version.
@@ -71,7 +71,7 @@ class EngineVersions:
     def check_name_is_free_for_versions(self, index: str) -> None:
         """
         Raises:
-            BadInput: the name is an alias for something that is no version of this index.
+            BadInput: the name is an alias of another index, not of a version of this one.
         """
         ours = {version.name for version in self.of(index)}
         others = sorted(name for name, aliases in self._aliases().items() if index in aliases and name not in ours)
@@ -95,7 +95,7 @@ class EngineVersions:
             return False
 
     def _clone(self, index: str) -> None:
-        """Makes an index without versions its version 0; it takes no documents meanwhile."""
+        """Makes version 0 of an index without versions, which takes no documents meanwhile."""
         name = unversioned_name(index)
         self._client.indices.put_settings(index=index, body={_BLOCK: True}, request_timeout=self._timeout)
         try:
@@ -117,5 +117,5 @@ class EngineVersions:
 
 
 def _parent(found: dict[str, Any]) -> str | None:
-    """The index that an index is a version of."""
+    """Returns the index of which an index is a version."""
     return found["mappings"]["_meta"]["sinkrank"].get(VERSION_OF)  # type: ignore[no-any-return]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -24,20 +24,21 @@ _MAX_BATCH_DOCUMENTS = 2_000
 # A tenth of the engines' `http.max_content_length`.
 _MAX_BATCH_BYTES = 10_000_000
 
-# A request that takes longer keeps the engine's memory for long; one that takes less pays more for its coming.
+# Longer requests use the engine's memory for long. In shorter ones the fixed cost of a request weighs more.
 _WANTED_SECONDS = 1.0
 
 
 class BatchSize:
-    """How many documents a bulk request takes: as many as the engine indexes in about a second, half as many whenever
-    it refuses for load (additive increase would take too long to get from 100 to 2,000)."""
+    """The number of documents in a bulk request: as many as the engine indexes in about a second. It is halved when the
+    engine refuses because of load. It doubles otherwise; steps of a fixed size would take too long from 100 to
+    2,000."""
 
     def __init__(self) -> None:
         self.documents = _FIRST_BATCH_DOCUMENTS
         self._lock = threading.Lock()
 
     def took(self, n_documents: int, seconds: float) -> None:
-        """Learns from a request that went well."""
+        """Learns from a successful request."""
         with self._lock:
             if seconds > 2 * _WANTED_SECONDS:
                 self.documents = max(1, min(self.documents, n_documents) // 2)
@@ -45,14 +46,14 @@ class BatchSize:
                 self.documents = min(_MAX_BATCH_DOCUMENTS, 2 * self.documents)
 
     def shrink(self) -> None:
-        """Learns from one that was refused for load."""
+        """Learns from a request that the engine refused because of load."""
         with self._lock:
             self.documents = max(1, self.documents // 2)
 
 
 class _Batch(NamedTuple):
-    """Documents of one request; no id comes twice in it, since a retry changes the order in which it is written, and
-    the last of two has to win."""
+    """The documents of one request. All ids differ: of two documents with one id the later has to win, and a retry
+    changes the order."""
 
     documents: list[PreparedDocument]
     ids: set[str]
@@ -66,20 +67,18 @@ class BulkWriter:
         client: opensearchpy.OpenSearch,
         index: str,
         timeout_s: float,
-        clock: Callable[[], float] = time.monotonic,
         pipeline: str | None = None,
     ) -> None:
         self._size = BatchSize()
         self._stopping = threading.Event()
         self._sender = BulkSender(client, index, timeout_s, self._size.shrink, self._pause, pipeline)
-        self._clock = clock
 
     def write(self, documents: Iterable[Writable]) -> Iterator[WriteResult]:
-        """Yields one result a document, in order; none for a document that is not known to be written.
+        """Yields one result for each document, in order.
 
         Raises:
-            exceptions.TransportError: the engine cannot take them. The documents without a result are to be written
-                again; twice does no harm.
+            exceptions.TransportError: the engine cannot take them. Write the documents without a result again; to write
+                one twice does no harm.
         """
         with ThreadPoolExecutor(_REQUESTS_AT_A_TIME, thread_name_prefix="bulk") as pool:
             on_their_way: deque[tuple[_Batch, Future[list[str | None]]]] = deque()
@@ -93,7 +92,7 @@ class BulkWriter:
                 while on_their_way:
                     yield from _results(*on_their_way.popleft())
             finally:
-                # Whoever does not wait for the rest (Ctrl-C) need not wait for its retries.
+                # After Ctrl-C nobody waits for the rest, so its retries end.
                 self._stopping.set()
 
     def _pause(self, seconds: float) -> None:
@@ -122,9 +121,9 @@ class BulkWriter:
         actions = [Action(one.doc_id, one.content) for one in batch.documents if one.problem is None]
         if not actions:
             return []
-        started = self._clock()
+        started = time.monotonic()
         errors = self._sender.send(actions)
-        self._size.took(len(actions), self._clock() - started)
+        self._size.took(len(actions), time.monotonic() - started)
         return errors
 
 
