@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -23,9 +24,11 @@ def commands_of(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str,
 COMMANDS = list(commands_of(typer.main.get_command(app)))
 
 
-def help_of(command: tuple[str, ...], width: int, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", width)
-    shown = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": str(width)})
+@cache
+def help_of(command: tuple[str, ...], width: int) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.rich_utils.MAX_WIDTH", width)
+        shown = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": str(width)})
     assert shown.exit_code == 0
     return str(shown.stdout)
 
@@ -35,16 +38,14 @@ def words(shown: str) -> list[str]:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_no_word_is_cut_on_80_columns(command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert words(help_of(command, 80, monkeypatch)) == words(help_of(command, 1000, monkeypatch))
+def test_no_word_is_cut_on_80_columns(command: tuple[str, ...]) -> None:
+    assert words(help_of(command, 80)) == words(help_of(command, 1000))
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_each_line_of_a_paragraph_is_full_before_the_next_begins(
-    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_line_of_a_paragraph_is_full_before_the_next_begins(command: tuple[str, ...]) -> None:
     """On 80 columns a line and the first word of the next one have no room together."""
-    above_the_options = help_of(command, 80, monkeypatch).partition("╭")[0]
+    above_the_options = help_of(command, 80).partition("╭")[0]
     for paragraph in regex.split(r"\n\s*\n", above_the_options.strip()):
         lines = [line.strip() for line in paragraph.splitlines()]
         for line, following in pairwise(lines):

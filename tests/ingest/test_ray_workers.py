@@ -141,29 +141,6 @@ def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
     assert_as_by_a_process(store, by_ray, by_process, documents, embeddings, tmp_path)
 
 
-KILLING = """
-import os, pathlib, signal, sys
-from ingest.ray_workers import RayWorkers
-mark = pathlib.Path(sys.argv[1])
-def add(shared, piece):
-    if piece == 10 and not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return shared + piece
-with RayWorkers(100, 2) as workers:
-    results = [result for _, result in workers.map(add, range(30))]
-print(results, mark.exists())
-"""
-
-
-@pytest.mark.conformance
-@NEEDS_RAY
-def test_a_ray_worker_that_is_killed_is_started_again_and_no_piece_is_lost(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", KILLING, str(tmp_path / "killed")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert done.stdout == f"{list(range(100, 130))} True\n", done.stderr
-
-
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(BadInput, match=r"sinkrank\[ray\]"):
