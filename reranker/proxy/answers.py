@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -49,10 +49,15 @@ class Fetched:
     added_ms: float = 0.0
 
 
-def read_answers(headers: Headers, text: str, n: int) -> Fetched:
-    """The answer to `n` searches."""
+def read_answers(headers: Headers, text: str, n: int, hit: Reader = read_value) -> Fetched:
+    """The answer to `n` searches.
+
+    Args:
+        hit: reads each hit, as of `read_answer`.
+    """
     try:
-        raw: RawObject = read_document(text, _read_responses)
+        read_list = partial(read_array, reader=_outer_reader(hit))
+        raw: RawObject = read_document(text, partial(read_object, readers={"responses": read_list}))
         responses = raw.parsed.get("responses")
         if not isinstance(responses, RawArray):
             raise ValueError("no list of responses")
@@ -64,14 +69,17 @@ def read_answers(headers: Headers, text: str, n: int) -> Fetched:
     return Fetched(headers, text, raw, responses, answers)
 
 
-def read_answer(text: str) -> SearchAnswer:
+def read_answer(text: str, hit: Reader = read_value) -> SearchAnswer:
     """The answer to a search.
+
+    Args:
+        hit: reads each hit: as Python has it, or as a `RawObject` (`read_object`), whose parts are where they stand.
 
     Raises:
         Fallback: it is no JSON object with a list of hits.
     """
     try:
-        answer = _answer(text, read_document(text, _read_outer))
+        answer = _answer(text, read_document(text, _outer_reader(hit)))
     except (ValueError, RecursionError):
         raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
     if answer.hits is None:
@@ -84,19 +92,18 @@ def _answer(text: str, raw: RawObject) -> SearchAnswer:
     hits = outer.parsed.get("hits") if isinstance(outer, RawObject) else None
     if not isinstance(hits, RawArray):
         return SearchAnswer(text, raw, None, ())
-    found = [element.parsed for element in hits.elements]
+    found = [hit.parsed.parsed if isinstance(hit.parsed, RawObject) else hit.parsed for hit in hits.elements]
     if not all(isinstance(hit, dict) for hit in found):
         raise ValueError("a hit is no object")
     return SearchAnswer(text, raw, hits, found)
 
 
-# Each hit as Python has it: where its parts stand is looked for in those of the page alone.
-_HIT_LIST: Mapping[str, Reader] = {"hits": read_array}
+def _outer_reader(hit: Reader) -> Reader:
+    """Of an answer: an object whose list of hits is read hit by hit."""
+    return partial(read_object, readers={"hits": partial(_read_hits, hit=hit)})
 
 
-def _read_hits(text: str, at: int) -> tuple[Any, int]:
-    return read_object(text, at, _HIT_LIST) if text[at : at + 1] == "{" else read_value(text, at)
-
-
-_read_outer = partial(read_object, readers={"hits": _read_hits})
-_read_responses = partial(read_object, readers={"responses": partial(read_array, reader=_read_outer)})
+def _read_hits(text: str, at: int, hit: Reader) -> tuple[Any, int]:
+    if text[at : at + 1] != "{":
+        return read_value(text, at)
+    return read_object(text, at, {"hits": partial(read_array, reader=hit)})

@@ -22,6 +22,7 @@ from reranker.proxy.bare_windows import (
     is_same_window,
 )
 from reranker.proxy.guard import Turn
+from reranker.proxy.raw_json import Reader, read_value
 from reranker.proxy.read import written_lines
 from reranker.proxy.search import Search, SearchRequest, Skipped, TranslatedQuery
 from reranker.proxy.translation import SearchTranslator
@@ -228,16 +229,18 @@ def ask(
     bodies: Sequence[tuple[bytes, bytes]],
     send: Send,
     replaced: Sequence[str],
+    hit: Reader = read_value,
 ) -> Fetched:
     """The engine's answer to searches with these headers and bodies.
 
     Args:
         replaced: the parameters that the body of a `_search` stands for.
+        hit: reads each hit, as of `read_answer`.
     """
     query_string = request.calls.incoming.query_string
     if request.is_multi:
         headers, text = send(without_parameters(query_string, _REPLACED_OF_SEVERAL), written_lines(bodies))
-        return read_answers(headers, text, len(bodies))
+        return read_answers(headers, text, len(bodies), hit)
     headers, text = send(without_parameters(query_string, replaced), bodies[0][1])
-    answer = read_answer(text)
+    answer = read_answer(text, hit)
     return Fetched(headers, text, answer.raw, None, [answer])

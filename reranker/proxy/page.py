@@ -78,7 +78,7 @@ def complete(request: SearchRequest) -> None:
     bodies = [(search.header, _page_body(search, hits)) for search, hits in wanted]
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):
-        answers = ask(request, bodies, request.calls.search_again, REPLACED_FOR_PAGE).answers
+        answers = ask(request, bodies, request.calls.search_again, REPLACED_FOR_PAGE, read_object).answers
     for number, (search, hits) in enumerate(wanted):
         shown = _in_order(hits, answers[number]) if number < len(answers) else None
         if shown is None:
@@ -129,15 +129,15 @@ def _page_body(search: Search, hits: Sequence[_Wanted]) -> bytes:
 
 def _in_order(hits: Sequence[_Wanted], page: SearchAnswer) -> list[tuple[str, RawObject]] | None:
     """The page's hits in this order; None where one is not there as the window found it."""
-    found: dict[DocumentPlace, list[tuple[Any, int]]] = {}
+    found: dict[DocumentPlace, list[RawObject]] = {}
     for element in [] if page.hits is None else page.hits.elements:
-        found.setdefault(place_of(element.parsed), []).append((element.parsed.get("_id"), element.start))
+        found.setdefault(place_of(element.parsed.parsed), []).append(element.parsed)
     shown = []
     for wanted in hits:
         candidates = found.get(wanted.at, [])
         if len(candidates) > 1:  # of several shards
-            candidates = [one for one in candidates if one[0] == wanted.doc_id]
+            candidates = [one for one in candidates if one.parsed.get("_id") == wanted.doc_id]
         if len(candidates) != 1:
             return None
-        shown.append((page.text, read_object(page.text, candidates[0][1])[0]))
+        shown.append((page.text, candidates[0]))
     return shown
