@@ -163,14 +163,14 @@ class Hubness:
             return self._samples[language]
 
     def _embed(self, language: str, queries: Iterable[str]) -> QuerySample | None:
-        found = (self._embeddings.nbow(self._idf.weigh(unpack(packed), language)) for packed in queries)
-        vectors = [vector for vector in found if vector is not None]
-        if len(vectors) < MIN_QUERIES:
-            return None
         # Ingest draws samples in processes that never measure by them, and the transport takes long to import.
+        from reranker.transport import mean_embeddings
         from reranker.transport.query_sample import QuerySample
 
-        return QuerySample(np.array(vectors, dtype=np.float32), N_NEAREST)
+        weighted = self._idf.weigh_all([(unpack(packed), language) for packed in queries])
+        vectors = mean_embeddings(weighted, self._embeddings.vectors)
+        vectors = vectors[vectors.any(axis=1)]
+        return QuerySample(vectors, N_NEAREST) if len(vectors) >= MIN_QUERIES else None
 
 
 def pack_first_words(bag: BagOfWords) -> str:
