@@ -69,12 +69,12 @@ EVERYDAY_QUERIES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two orders of the same queries, by where the first page that answers stands.
+    """Compares two orders for the same queries, by the rank of the first page that answers.
 
     Attributes:
-        n_queries: all of them.
-        n_first, n_first_before: the queries whose first hit answers: in the new order, and in that before.
-        n_better, n_worse: the queries for which that page stands higher or lower than before.
+        n_queries: number of queries.
+        n_first, n_first_before: queries whose first hit answers, in the new and the old order.
+        n_better, n_worse: queries for which the first such page has a higher or lower rank than before.
     """
 
     n_queries: int

@@ -1,4 +1,4 @@
-"""Runs every method over every task of a plan and measures what comes out; shows and writes nothing."""
+"""Runs every method over every task of a plan and measures the rankings; prints and writes nothing."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Plan:
     """What to evaluate.
 
     Attributes:
-        limit: test pages a task takes; None for all.
-        depth: candidates of the first stage that the second re-orders.
-        everything: also re-order all documents, to see what the first stage loses.
-        unknown_words: the rule by which tokens without an embedding take one (`reranker.embeddings`).
-        systems: names of what the methods are measured beside (`evaluation.systems`); all rank all documents.
+        limit: number of test pages in a task; None for all.
+        depth: candidates of the first stage that the second re-ranks.
+        everything: whether to re-rank all documents too, to see what the first stage loses.
+        unknown_words: the rule by which tokens without an embedding get one (`reranker.embeddings`).
+        systems: names of other systems (`evaluation.systems`); all rank all documents.
     """
 
     directions: tuple[Direction, ...]
@@ -88,7 +88,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One method's measures: over the first stage's candidates, and over all documents if that was asked for."""
+    """A method's measures over the first stage's candidates and, if the plan has `everything`, over all documents."""
 
     method: str
     two_stage: Mapping[str, float]
@@ -97,11 +97,11 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class SystemResult:
-    """One system's measures over all documents, and what it cost; our own methods are systems too.
+    """A system's measures over all documents, and its costs. Our own methods are systems too.
 
     Attributes:
-        document_ms: CPU time (ms, all threads) that a document takes once.
-        query_ms: CPU time (ms, all threads) that a query takes: its preparation and the distances to all documents.
+        document_ms: CPU time (ms, all threads) for a document, once.
+        query_ms: CPU time (ms, all threads) for a query: its preparation and the distances to all documents.
     """
 
     system: str
@@ -117,16 +117,16 @@ class SystemResult:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What came out of one task.
+    """The results of a task.
 
     Attributes:
-        recall: of the first stage at the plan's depth, the ceiling of `two_stage`.
+        recall: of the first stage at the plan's depth, the upper bound of `two_stage`.
         n_unknown: queries without a known word; they find nothing.
-        mean_query_words: distinct known words a query, on average.
-        unknown_shares: share (0 to 1) of the tokens that take no embedding, of the queries and of the documents.
-        skipped_shares: what that is by the rule `skip`, by which no word takes another's embedding.
-        systems: the methods and the plan's systems side by side; empty where no systems were asked for.
-        stripped: one method with identical spellings removed from the queries; None where it was not measured.
+        mean_query_words: mean number of distinct known words in a query.
+        unknown_shares: share (0 to 1) of the tokens that get no embedding, of the queries and of the documents.
+        skipped_shares: the same by the rule `skip`, by which no word gets another's embedding.
+        systems: the methods and the plan's systems; empty if the plan has no systems.
+        stripped: one method with identical spellings removed from the queries; None if not measured.
     """
 
     direction: Direction
@@ -146,7 +146,7 @@ class TaskResult:
 
 @dataclass(frozen=True)
 class FittedSystem:
-    """What a report says of a system (as `System` has it), and the CPU time (s) that it took to learn or to load."""
+    """A system's part of a report (see `System`), and the CPU time (s) of learning or loading."""
 
     name: str
     description: str
@@ -160,7 +160,7 @@ def fit_systems(
     """Fits each system on the training pages.
 
     Raises:
-        SinkrankError: what a system needs cannot be had.
+        SinkrankError: the data of a system is not available.
     """
     fitted = []
     for system in systems:
@@ -179,13 +179,13 @@ def run_plan(
     progress: Progress = no_progress,
     systems: Sequence[System] = (),
 ) -> Iterator[TaskResult]:
-    """Yields the result of each task as soon as it is there, kinds of query in the outer loop.
+    """Yields the result of each task at once, with kinds of query in the outer loop.
 
     Args:
-        systems: those of the plan, fitted.
+        systems: of the plan, fitted.
 
     Raises:
-        BadInput: a direction that the corpus or the embeddings have not.
+        BadInput: the corpus or the embeddings lack a direction.
     """
     languages = {language for each in plan.directions for language in (each.query_language, each.document_language)}
     if missing := sorted(languages - set(embeddings.languages)):
@@ -194,7 +194,7 @@ def run_plan(
             " train them on this corpus, or take other directions"
         )
     if systems:
-        warm_up()  # what is compiled, or read, once is no cost of a query
+        warm_up()  # compiling and reading once must not count for a query
     embeddings = embeddings.with_unknown_words(plan.unknown_words)
     asking = {each.query_language for each in plan.directions}
     sample = sample_of(corpus.train_pages, asking, embeddings)
@@ -207,7 +207,7 @@ def run_plan(
 
 
 def _part(progress: Progress, place: int, n_tasks: int) -> Progress:
-    """The progress of one task as a part of all; tasks are taken to be of one size."""
+    """The progress of one task as a part of all, as if all tasks were equally large."""
 
     def report(done: int, total: int | None, description: str) -> None:
         whole = total or 1
@@ -217,7 +217,7 @@ def _part(progress: Progress, place: int, n_tasks: int) -> Progress:
 
 
 def _ranking(progress: Progress, place: int, n_parts: int, n_queries: int) -> Progress:
-    """The progress of one method or system as a part of a task, whatever it counts itself."""
+    """The progress of one method or system as a part of a task, in queries."""
 
     def report(done: int, total: int | None, _description: str) -> None:
         ranked = round(n_queries * done / (total or 1))
@@ -233,7 +233,7 @@ def measure_task(
     progress: Progress = no_progress,
     systems: Sequence[System] = (),
 ) -> TaskResult:
-    """Runs the plan's methods over one task, and the systems beside them."""
+    """Runs the plan's methods and systems over one task."""
     task = encoded.task
     depth = None if plan.everything else plan.depth
     is_across = task.direction.query_language != task.direction.document_language
@@ -247,7 +247,7 @@ def measure_task(
     results: list[MethodResult] = []
     beside: list[SystemResult] = []
     for place, method in enumerate(plan.methods):
-        # A distance is that of a pair alone, so the candidates' are cut out of those of all documents.
+        # A distance depends only on its pair, so those of the candidates are taken from those of all documents.
         ours = Transport(method, encoded.embeddings, plan.parameters, depth, n_threads)
         found = ours.distances_of(encoded, part(place))
         two_stage = everything = found.values
@@ -280,10 +280,10 @@ def measure_task(
 
 
 def parse_methods(names: Sequence[str]) -> tuple[str, ...]:
-    """Methods by name; `all` is every one.
+    """Checks names of methods; `all` stands for all of them.
 
     Raises:
-        BadInput: an unknown one; the nearest known one is named.
+        BadInput: one is unknown; the message suggests the nearest.
     """
     if list(names) == ["all"]:
         return METHODS

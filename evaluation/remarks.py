@@ -11,13 +11,13 @@ from evaluation.experiment import TaskResult
 
 @dataclass(frozen=True)
 class Bar:
-    """What `auto` must keep up with over the tasks of one kind of query.
+    """A bar for `auto` over the tasks of one kind of query.
 
     Attributes:
-        against: methods; the best of them counts, in each direction anew.
-        allowed: how much MRR `auto` may lose against it.
-        worst: the least difference in MRR (that of `auto` less the other), below 0 where `auto` is behind.
-        direction: where it is that.
+        against: methods; in each direction the best of them counts.
+        allowed: how much lower the MRR of `auto` may be.
+        worst: the lowest difference in MRR (`auto` minus the other).
+        direction: of the lowest difference.
     """
 
     against: tuple[str, ...]
@@ -36,7 +36,7 @@ class Bar:
         return f"{self.worst:+.3f} against {other} ({self.direction}; {verdict}: {self.allowed:.3f} may be lost)"
 
 
-# The methods that `auto` is made to stand between, and the first stage, which re-ranking must not spoil.
+# `auto` must match the better of two methods, and the first stage, which re-ranking must not make worse.
 _BARS = ((("relaxed", "sinkhorn"), 0.01), (("nbow",), 0.005))
 
 

@@ -58,14 +58,14 @@ _KINDS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that is needed to read the figures and to get them again.
+    """Everything needed to understand and reproduce the figures.
 
     Attributes:
-        left_out: pages that the corpus's own rules left out, by "rule/language".
+        left_out: number of pages that the corpus's rules left out, by "rule/language".
         seen_share: share (0 to 1, by words) of the test pages' text in paragraphs that a training page has.
-        learned_from: the corpus that the training pages are of.
-        trained_on: the corpus, a hash of its training units and the seed; None for embeddings that were made otherwise.
-        systems: what the methods were measured beside.
+        learned_from: the corpus of the training pages.
+        trained_on: the corpus, a hash of its training units and the seed; None for embeddings from other sources.
+        systems: the other systems that were measured.
     """
 
     corpus: str
@@ -136,7 +136,7 @@ class Report:
 
 
 def tables(report: Report) -> list[Table]:
-    """One table a kind of query, for the terminal, and one beside it where systems were measured."""
+    """Makes a table for each kind of query, for the terminal, and a second one if systems were measured."""
     found = []
     for query_kind, tasks in _by_kind(report.tasks):
         title = f"{query_kind}: {_KINDS[query_kind]}"

@@ -1,4 +1,4 @@
-"""Turns the results of systems into the rows of one table: quality beside cost, with the mean of the directions."""
+"""Turns the results of systems into the rows of a table with quality, cost and the mean of the directions."""
 
 from __future__ import annotations
 

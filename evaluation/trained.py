@@ -1,4 +1,4 @@
-"""Turns a corpus's training pages into an embedding store, once: its `meta.json` says what it was trained on."""
+"""Trains an embedding store once on a corpus's training pages, and names them in its `meta.json`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from reranker.embeddings import Embeddings
 
 SEED = 2018
 
-# Raise it when training makes other vectors of the same texts: stores that were trained before are then made anew.
+# Raise it when training gives other vectors for the same texts: older stores are then trained again.
 RECIPE = 1
 
 
 def open_trained(path: Path, corpus: Corpus) -> Embeddings | None:
-    """The store at the path, if it was trained on exactly this corpus's training pages; else None."""
+    """Opens the store at the path if it was trained on exactly this corpus's training pages; otherwise None."""
     try:
         embeddings = Embeddings.open(path)
     except (NotFound, BadEmbeddings, VersionMismatch):
@@ -37,13 +37,13 @@ def is_trained_on(embeddings: Embeddings, corpus: Corpus) -> bool:
 def train_on(
     corpus: Corpus, path: Path, progress: Progress = no_progress, replaceable: Iterable[str] = ()
 ) -> Embeddings:
-    """The store at the path if it is of this corpus; else it is trained, on the training pages alone.
+    """Opens the store at the path if it belongs to this corpus; otherwise trains it on the training pages only.
 
     Args:
-        replaceable: names of other corpora, whose store may be replaced too.
+        replaceable: names of other corpora whose stores may be replaced too.
 
     Raises:
-        BadInput: something else stands at the path; only a store that was made here before is replaced.
+        BadInput: the path has something other than such a store.
     """
     found = open_trained(path, corpus)
     if found is not None:
@@ -58,18 +58,19 @@ def train_on(
 
 
 def source_of(corpus: Corpus) -> dict[str, Any]:
-    """What a store of this corpus says in `meta.json`: the corpus, a hash of its training units, how it was made."""
+    """Returns what `meta.json` of this corpus's store contains: the corpus, a hash of its training units, the
+    method."""
     return {"corpus": corpus.name, "units": digest(training_units(corpus)), "seed": SEED, "recipe": RECIPE}
 
 
 def training_units(corpus: Corpus) -> Iterator[dict[str, str]]:
-    """The aligned paragraphs of the training pages; document frequencies are counted over pages, as in an index."""
+    """Returns the aligned paragraphs of the training pages. Document frequencies count pages, as in an index."""
     for unit in aligned_units(corpus.train_pages):
         yield {**unit, "document": unit["group"].partition("#")[0]}
 
 
 def _is_of(path: Path, corpora: Collection[str]) -> bool:
-    """Whether an older store of one of these corpora stands there, whatever its format."""
+    """Whether the path has a store of one of these corpora, in any format."""
     try:
         source = json.loads((path / "meta.json").read_text(encoding="utf-8"))["source"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,5 +1,5 @@
-"""The default order of a search across languages, on a task: kNN and the translated search bring the candidates, and
-the score of the translated search is evidence beside transport."""
+"""The default order of a search across languages, on a task: kNN and the translated search find the candidates, and the
+score of the translated search counts with transport."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _NO_WEIGHTS = WeightedBag(np.empty(0, np.int32), np.empty(0))
 
 
 def translated_scores(encoded: EncodedTask) -> Matrix:
-    """(n_queries, n_documents): what the embedded store's translated search scores the task's documents with, as an
-    index of them would; 0 for one that it does not find."""
+    """Returns (n_queries, n_documents) the scores of the embedded store's translated search, as in an index of the
+    task's documents; 0 for a document that it does not find."""
     task, language = encoded.task, encoded.task.direction.document_language
     bags = [encoded.embeddings.bag_of_tokens(tokens, language) for tokens in task.documents.values()]
     translator = Translator(encoded.embeddings, IdfTable({language: DocumentFrequencies.count(bags)}))
@@ -57,8 +57,8 @@ def translated_scores(encoded: EncodedTask) -> Matrix:
 
 
 def with_default_candidates(encoded: EncodedTask, translated: Matrix, depth: int) -> EncodedTask:
-    """The task with its documents in the order of the default first stage: kNN's best `depth` and those of the
-    translated search, their ranks fused; the others behind them in the order of kNN."""
+    """Returns the task with its documents in the order of the default first stage: the best `depth` of kNN and of the
+    translated search with their ranks fused, then the others in the order of kNN."""
     order = np.empty_like(encoded.order)
     for row, by_knn in enumerate(encoded.order):
         fused = np.zeros(len(by_knn))
@@ -71,8 +71,9 @@ def with_default_candidates(encoded: EncodedTask, translated: Matrix, depth: int
 
 
 def by_evidence(encoded: EncodedTask, translated: Matrix, found: Matrix, depth: int | None) -> Matrix:
-    """What the order goes by, low first, for the first `depth` candidates of each query, or for all documents: the
-    translated search's score and what transport says, each scaled over the candidates (`reranker.ranking.evidence`).
+    """Computes the values to order by, lowest first, for the first `depth` candidates of each query, or for all
+    documents. They join the score of the translated search and transport, each scaled over the candidates
+    (`reranker.ranking.evidence`).
 
     Args:
         found: (n_queries, n_documents) order distances by `auto`.
@@ -90,7 +91,7 @@ def by_evidence(encoded: EncodedTask, translated: Matrix, found: Matrix, depth: 
 
 
 def _as_found(scores: NDArray[np.float64], depth: int | None) -> NDArray[np.float64]:
-    """Documents that a full run left out have its lowest score (`reranker.search.first_stage.Window`)."""
+    """Gives documents missing from a full run its lowest score (`reranker.search.first_stage.Window`)."""
     if depth is None or np.count_nonzero(scores) < depth:
         return scores
     raised: NDArray[np.float64] = np.maximum(scores, np.sort(scores)[-depth])

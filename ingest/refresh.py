@@ -121,8 +121,8 @@ def _reweigh(
             raise StoreUnavailable(f"the new vector of document {result.doc_id!r} was not stored ({result.error})")
         n_done += 1
         if n_done % _DOCUMENTS_A_REPORT == 0:
-            progress(n_done, None, "weighing anew")
-    progress(n_done, n_done, "weighing anew")
+            progress(n_done, None, "updating weights")
+    progress(n_done, n_done, "updating weights")
     return n_done
 
 

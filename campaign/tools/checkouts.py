@@ -1,4 +1,4 @@
-"""Gets an earlier version of this project's code from its Git history, as files beside this one."""
+"""Checks out an earlier version of this project's code into another folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trial is given: its seed, scale and folder; and what it hands back: figures and failures."""
+"""The input of a trial (seed, scale and folder) and its result (figures and failures)."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def vocabulary(language: str, n_words: int = N_WORDS) -> list[str]:
 
 
 def write_embeddings(path: Path, n_words: int = N_WORDS, dim: int = DIM) -> Embeddings:
-    """An embedding store in which word n of one language lies near word n of the other."""
+    """Makes an embedding store in which word n of one language is near word n of the other."""
     generator = np.random.default_rng(1)
     base = generator.standard_normal((n_words, dim))
     with EmbeddingsWriter(path, dim=dim, source="campaign") as writer:

@@ -1,4 +1,4 @@
-"""Sends bytes that are not quite HTTP to a port of this machine, and reads what comes back."""
+"""Sends malformed HTTP to a port of this machine and reads the answer."""
 
 from __future__ import annotations
 

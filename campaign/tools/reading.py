@@ -1,6 +1,6 @@
-"""Reads the files named on standard input as ingest does, and prints what came of each as a line of JSON.
+"""Reads the files named on standard input as ingest does, and prints the result for each as a line of JSON.
 
-A process of its own: a crash, a hang or too much memory ends this process and not the trial.
+It runs in a separate process, so that a crash, a hang or too much memory does not end the trial.
 """
 
 from __future__ import annotations

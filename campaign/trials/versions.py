@@ -35,7 +35,7 @@ _CURES = ("rebuild", "update", "newer version", "install", "import or train", "m
 
 @dataclass
 class Update:
-    """A store that both versions write to, and what it must hold.
+    """A store that both versions write to, and its expected documents.
 
     Attributes:
         rows: by id, the documents of all ingests that were confirmed.

@@ -71,8 +71,8 @@ def load_manpages(
 
 
 def _pages(archive: Archive, language: str, progress: Progress) -> list[Page]:
-    """The pages of a language, parsed once: `pages-<language>.jsonl` keeps them, made anew for another parser or
-    other packages."""
+    """Returns the parsed pages of a language. `pages-<language>.jsonl` keeps them, until the parser or the packages
+    change."""
     cache = archive.folder / f"pages-{language}.jsonl"
     roots = []
     for done, name in enumerate(PACKAGES[language]):

@@ -101,7 +101,7 @@ def english_share(page: Page, english_page: Page) -> float:
 
 
 def is_translated(page: Page, english_page: Page) -> bool:
-    """Say whether at most half (`MAX_ENGLISH_SHARE`) of the page still stands in English, by `english_share`.
+    """Says whether at most half (`MAX_ENGLISH_SHARE`) of the page is still in English, by `english_share`.
 
     A page in English needs no translation and always passes.
     """
@@ -184,14 +184,14 @@ def development(corpus: Corpus) -> Corpus:
 
 
 def aligned_units(pages: Iterable[Page]) -> Iterator[dict[str, str]]:
-    """Yield `{"group", "language", "text"}`: units of one group are translations of each other.
+    """Yields `{"group", "language", "text"}`; the units of a group are translations of each other.
 
-    Skipped are, in this order,
-    - a paragraph identical to its English one, in every other language: most are not yet translated, and
-      teaching that English words are Finnish ones hurts more than a skipped name does;
-    - a group left in one language only, which aligns nothing;
-    - a group whose English text came before: "Syntax:" stands on a hundred pages, and counting it a hundred
-      times would tie its words to nothing but each other.
+    It skips, in this order,
+    - paragraphs that equal the English one: most are not yet translated, and learning English words as Finnish ones
+      does more harm than skipping a name;
+    - groups that have only one language left;
+    - groups with the English text of an earlier one: "Syntax:" is on a hundred pages, and if counted a hundred times
+      it would tie its words only to each other.
     """
     ordered = sorted(pages, key=lambda page: (page.page_id, page.language != "en", page.language))
     seen: set[str] = set()

@@ -100,12 +100,13 @@ def default_directions(languages: Sequence[str]) -> list[Direction]:
 def make_task(
     corpus: Corpus, direction: Direction, query_kind: str, limit: int | None = DEFAULT_LIMIT, seed: int = SAMPLE_SEED
 ) -> Task:
-    """The task over the first `limit` fit pages of the shuffled test pages; over all where it is None.
+    """Makes the task of the first `limit` suitable pages of the shuffled test pages; None for all.
 
-    The shuffle depends on the test page ids and the seed alone: all directions draw nearly the same pages.
+    The shuffle depends only on the test page ids and the seed, so all directions have nearly the same pages.
 
     Raises:
-        BadInput: an unknown kind of query, a language not of the corpus, a limit under 1, or no fit page.
+        BadInput: the kind of query is unknown, the corpus lacks a language, the limit is below 1, or no page is
+            suitable.
     """
     if query_kind not in QUERY_KINDS:
         raise BadInput(f"{query_kind!r} is not a kind of query; give one of {', '.join(QUERY_KINDS)}")

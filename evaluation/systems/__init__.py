@@ -1,4 +1,4 @@
-"""The systems that our methods are measured beside, each asked in the same way (`protocol.System`)."""
+"""The systems that are compared with our methods, all with one interface (`protocol.System`)."""
 
 from evaluation.systems.catalogue import SYSTEM_NAMES, make_systems, parse_systems
 from evaluation.systems.protocol import Distances, System

@@ -1,5 +1,5 @@
-"""Turns distances by `auto` into what its order goes by in a search: with the hubness of the documents and the words
-that they lack (`reranker.ranking.corrections`)."""
+"""Corrects distances of `auto` as a search does: by the documents' hubness and the words that they lack
+(`reranker.ranking.corrections`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def sample_of(pages: Iterable[Page], languages: Collection[str], embeddings: Emb
 
 
 def order_distances(task: Task, embeddings: Embeddings, hubness: NDArray[np.float64] | None, found: Matrix) -> Matrix:
-    """What the order goes by, from the distances of a task's queries to its documents.
+    """Computes the values to order by, from the distances of a task's queries to its documents.
 
     Args:
         hubness: (n_documents,); None leaves it out.

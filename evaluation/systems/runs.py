@@ -108,12 +108,11 @@ def method_distances(
     n_threads: int = 1,
     progress: Progress = no_progress,
 ) -> NDArray[np.float64]:
-    """The distances of every query to its first `depth` candidates, or to all documents where it is None; by `auto`
-    what the order of a search goes by.
+    """Computes the distances of every query to its first `depth` candidates; None for all documents. For `auto`,
+    computes the values by which a search orders.
 
     Returns:
-        (n_queries, n_documents) float64; NaN where nothing was asked for, +inf where one of the two has
-        no known word.
+        (n_queries, n_documents) float64; NaN for other documents, +inf if one of the two has no known word.
     """
     wanted = encoded.order[:, :depth]
     found = np.full(encoded.order.shape, np.nan)

@@ -47,7 +47,7 @@ class Transport:
         self._with_hubness, self._sample = with_hubness, HubnessSample()
 
     def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
-        """Draws the hubness sample, if there is to be one; the embeddings are trained already."""
+        """Draws the hubness sample if needed; the embeddings are already trained."""
         if self._with_hubness:
             self._sample = sample_of(pages, self._embeddings.languages, self._embeddings)
 

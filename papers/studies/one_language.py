@@ -56,7 +56,7 @@ def words_of(documents: Iterable[Document], language: str) -> Words:
 
 
 def by_part(words: Words, size: int | None) -> sparse.csr_matrix:
-    """Terms by parts of about so many words: 1 where a part holds a term. None: by whole documents."""
+    """Counts terms in parts of about this many words: 1 if a part contains a term. None for whole documents."""
     lengths = np.bincount(words.documents)
     starts = np.cumsum(lengths) - lengths
     n_parts = np.ones_like(lengths) if size is None else np.maximum(1, np.rint(lengths / size).astype(np.int64))
@@ -67,7 +67,7 @@ def by_part(words: Words, size: int | None) -> sparse.csr_matrix:
 
 
 def by_word(words: Words, window: int) -> sparse.csr_matrix:
-    """Terms by the terms of the same document that are at most so many words away."""
+    """Counts for each term the terms of the same document at most this many words away."""
     found = sparse.csr_matrix((len(words.terms), len(words.terms)), dtype=np.float32)
     for distance in range(1, window + 1):
         first, second = words.ids[:-distance], words.ids[distance:]

@@ -87,7 +87,7 @@ def draw(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
 def pair_of(question: Question, embeddings: Embeddings) -> Pair:
     """The first query of a question that has a known word and its document, cut to `PLAN_WORDS` words.
 
-    Document words stand in the order of the query words that `emd` brings most of their mass from.
+    Document words are in the order of the query words from which `emd` brings most of their mass.
     """
     task = question.task
     cut = {doc_id: tokens[:PLAN_WORDS] for doc_id, tokens in task.documents.items()}

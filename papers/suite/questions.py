@@ -22,12 +22,12 @@ Qrels = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """One way to say what is relevant in a task.
+    """Judgements of a task.
 
     Attributes:
-        name: of the table that its figures go to.
-        qrels: queries without a relevant document are not among them, and not measured.
-        hidden: by query id the one document that is taken out of its ranking: it is neither right nor wrong.
+        name: of the table with its figures.
+        qrels: without queries that have no relevant document; these are not measured.
+        hidden: by query id, a document that is removed from the ranking, as it is neither right nor wrong.
     """
 
     name: str
@@ -76,8 +76,8 @@ def translations(
     related: bool = False,
     scope: str = "",
 ) -> Question:
-    """Each page asks for its translation; if `related`, also for the pages in the other language that one of its guides
-    (`Page.module`) lists, its translation taken out.
+    """Makes the question of finding each page's translation. If `related`, also that of finding the pages in the other
+    language that share a guide (`Page.module`) with it, without its translation.
 
     Args:
         scope: added to the name of the table, for the same kind of query over another number of pages.

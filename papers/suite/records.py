@@ -58,7 +58,7 @@ class Record:
 
 
 class Records:
-    """A folder with one file a record, named by the digest of what it was made of."""
+    """A folder with one file for each record, named by the digest of its input."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -74,10 +74,10 @@ class Ensemble:
         self.fit_s = sum(fit(member, pages, progress) for member in self._members)
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`; the times are those of the members together.
+        """See `System`. The times are the sums of the members' times.
 
-        What one member has no distance for (+inf or NaN) stands with it as far as its farthest document; what none has
-        one for stays at +inf.
+        A pair without a distance from one member (+inf or NaN) counts as far as that member's farthest document. A pair
+        without any distance stays at +inf.
         """
         found = [member.distances(task, progress) for member in self._members]
         members = [np.where(np.isnan(each.values), np.inf, each.values) for each in found]

@@ -95,7 +95,7 @@ class HubnessSampleBuilder:
         if len(made_with) > 1:
             raise BadInput(
                 f"a hubness sample of embeddings {start.embeddings_version} cannot be merged with one of "
-                f"{embeddings_version}; draw it anew with `sinkrank ingest refresh`"
+                f"{embeddings_version}; draw it again with `sinkrank ingest refresh`"
             )
         self._embeddings_version = embeddings_version or start.embeddings_version
         self._languages = {language: dict(queries) for language, queries in start.languages.items()}

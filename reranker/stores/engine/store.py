@@ -331,8 +331,8 @@ class EngineStore:
             except exceptions.RequestError as error:
                 if error.error in ("resource_already_exists_exception", "invalid_index_name_exception"):
                     raise BadInput(
-                        f"{self._address} has {name!r} already, or takes no such name; take another, or make the "
-                        f"index anew with --rebuild"
+                        f"{self._address} has {name!r} already, or does not allow the name; take another, or rebuild "
+                        f"the index with --rebuild"
                     ) from error
                 raise
             self._idf.forget(name)  # of an index with this name that another program deleted
