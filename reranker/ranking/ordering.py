@@ -129,7 +129,8 @@ class Ordering:
         vector = encoding.vector()
         if vector is None:
             return None
-        cosines = candidate_means(self._problem, self._n_threads) @ vector
+        # Not by BLAS, which may start threads.
+        cosines = np.einsum("ij,j->i", candidate_means(self._problem, self._n_threads), vector)
         return np.where(np.diff(self._problem.candidates.offsets) > 0, cosines, np.nan).astype(np.float64)
 
     def _ranked(
