@@ -123,6 +123,7 @@ def test_the_second_time_gives_the_same_files_from_what_was_kept(of_texts, home,
     assert second == first
 
 
+@pytest.mark.conformance  # it asks all of six systems twice
 def test_several_processes_find_what_one_finds_and_keep_it_for_one(of_texts, home, tmp_path, monkeypatch) -> None:
     systems = "tf-idf,sinkhorn,auto,entro-wass-idf,cr5,cr5_wass"
 

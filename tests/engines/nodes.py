@@ -226,6 +226,9 @@ def _java_command(recipe: Recipe, home: Path, folder: Path, java_options: Sequen
         # `java_options` come later and win: -XX:TieredStopAtLevel=4 for a node whose speed is measured.
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
+        # So does not to verify the bytecode of released jars, by a fifth.
+        "-XX:+UnlockDiagnosticVMOptions",
+        "-XX:-BytecodeVerificationRemote",
         *java_options,
         *recipe.java_options,
         f"-Djava.io.tmpdir={folder / 'tmp'}",
