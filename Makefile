@@ -88,7 +88,7 @@ check: lint ## Lint and unit tests, some two minutes
 	$(PYTEST) 2 -m unit
 
 # Three processes for two cores: who tests an engine waits for it at times.
-test: lint ## All but conformance, with real engines, some ten minutes
+test: lint ## All but conformance, with real engines, some six minutes
 	$(PYTEST) 3 -m "not conformance"
 
 conformance: .venv/.dev ## Test suites and clients of others, every engine (an hour)

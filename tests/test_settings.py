@@ -112,6 +112,19 @@ def test_several_processes_share_the_cores(monkeypatch):
     assert Settings(processes=4, threads=3).n_threads == 3
 
 
+@pytest.mark.parametrize(("n_cores", "expected"), [(1, 1), (2, 2), (4, 4), (64, 4), (None, 1)])
+def test_a_service_has_a_process_for_each_core_up_to_four(monkeypatch, n_cores, expected):
+    monkeypatch.setattr("os.cpu_count", lambda: n_cores)
+    assert Settings().n_processes == expected
+    assert Settings(processes=7).n_processes == 7
+
+
+def test_a_system_that_cannot_fork_has_one_process(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    monkeypatch.delattr("os.fork", raising=False)
+    assert Settings().n_processes == 1
+
+
 SECRET_FILES = ["store_password", "store_api_key", "from_password"]
 
 

@@ -62,9 +62,10 @@ class Service:
 
 
 def environment(more: Mapping[str, str] | None = None, root: Path = ROOT) -> dict[str, str]:
-    """This process's, with the code of `root` and without settings of Sinkrank; `more` is added."""
+    """This process's, with the code of `root` and one server process, without other settings; `more` is added."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SINKRANK_")}
-    return {**kept, "PYTHONPATH": str(root), "COLUMNS": "300", "PYTHONUNBUFFERED": "1", **(more or {})}
+    own = {"PYTHONPATH": str(root), "COLUMNS": "300", "PYTHONUNBUFFERED": "1", "SINKRANK_PROCESSES": "1"}
+    return {**kept, **own, **(more or {})}
 
 
 @contextmanager

@@ -109,10 +109,10 @@ class Settings(BaseModel):
         json_schema_extra=_see("operations.md#limits"),
     )
     processes: int = Field(
-        1,
-        ge=1,
+        0,
+        ge=0,
         le=64,
-        description="number of server processes",
+        description="number of server processes; 0: one for each core, at most 4",
         json_schema_extra=_see("operations.md#processes"),
     )
     max_engine_calls: int = Field(
@@ -264,7 +264,12 @@ class Settings(BaseModel):
     @property
     def n_threads(self) -> int:
         """`threads`, or the cores divided by the processes, at most 4."""
-        return self.threads or min(4, max(1, (os.cpu_count() or 1) // self.processes))
+        return self.threads or min(4, max(1, (os.cpu_count() or 1) // (self.processes or 1)))
+
+    @property
+    def n_processes(self) -> int:
+        """`processes`, or one for each core, at most 4; one where the system cannot fork."""
+        return self.processes or (min(4, os.cpu_count() or 1) if hasattr(os, "fork") else 1)
 
 
 def may_be_secret(name: str) -> bool:

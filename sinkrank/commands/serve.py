@@ -64,6 +64,7 @@ def run_service(settings: Settings, store: Store | None) -> None:
     """
     from sinkrank.serving.shared_numbers import shared_numbers
 
+    settings = settings.model_copy(update={"processes": settings.n_processes})
     with shared_numbers() if settings.processes > 1 else nullcontext():
         _run(settings, store)
 

@@ -62,7 +62,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         self.max_connections = min(_MAX_CONNECTIONS, _file_limit() // 2)
         self.max_unread_bytes = _MAX_UNREAD_BYTES
         largest_bytes = max(settings.max_body_bytes, settings.proxy_max_body_bytes)
-        self.body_room = Room(room_bytes(largest_bytes, settings.processes))
+        self.body_room = Room(room_bytes(largest_bytes, settings.processes or 1))
         # As many threads again as may wait for an engine: what needs none still finds one.
         dispatcher = Dispatcher(2 * settings.max_engine_calls, settings.max_client_requests)
         adjustments = Adjustments(

@@ -207,7 +207,7 @@ def balancing(folder: Path, ports: list[int]) -> Iterator[str]:
 
 def instance(home: Path, port: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "sinkrank", "serve", "--port", str(port)],
+        [sys.executable, "-m", "sinkrank", "serve", "--port", str(port), "--processes", "1"],
         cwd=home,
         env={**os.environ, "PYTHONPATH": str(ROOT), "SINKRANK_DRAIN_S": "1.5"},
         stdout=subprocess.DEVNULL,

@@ -59,6 +59,7 @@ class Instance:
 
     def start(self) -> None:
         command = [sys.executable, "-m", "sinkrank", "serve", "--port", str(self.port), "--store", self.engine]
+        command += ["--processes", "1"]  # a killed one is gone at once, and its port free
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "SINKRANK_PROXY_BUDGET_MS": "60000"}
         with (self.home / "serve.log").open("ab") as log:
             self.process = subprocess.Popen(command, cwd=self.home, env=environment, stdout=log, stderr=log)

@@ -90,7 +90,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]
     folder = tmp_path_factory.mktemp("memory")
     tiny_embeddings(folder / "embeddings")
     with sink() as engine:
-        command = [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--store", engine]
+        command = [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--processes", "1", "--store", engine]
         command += ["--embeddings", str(folder / "embeddings"), "--home", str(folder)]
         environment = {**os.environ, "COLUMNS": "200", "TMPDIR": str(folder)}
         root = Path(__file__).parents[3]
