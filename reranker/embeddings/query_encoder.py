@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from reranker.base.errors import BadEmbeddings, SinkrankError
@@ -119,7 +119,7 @@ class QueryEncoder:
         self._mean = mean
         self._load = load
         self._lock, self._opening = threading.Lock(), threading.Lock()
-        self._kept: OrderedDict[str, Future[Vector | None]] = OrderedDict()
+        self._kept: LRUCache[str, Future[Vector | None]] = LRUCache(_MAX_KEPT)
         self._pool: ThreadPoolExecutor | None = None
         self._session: OnnxSession | None = None
         self._process = 0
@@ -174,10 +174,6 @@ class QueryEncoder:
                         min(_MAX_THREADS, os.cpu_count() or 1), thread_name_prefix="sinkrank-query-encoder"
                     )
                 found = self._kept[text] = self._pool.submit(self._encoded, text)
-                if len(self._kept) > _MAX_KEPT:
-                    self._kept.popitem(last=False)
-            else:
-                self._kept.move_to_end(text)
             return found
 
     def _after_fork(self) -> None:
