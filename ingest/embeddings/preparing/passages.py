@@ -104,7 +104,9 @@ class PassageMap:
             tokenizer,
             encoded[known].mean(axis=0),
         )
-        notes.append(f"passages: the words were mapped to the encodings of {len(known):,} passages")
+        notes.append(
+            f"passages: the words were mapped to the encodings of {len(known):,} passages; queries are encoded too"
+        )
         source = {"mapped": joined.meta["source"], "encoder": encoder.name, "n_passages": len(known)}
         return map_store(
             joined,
