@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.embeddings.query_encoder import QueryEncoderFiles
 
 POSITIONS: dict[str, dict[str, tuple[float, float]]] = {
     "en": {
@@ -37,13 +38,13 @@ TRANSLATION_DISTANCE = 1 - 0.96
 """By `auto`, whose parts all go by the cosine, the distance between texts of one word and of its translation."""
 
 
-def tiny_embeddings(path: Path) -> Embeddings:
+def tiny_embeddings(path: Path, query_encoder: QueryEncoderFiles | None = None) -> Embeddings:
     """Writes the vocabulary to a store at `path`, which must not exist yet, and opens it.
 
     Term ids: en cat 0, dog 1, water 2, bread 3, car 4; fr chat 5, chien 6, eau 7, pain 8, voiture 9. There are no
     document frequencies, so `embeddings.idf` is empty and weights are tf alone.
     """
-    with EmbeddingsWriter(path, dim=2, source="tests.tiny") as writer:
+    with EmbeddingsWriter(path, dim=2, source="tests.tiny", query_encoder=query_encoder) as writer:
         for language, positions in POSITIONS.items():
             writer.append(language, list(positions), np.array(list(positions.values())))
         writer.commit()

@@ -56,8 +56,7 @@ class OnnxEncoder:
         return self.document(self._model.query_prefix + text)
 
     def document(self, text: str) -> Vector:
-        vector: Vector = self._session.encoded(self._session.tokenized([text]))[0]
-        return vector
+        return self._session.vector(text)
 
 
 class E5Encoder:

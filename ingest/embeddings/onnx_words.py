@@ -38,7 +38,7 @@ def onnx_words(model: OnnxModel, session: OnnxSession, n_threads: int = 1) -> En
         n_threads: number of batches that are encoded at the same time. (onnxruntime's own threads share a batch, which
             takes twice the processor time on words.)
     """
-    dim = session.encoded(session.tokenized(["word"])).shape[1]
+    dim = len(session.vector("word"))
 
     def encode(words: list[str]) -> NDArray[np.float32]:
         token_ids = session.tokenized(words)

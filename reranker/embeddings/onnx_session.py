@@ -68,6 +68,11 @@ class OnnxSession:
         """The token ids of each text, markers included."""
         return [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
 
+    def vector(self, text: str) -> NDArray[np.float32]:
+        """(dim,) of one text."""
+        found: NDArray[np.float32] = self.encoded(self.tokenized([text]))[0]
+        return found
+
     def encoded(self, token_ids: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """(n_texts, dim): a vector of length 1 for each text. Texts of like length are the fastest: short ones are
         padded, which changes no vector."""

@@ -61,11 +61,15 @@ class QueryModel:
         try:
             model = cls(**said)
         except TypeError:
-            model = cls("", "mean", "")
-        texts = (model.name, model.language, model.query_prefix)
-        if not all(isinstance(text, str) for text in texts) or not model.name or model.pooling not in ("mean", "cls"):
+            model = None
+        if model is None or not model._is_proper:
             raise BadEmbeddings("meta.json has no proper query_encoder; import or train the embeddings again")
         return model
+
+    @property
+    def _is_proper(self) -> bool:
+        texts = (self.name, self.language, self.query_prefix)
+        return all(isinstance(text, str) for text in texts) and bool(self.name) and self.pooling in ("mean", "cls")
 
     def meta(self) -> Mapping[str, Any]:
         return asdict(self)
@@ -188,7 +192,7 @@ class QueryEncoder:
         if session is None:
             return None
         try:
-            vector = session.encoded(session.tokenized([self.model.query_prefix + text]))[0] - self._mean
+            vector = session.vector(self.model.query_prefix + text) - self._mean
         except Exception as error:  # onnxruntime's errors share no base
             _log.warning("a query was not encoded, so %s does not count in its order: %s", self.model.name, error)
             return None

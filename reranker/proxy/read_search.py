@@ -21,7 +21,7 @@ from reranker.proxy.query.text import FieldTypes, QueryReading, no_field_types, 
 from reranker.proxy.raw_json import DuplicateKey, read_body, write_object
 from reranker.proxy.search import MAX_TEXT_FIELDS, PagePlan, Search, SearchBody
 from reranker.proxy.upstream.incoming import is_true
-from reranker.ranking.corrections import CORRECTED_METHOD
+from reranker.ranking.corrections import start_encoding
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.service.json_text import json_bytes
 from reranker.service.request_fields import Name, QueryText
@@ -217,8 +217,7 @@ def _read(
         query = service.reranker.query(reading.text, language)
     except (EmptyQuery, UnknownWords):  # the engine's order is then the best there is
         raise Skip("unknown_words") from None
-    if method == CORRECTED_METHOD and query.encoding is not None:
-        query.encoding.start()  # it is ready when the engine has answered
+    start_encoding(query, method)  # it is ready when the engine has answered
     languages = _languages(service, ext.languages) if ext.languages else ()
     translate = settings.proxy_translate if ext.translate is None else "always" if ext.translate else "never"
     wants_seq_no = values.get("seq_no_primary_term") in (True, "true")

@@ -128,6 +128,12 @@ def order_distance(distance: _Number, unknown_share: float, offset: _Number) -> 
     return (1.0 - unknown_share) * (distance + offset)
 
 
+def start_encoding(query: Query, method: str) -> None:
+    """Begins to encode a query that will be ranked by `auto`, while its caller does other work."""
+    if method == CORRECTED_METHOD and query.encoding is not None:
+        query.encoding.start()
+
+
 def find_corrections(
     query: Query,
     candidates: Sequence[tuple[BagOfWords, str]],

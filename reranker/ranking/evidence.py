@@ -132,15 +132,12 @@ class Evidence:
 
     def scores(self) -> NDArray[np.float64]:
         """The score of each candidate (n,), not rounded."""
-        first, transport, feedback, neighbours, encoder = self._shares()
+        first, transport, *others = self._shares()
         found: NDArray[np.float64] = first * self.scaled.first_stage + transport * self.scaled.nearness
         found += WINDOW_FLOOR
-        if self.feedback is not None:
-            found += feedback * self._nearness(self.feedback)[0]
-        if self.neighbours is not None:
-            found += neighbours * scaled(self.neighbours)
-        if self.encoder is not None:
-            found += encoder * self._encoder_likeness(self.encoder)
+        for share, values in zip(others, self._other_evidence(), strict=True):
+            if values is not None:
+                found += share * values
         return found
 
     def parts(self) -> list[ScoreParts]:
@@ -149,7 +146,7 @@ class Evidence:
 
     def columns(self) -> NDArray[np.float64]:
         """(8, n): the values of `ScoreParts` in the order of its fields."""
-        first, transport, feedback, neighbours, encoder = self._shares()
+        first, transport, *others = self._shares()
         falls = transport * self.scaled.slope
         columns = np.zeros((8, len(self.distances)))
         columns[0] = WINDOW_FLOOR
@@ -157,13 +154,18 @@ class Evidence:
         columns[3] = 0.0 - falls * self.corrections.added_by_lacking_words
         columns[4] = 0.0 - falls * self.corrections.added_by_hubness
         columns[2] = transport * self.scaled.nearness - columns[3] - columns[4]
-        if self.feedback is not None:
-            columns[5] = feedback * self._nearness(self.feedback)[0]
-        if self.neighbours is not None:
-            columns[6] = neighbours * scaled(self.neighbours)
-        if self.encoder is not None:
-            columns[7] = encoder * self._encoder_likeness(self.encoder)
+        for column, share, values in zip(columns[5:], others, self._other_evidence(), strict=True):
+            if values is not None:
+                column[:] = share * values
         return columns
+
+    def _other_evidence(self) -> tuple[NDArray[np.float64] | None, ...]:
+        """Feedback, neighbours and encoder from 0 to 1, (n,) each; None for what does not count."""
+        return (
+            None if self.feedback is None else self._nearness(self.feedback)[0],
+            None if self.neighbours is None else scaled(self.neighbours),
+            None if self.encoder is None else self._encoder_likeness(self.encoder),
+        )
 
     def _shares(self) -> NDArray[np.float64]:
         """Of each kind of evidence, (5, n) for each candidate or (5, 1) for all; what is missing leaves its share to

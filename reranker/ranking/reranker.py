@@ -17,7 +17,7 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import Hubness, HubnessSample
 from reranker.ranking.batching import check_several, read_candidates, read_queries
-from reranker.ranking.corrections import CORRECTED_METHOD, Corrections, find_corrections
+from reranker.ranking.corrections import CORRECTED_METHOD, Corrections, find_corrections, start_encoding
 from reranker.ranking.evidence import check_first_stage_share
 from reranker.ranking.feedback import is_worth_it
 from reranker.ranking.known_figures import KnownFigures
@@ -153,9 +153,8 @@ class Reranker:
         first_stage_order = np.argsort(ranks, kind="stable")
         indices = first_stage_order.tolist()
         in_order = [candidates[place] for place in indices]
-        by_evidence = method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates) > 0
-        if by_evidence and query.encoding is not None:
-            query.encoding.start()
+        if first_stage_scores is not None and len(candidates):
+            start_encoding(query, method)
         vectors = self.embeddings.vectors
         bags = self.idf.weigh_all(in_order, partial(distinct_terms, n_terms=len(vectors)))
         problem = weighed_problem(query.weighted, bags, vectors)
@@ -173,7 +172,7 @@ class Reranker:
             self.n_threads,
             self.cost_cache,
         )
-        if by_evidence and first_stage_scores is not None:
+        if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
             n_translated = 0 if translated is None else int(np.count_nonzero(translated))
             learns = is_worth_it(query.n_words, len(candidates) - n_translated, query.encoding is not None)
             reranking = ordering.by_evidence(

@@ -12,7 +12,7 @@ from reranker.answers import ExplainAnswer, Hit, SearchAnswer
 from reranker.base.errors import BadInput, NotFound
 from reranker.base.request_context import service_rights
 from reranker.embeddings import Embeddings
-from reranker.ranking.corrections import CORRECTED_METHOD
+from reranker.ranking.corrections import CORRECTED_METHOD, start_encoding
 from reranker.ranking.explanation import PAIRS_PER_WORD, explain
 from reranker.ranking.query import Query
 from reranker.ranking.ranked import RankedDocument, Reranking
@@ -151,8 +151,7 @@ class Searcher:
             return request, reranker.query(request.text, request.language)
         # BM25 finds words that have no embedding too (names, identifiers); there is nothing to re-rank by, then.
         query = reranker.query_with_unknown_words(request.text, request.language)
-        if request.method == CORRECTED_METHOD and query.encoding is not None:
-            query.encoding.start()
+        start_encoding(query, request.method)
         if request.first_stage == "auto":
             request = replace(request, first_stage=DEFAULT_FIRST_STAGE)
         return request, query

@@ -1,9 +1,12 @@
-"""Writes a tiny ONNX model by hand (the protobuf of onnx.proto3): a table whose rows are the token vectors."""
+"""Writes a tiny ONNX model by hand (the protobuf of onnx.proto3), a table whose rows are the token vectors; and the
+`tokenizer.json` beside it."""
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 _FLOAT, _INT64 = 1, 7
 
@@ -26,6 +29,19 @@ def embedding_model(rows: Sequence[tuple[float, ...]]) -> bytes:
         + _bytes(12, _tensor("last_hidden_state", _FLOAT, 3))
     )
     return _number(1, 8) + _bytes(7, graph) + _bytes(8, _number(2, 13))
+
+
+def tokenizer(tokens: Sequence[str], pre_tokenizer: dict[str, Any], **more: Any) -> bytes:
+    """A `tokenizer.json` whose token ids are the places of the tokens; the first stands for unknown ones.
+
+    Args:
+        more: sections in place of the usual ones.
+    """
+    parts = ("truncation", "padding", "normalizer", "post_processor", "decoder")
+    vocabulary = {token: place for place, token in enumerate(tokens)}
+    model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": tokens[0]}
+    sections = {"version": "1.0", "added_tokens": [], "pre_tokenizer": pre_tokenizer, "model": model}
+    return json.dumps({**dict.fromkeys(parts), **sections, **more}).encode()
 
 
 def _tensor(name: str, element: int, rank: int) -> bytes:

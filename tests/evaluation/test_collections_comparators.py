@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -18,7 +17,7 @@ from ingest.embeddings.onnx_model import OnnxModel
 from ingest.fetching.maven import fetched_jar
 from reranker.base.errors import BadInput, NotFound, WrongParameter
 from reranker.embeddings.onnx_session import OnnxSession
-from tests.evaluation.onnx_model import embedding_model
+from tests.evaluation.onnx_model import embedding_model, tokenizer
 
 TEXTS = {"a": "left", "b": "right", "c": "both"}
 # Cosines with the query `up`: 0.6, 0.8, 1.
@@ -87,10 +86,11 @@ def test_names_are_read_and_the_nearest_is_named() -> None:
 # Models
 
 
-TOKENIZER = {
-    "version": "1.0",
-    "truncation": {"max_length": 1, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
-    "padding": {
+TOKENIZER = tokenizer(
+    ["[UNK]", "cat", "dog", "find"],
+    {"type": "Whitespace"},
+    truncation={"max_length": 1, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
+    padding={
         "strategy": {"Fixed": 9},
         "direction": "Right",
         "pad_to_multiple_of": None,
@@ -98,13 +98,8 @@ TOKENIZER = {
         "pad_type_id": 0,
         "pad_token": "[UNK]",
     },
-    "added_tokens": [],
-    "normalizer": {"type": "Lowercase"},
-    "pre_tokenizer": {"type": "Whitespace"},
-    "post_processor": None,
-    "decoder": None,
-    "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "cat": 1, "dog": 2, "find": 3}, "unk_token": "[UNK]"},
-}
+    normalizer={"type": "Lowercase"},
+)
 ROWS = [(0.0, 0.0), (3.0, 0.0), (0.0, 4.0), (-5.0, 12.0)]
 
 
@@ -112,7 +107,7 @@ def made(pooling: str, max_tokens: int = 8, prefix: str = "") -> OnnxEncoder:
     pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
     pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[encoders]'")
     model = OnnxModel("org.example:tiny:1", "", "tiny", pooling, max_tokens, prefix)  # type: ignore[arg-type]
-    return OnnxEncoder(model, OnnxSession(model, embedding_model(ROWS), json.dumps(TOKENIZER).encode()))
+    return OnnxEncoder(model, OnnxSession(model, embedding_model(ROWS), TOKENIZER))
 
 
 def test_a_model_gives_the_mean_of_its_token_vectors_at_length_1() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Sequence
 from hashlib import sha256
@@ -17,31 +16,23 @@ from ingest.embeddings.onnx_model import OnnxModel
 from ingest.embeddings.word_encoder import WordVectors
 from reranker.base.errors import BadInput
 from reranker.embeddings.onnx_session import OnnxSession
-from tests.evaluation.onnx_model import embedding_model
+from tests.evaluation.onnx_model import embedding_model, tokenizer
 
 pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
 pytest.importorskip("tokenizers", reason="needs pip install 'sinkrank[encoders]'")
 
 # Letters are tokens, so that words differ in length.
 LETTERS = "abcdefgh"
-TOKENIZER = {
-    "version": "1.0",
-    "truncation": None,
-    "padding": None,
-    "added_tokens": [],
-    "normalizer": None,
-    "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated", "invert": False},
-    "post_processor": None,
-    "decoder": None,
-    "model": {"type": "WordLevel", "vocab": {letter: n for n, letter in enumerate("?" + LETTERS)}, "unk_token": "?"},
-}
+TOKENIZER = tokenizer(
+    "?" + LETTERS, {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated", "invert": False}
+)
 # The row of padding is large: it would show in a mean that counts it.
 ROWS = [(99.0, -99.0), *((float(n), 1.0) for n in range(len(LETTERS)))]
 MODEL = OnnxModel("org.example:tiny:1", "", "tiny", "mean", 8)
 
 
 def session() -> OnnxSession:
-    return OnnxSession(MODEL, embedding_model(ROWS), json.dumps(TOKENIZER).encode())
+    return OnnxSession(MODEL, embedding_model(ROWS), TOKENIZER)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -90,7 +81,7 @@ def test_encoded_words_are_kept_under_the_name_of_the_model(tmp_path: Path) -> N
 def jar(path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("tiny.onnx", embedding_model(ROWS))
-        archive.writestr("tiny-tokenizer.json", json.dumps(TOKENIZER))
+        archive.writestr("tiny-tokenizer.json", TOKENIZER)
 
 
 def test_a_model_is_read_from_its_jar_and_a_changed_jar_is_refused(tmp_path: Path) -> None:

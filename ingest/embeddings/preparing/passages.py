@@ -50,7 +50,7 @@ class PassageMap:
     n_threads: int = 1
     seconds: float = ENCODING_S
     name: str = PASSAGES
-    description: str = "map the joined words to all-MiniLM-L6-v2's encodings of passages, and keep it for queries"
+    description: str = "map the joined words to all-MiniLM-L6-v2's encodings of passages; keep the model for queries"
 
     def estimate(self, texts: Texts) -> Estimate:
         n_passages = min(N_PASSAGES, texts.n_pairs / _DISTINCT_WORDS_A_PASSAGE)
