@@ -12,7 +12,7 @@ import pytest
 import urllib3
 from flask import Flask
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.settings import Settings
@@ -83,7 +83,7 @@ def ours(engine: Engine, embeddings: Embeddings) -> Iterator[str]:
 
 
 @pytest.fixture
-def app(engine: Engine, embeddings: Embeddings, tmp_path: Path) -> Iterator[Flask]:
+def app(engine: Engine, embeddings: Embeddings, compiled: None, tmp_path: Path) -> Iterator[Flask]:
     settings = Settings(
         home=tmp_path,
         threads=1,
@@ -94,7 +94,6 @@ def app(engine: Engine, embeddings: Embeddings, tmp_path: Path) -> Iterator[Flas
     )
     store = open_store(engine.url)
     app = create_app(settings, store, embeddings)
-    warm_up(app)  # a kernel that is compiled within a search outlasts its budget
     yield app
     store.close()
 
