@@ -149,7 +149,7 @@ class MarginalisedAutoencoder:
         return np.hstack(parts)
 
 
-# Words that never occur leave E[Q] without an inverse.
+# With words that never occur, E[Q] has no inverse.
 _RIDGE = 1e-5
 
 
