@@ -223,11 +223,11 @@ def by_stage(
 
 
 @contextmanager
-def served_code(code: Path, engine: str, embeddings: Path, options: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
+def served_code(code: Path, engine: str, embeddings: Path) -> Iterator[tuple[str, int]]:
     """Runs `sinkrank serve` of a checkout in a separate process; its address and its process id."""
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--store", engine, "--home", home]
-        command += ["--embeddings", str(embeddings.absolute()), *options]
+        command += ["--embeddings", str(embeddings.absolute())]
         environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": str(_BUDGET_MS)}
         environment["PYTHONPATH"] = str(code.absolute())
         with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:

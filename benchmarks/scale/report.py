@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +105,3 @@ def _row(name: str, columns: Sequence[tuple[int, Mapping[str, float]]]) -> str:
 
 def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:,}"
-
-
-def sampled_growth(result: Result, n_points: int = 10) -> Iterator[tuple[int, float, float]]:
-    """Of a long ingest: documents, seconds and the engine's CPU seconds, at some moments."""
-    samples = [one for one in result["samples"] if one["engine"].get("primaries", {}).get("documents")]
-    for sample in samples[:: max(1, len(samples) // n_points)]:
-        yield sample["engine"]["primaries"]["documents"], sample["at_s"], sample["engine"]["cpu_s"]

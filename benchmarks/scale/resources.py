@@ -13,6 +13,7 @@ import urllib3
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _LONGEST_S = 7200.0
+_CALM_S = 10.0
 http = urllib3.PoolManager(timeout=600, retries=False)
 
 
@@ -98,13 +99,11 @@ def machine_now() -> dict[str, float]:
     }
 
 
-def wait_for_merges(
-    nodes: Iterable[Mapping[str, Any]], index: str, calm_s: float = 10.0, limit_s: float = 7200
-) -> float:
+def wait_for_merges(nodes: Iterable[Mapping[str, Any]], index: str) -> float:
     """Waits until nothing was merged for a while, and returns the seconds until then."""
     nodes, started = list(nodes), time.monotonic()
     calm_since = last = started
-    while last - calm_since < calm_s and last - started < _LONGEST_S:
+    while last - calm_since < _CALM_S and last - started < _LONGEST_S:
         time.sleep(1)
         last = time.monotonic()
         if engine(nodes, index)["total"]["merging"]:

@@ -30,12 +30,12 @@ _SIGNIFICANT = 0.05
 _WIDE = 125
 
 
-def way_of(settings: Settings, method: str, name: str = "") -> Way:
-    """The way to search that the settings say, by another method."""
+def way_of(settings: Settings, method: str) -> Way:
+    """The way to search of the settings, with another method."""
     from evaluation.judged.comparison import Way
 
     return Way(
-        name or method,
+        method,
         method,
         settings.first_stage,
         settings.depth,

@@ -76,9 +76,9 @@ def search_footer(answer: SearchAnswer) -> str:
     return "\n".join(lines)
 
 
-def explanation_table(explanation: ExplainAnswer, title: str | None = None) -> Table:
+def explanation_table(explanation: ExplainAnswer) -> Table:
     """Each query word, where its mass goes, and the cost of that; the last line is the distance."""
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_footer=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_footer=True)
     distance = f"{explanation.distance:.4f}"
     table.add_column("query word", footer=f"{explanation.method} distance")
     table.add_column("weight", justify="right", footer=f"{sum(word.mass for word in explanation.words):.4f}")
