@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping, Sequence
 
 from rich import box
 from rich.table import Table
@@ -16,6 +17,21 @@ from sinkrank.console.output import counted
 _TITLE_CHARS = 60
 # Columns of a terminal in which titles and ids have room side by side; in fewer an id stands below its title.
 _WIDE = 120
+
+
+def figures_table(names: Sequence[str], columns: Mapping[str, Sequence[str]], title: str | None = None) -> Table:
+    """A row of figures for each method.
+
+    Args:
+        columns: the figures of all rows, by the name of the column.
+    """
+    table = Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, *cells in zip(names, *columns.values(), strict=True):
+        table.add_row(name, *cells)
+    return table
 
 
 def search_table(answer: SearchAnswer, width: int) -> Table:
