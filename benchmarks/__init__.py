@@ -1,1 +1,1 @@
-"""Timings of Sinkrank beside its peers; they are figures, not tests."""
+"""Benchmarks of Sinkrank and its peers. They print figures and are not tests."""

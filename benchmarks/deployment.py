@@ -1,8 +1,7 @@
-"""Times the recommended deployment: a front that sends searches through Sinkrank and all else to the engine.
+"""Times the recommended deployment: a front that sends searches to Sinkrank and all other requests to the engine.
 
-Run it with `python -m benchmarks.deployment`; nothing but this machine is spoken to. The engine, each front and
-Sinkrank alone get the same requests in turn. The index is made of the beginnings of real pages, and is removed at the
-end.
+Run it with `python -m benchmarks.deployment`. It uses only this machine. The engine, each front and Sinkrank alone get
+the same requests in turn. The index contains the beginnings of real pages, and is removed at the end.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ def under_load(
     turns: int,
     seconds: float,
 ) -> list[dict[str, Any]]:
-    """Requests per second of 8 clients, each side once a turn; of each side the median turn, and the median of its
-    ratios to the engine in the same turn. `front_cpu_ms` is the front's own CPU time a request, which says what it
-    costs where a busy machine blurs the rest."""
+    """Requests per second of 8 clients, with each side once per turn: the median of each side, and the median of its
+    ratios to the engine in the same turn. `front_cpu_ms` is the front's own CPU time per request, which depends less on
+    other load."""
     per_second: dict[str, list[float]] = {side: [] for side in sides}
     cpu = dict.fromkeys(pids, 0.0)
     for _ in range(turns):
@@ -76,7 +75,7 @@ def under_load(
 
 
 def cpu_ms(pid: int) -> float:
-    """CPU time of a process and its children so far, read from /proc; 0 where there is none."""
+    """CPU time (s) of a process and its children so far, read from /proc; 0 without a process."""
     folder = Path(f"/proc/{pid}")
     if not folder.exists():
         return 0.0
@@ -107,8 +106,8 @@ def one_at_a_time(
 def _arguments() -> argparse.Namespace:
     parser = parser_of(__doc__)
     parser.add_argument("--fronts", nargs="+", default=["haproxy"], choices=[*fronts.CONFIGURATIONS])
-    parser.add_argument("--turns", type=int, default=40, help="of load for each side (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of load in each turn (%(default)s)")
+    parser.add_argument("--turns", type=int, default=40, help="number of turns for each side (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="length of the load in each turn (%(default)s)")
     return parser.parse_args()
 
 

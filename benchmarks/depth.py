@@ -1,11 +1,11 @@
-"""Measures what a deeper first stage finds and what it costs: recall, order and time of whole searches by depth.
+"""Measures recall, quality and time of whole searches by the depth of the first stage.
 
     python -m benchmarks.depth --collection FOLDER --embeddings STORE                    # questions in one language
     python -m benchmarks.depth --libreoffice HOME --direction fi-en --embeddings STORE   # pages across languages
 
-A collection has BEIR's layout. Of the LibreOffice help, all pages of the documents' language are indexed, and the first
-20 words of a test page in the other language ask for its translation. The index is removed at the end. Each depth is
-searched once for recall and order, then in turn for time, `size` 10, by a searcher that keeps no costs.
+A collection has BEIR's layout. For the LibreOffice help, all pages in the documents' language are indexed, and the
+queries are the first 20 words of test pages in the other language. The index is removed at the end. Each depth is
+searched once for recall and quality, then the depths in turn for time, with `size` 10 and without cached costs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STAGES = ("first_stage", "rerank", "total")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is searched: a collection, its queries' language and its documents'."""
+    """A collection, with the languages of its queries and documents."""
 
     collection: Collection
     query_language: str
@@ -52,7 +52,7 @@ class Work:
 
 
 def request(query: JudgedQuery, work: Work, index: str, depth: int, size: int) -> SearchRequest:
-    """A search for the documents' language by the defaults, at one depth."""
+    """A default search in the documents' language at one depth."""
     return SearchRequest(
         query.text,
         index,
@@ -66,7 +66,7 @@ def request(query: JudgedQuery, work: Work, index: str, depth: int, size: int) -
 def quality(
     searcher: Searcher, work: Work, index: str, queries: Sequence[JudgedQuery], depth: int
 ) -> dict[str, float | str]:
-    """Recall of the first stage's candidates, and the measures of the order."""
+    """Recall of the first stage, and the measures of the whole order."""
     qrels = [Qrel(query.query_id, doc_id, grade) for query in queries for doc_id, grade in query.relevance.items()]
     run = []
     for query in queries:
@@ -84,7 +84,7 @@ def quality(
 def times(
     searcher: Searcher, work: Work, index: str, queries: Sequence[JudgedQuery], depths: Sequence[int], rounds: int
 ) -> dict[int, dict[str, list[float]]]:
-    """Milliseconds of each stage, by depth: each query at each depth, depth by depth, round after round."""
+    """Milliseconds of each stage by depth. In each round each query is searched at each depth in turn."""
     took: dict[int, dict[str, list[float]]] = {depth: {stage: [] for stage in STAGES} for depth in depths}
     for _ in range(rounds):
         for query in queries:
@@ -102,7 +102,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def measure(searcher: Searcher, work: Work, depths: Sequence[int], n_queries: int, rounds: int) -> dict[str, Any]:
-    """Recall, order and times by depth, over one index that is made for it."""
+    """Recall, quality and times by depth, over an index that is made for this measurement."""
     queries = work.collection.queries[:n_queries]
     with indexed(work.collection, work.document_language, searcher.store, searcher.embeddings) as made:
         rows = [quality(searcher, work, made.index, queries, depth) for depth in depths]
@@ -121,7 +121,7 @@ def measure(searcher: Searcher, work: Work, depths: Sequence[int], n_queries: in
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A line a depth; times in ms, the median and in brackets the quartiles."""
+    """One line for each depth; times in ms, median (quartiles)."""
     lines = [
         f"{'depth':>6} {'first stage':>11} {'recall':>7} {'MRR':>6} {'nDCG@10':>8}"
         f"{'first stage, ms':>24}{'re-ranking, ms':>24}{'search, ms':>24}"
@@ -140,7 +140,7 @@ def help_pages(home: Path, direction: Direction, n_queries: int, folder: Path) -
     """The LibreOffice help as a collection in a folder.
 
     Args:
-        home: where the corpus lies, or is downloaded to.
+        home: folder of the corpus, which is downloaded if it is missing.
     """
     corpus = load_libreoffice(home)
     task = make_task(corpus, direction, "first20", n_queries, SEED)
@@ -159,7 +159,7 @@ def help_pages(home: Path, direction: Direction, n_queries: int, folder: Path) -
 
 @contextmanager
 def store_address(name: str, folder: Path) -> Iterator[str]:
-    """A folder for `embedded`, a node of the test suite for an engine's name, else the address that was given."""
+    """The store's address: a folder for `embedded`, a node of the test suite for an engine's name, or the value."""
     if name == "embedded":
         yield str(folder / "store")
     elif "://" in name:
@@ -176,8 +176,10 @@ def _arguments() -> argparse.Namespace:
     work = parser.add_mutually_exclusive_group(required=True)
     work.add_argument("--collection", type=Path, help="folder in BEIR's layout")
     work.add_argument("--libreoffice", type=Path, metavar="HOME", help="folder with the corpus, or to download it to")
-    parser.add_argument("--language", default="en", help="of the collection (%(default)s)")
-    parser.add_argument("--direction", type=Direction.parse, default="fi-en", help="of the pages (%(default)s)")
+    parser.add_argument("--language", default="en", help="language of the collection (%(default)s)")
+    parser.add_argument(
+        "--direction", type=Direction.parse, default="fi-en", help="languages of the pages (%(default)s)"
+    )
     parser.add_argument("--embeddings", type=Path, required=True)
     parser.add_argument(
         "--stores",
@@ -186,9 +188,9 @@ def _arguments() -> argparse.Namespace:
         help="`embedded`, an engine that the test suite can start, or an address (%(default)s)",
     )
     parser.add_argument("--depths", type=int, nargs="+", default=DEPTHS)
-    parser.add_argument("--queries", type=int, default=200, help="the first so many (%(default)s)")
+    parser.add_argument("--queries", type=int, default=200, help="maximum number of queries (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="searches of each query at each depth (%(default)s)")
-    parser.add_argument("--threads", type=int, default=2, help="of one re-ranking (%(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="threads of one re-ranking (%(default)s)")
     parser.add_argument("--json", type=Path, help="write the results here too")
     return parser.parse_args()
 

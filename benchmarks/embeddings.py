@@ -1,8 +1,8 @@
-"""Import of an embeddings file beside the libraries that read such files, and how much memory it takes.
+"""Compares the import of an embeddings file with libraries that read such files: time and memory.
 
-Each side runs in a process of its own, in turn. `read` is the file's bytes alone; `numpy` (`loadtxt`), `pandas` and
-`gensim` (`KeyedVectors.load_word2vec_format`) read the numbers into memory and keep nothing; ours reads them, chooses
-and normalises the words and writes a store to the disk. `python -m benchmarks.embeddings --help`
+Each side runs in its own process, in turn. `read` only reads the bytes. `numpy` (`loadtxt`), `pandas` and `gensim`
+(`KeyedVectors.load_word2vec_format`) read the numbers into memory. Ours also selects and normalises the words and
+writes a store to disk. Options: `python -m benchmarks.embeddings --help`
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import numpy as np
 from benchmarks.report import machine
 
 SEED = 20180326
-# Rows that differ; the same come again under other words, as a parser does not mind.
+# Number of distinct rows. They are repeated with other words, which makes no difference to a parser.
 N_DRAWN = 5_000
 READ_BYTES = 1 << 22
 
 
 def write_file(path: Path, n_terms: int, dim: int) -> None:
-    """A word2vec text of made-up words and numbers with six decimals."""
+    """Writes a word2vec text file with synthetic words and numbers of six decimals."""
     rng = np.random.default_rng(SEED)
     rows = [(" ".join(f"{x:.6f}" for x in row) + "\n").encode() for row in rng.normal(0, 0.3, (N_DRAWN, dim))]
     partial = path.with_name(path.name + ".partial")
@@ -110,7 +110,7 @@ SIDES: dict[str, Callable[[Path, Path], int]] = {
 
 
 def measured(name: str, path: Path, store: Path) -> dict[str, float]:
-    """Wall and CPU time (s) and the peak of memory (GiB) of one side in a new process; imports are not counted."""
+    """Wall and CPU time (s) and peak memory (GiB) of one side in a new process, without imports."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_run, (name, path, store))
 
@@ -130,7 +130,9 @@ def _run(name: str, path: Path, store: Path) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, required=True, help="for the file (some 2.7 kB a term) and the store")
+    parser.add_argument(
+        "--folder", type=Path, required=True, help="folder for the file (some 2.7 kB a term) and the store"
+    )
     parser.add_argument("--terms", type=int, default=2_000_000)
     parser.add_argument("--dim", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=2)

@@ -22,9 +22,9 @@ WORDS = (25, 50, 100, 200, 400)
 
 
 def growth(embeddings: Any, n_threads: int, rounds: int, seed: int) -> dict[str, dict[str, Any]]:
-    """Median ms of a query of 100 words, by candidates of 100 words and by words of 500 candidates.
+    """Median ms of a query of 100 words, by the number of candidates of 100 words, and by the words of 500 candidates.
 
-    `exponent` is the slope of log time over log size: 1 is linear, less where fixed work or terms in common show.
+    `exponent` is the slope of log time over log size: 1 is linear; fixed work and shared terms make it less.
     """
     found = {}
     for name, sizes in (("candidates", CANDIDATES), ("words", WORDS)):
@@ -53,7 +53,7 @@ def _run(embeddings: Any, seed: int, n_candidates: int, n_words: int, n_threads:
 
 
 def peak_memory(n_query_words: int, n_threads: int, seed: int) -> dict[str, float]:
-    """MB above what the process held before, for 1,000 candidates of 300 words; measured in a process of its own."""
+    """MB more than before the call, for 1,000 candidates of 300 words, measured in a separate process."""
     command = [sys.executable, "-m", "benchmarks.growth", str(n_query_words), str(n_threads), str(seed)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)  # type: ignore[no-any-return]

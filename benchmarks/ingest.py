@@ -1,15 +1,15 @@
-"""Ingest beside opensearch-py's `parallel_bulk`, which is given the same documents finished.
+"""Compares ingest with opensearch-py's `parallel_bulk`, which gets the same finished documents.
 
-Both sides write to one node, in turn, into new indices of one mapping and the same settings (the engine's own refresh
-interval), and end with a refresh. What each pays:
+Both sides write to one node, in turn, into new indices with the same mapping and settings (the engine's default refresh
+interval), and end with a refresh. The times include:
 
-    ingest          reads a JSONL file twice, and parses it twice: first it counts document frequencies (tokenises,
-                    looks words up), then it weighs, packs and writes JSON. Starting its processes, each of which learns
-                    the words, making index, idf and hubness sample, and the checkpoint, which it syncs to the disk.
-    parallel_bulk   writes the JSON of dictionaries that are in memory; its four threads as they are by default. The
-                    index is there before the clock starts.
+    ingest          Starting its processes, each of which loads the vocabulary. Reading and parsing a JSONL file twice:
+                    first to count document frequencies (tokenise, look up words), then to weight, pack and write JSON.
+                    Making the index, the idf, the hubness sample, and the checkpoint, which is synced to disk.
+    parallel_bulk   Writing the JSON of dictionaries in memory, with its four default threads. The index exists before
+                    the clock starts.
 
-`python -m benchmarks.ingest --help`
+Options: `python -m benchmarks.ingest --help`
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import Store
 
-# Processes that ingest starts import this module anew, and the command line has none of this for them either: what it
-# takes is imported where it is used.
+# The processes that ingest starts import this module again. So packages that they do not need are imported where they
+# are used.
 if TYPE_CHECKING:
     import opensearchpy
 
 WORDS_A_DOCUMENT = 150
 SEED = 20180326
-# As opensearch-py has them by default.
+# The defaults of opensearch-py.
 PEER_THREADS, PEER_CHUNK = 4, 500
-# For the rates of one core.
+# Number of documents for the rates of one core.
 RATE_DOCUMENTS = 5_000
 
 
 def write_documents(source: Path, target: Path, n_documents: int) -> None:
-    """Documents of 150 words, cut from a JSONL file of longer ones in random order; again from the beginning, under
-    other ids, where the file has too few."""
+    """Documents of 150 words, cut from longer ones of a JSONL file in random order. If the file has too few, they are
+    repeated with other ids."""
     cut = list(_cut(source))
     random.Random(SEED).shuffle(cut)  # noqa: S311 - no secret
     with target.open("w", encoding="utf-8") as file:
@@ -76,8 +76,8 @@ class Rates(NamedTuple):
     """Documents a second of processor time, in one process.
 
     Attributes:
-        both: counted, then encoded with the words that counting has kept: what a first ingest does.
-        alone: encoded without: what an ingest into an index that has its document frequencies does.
+        both: counting, then encoding with the cached words of counting, as in a first ingest.
+        alone: encoding without them, as in an ingest into an index that has document frequencies.
     """
 
     both: float
@@ -85,7 +85,7 @@ class Rates(NamedTuple):
 
 
 def processor_rates(documents: Path, store: Store, embeddings: Embeddings, rounds: int) -> list[Rates]:
-    """The rates of each round; the first one, which is left out, finds every word for the first time."""
+    """The rates of each round. The first round is left out, because it looks up every word for the first time."""
     with open_sources([str(documents)]) as sources:
         rows = (row for source in sources for row in read_rows(source))
         pieces = list(in_pieces(islice(rows, RATE_DOCUMENTS)))
@@ -120,7 +120,7 @@ def ours(documents: Path, store: Store, embeddings: Embeddings, folder: Path) ->
 
 
 def finished(store: Store, client: opensearchpy.OpenSearch) -> list[dict[str, object]]:
-    """The documents as our ingest has written them, as `parallel_bulk` takes them."""
+    """The documents that our ingest wrote, in the form that `parallel_bulk` takes."""
     from opensearchpy import helpers
 
     (version,) = store.versions("ours")
@@ -148,12 +148,12 @@ def theirs(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--home", type=Path, default=Path(".sinkrank"), help="of the demo: its embeddings and documents"
+        "--home", type=Path, default=Path(".sinkrank"), help="home of the demo, with its embeddings and documents"
     )
     parser.add_argument("--documents", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--engine", default="opensearch-2.19.1", help="that the suite can start")
-    parser.add_argument("--url", help="of a running engine, in place of one that is started")
+    parser.add_argument("--engine", default="opensearch-2.19.1", help="engine that the test suite can start")
+    parser.add_argument("--url", help="URL of a running engine, instead of starting one")
     options = parser.parse_args()
     from tests.engines.nodes import start_node
 
@@ -170,8 +170,8 @@ def main() -> None:
         with ExitStack() as stack:
             url = options.url
             if url is None:
-                # A node whose speed is measured compiles fully. With half the heap it refuses requests of either side
-                # for memory now and then, which `parallel_bulk` does not send again.
+                # The node compiles fully, since its speed is measured. With half the heap it would sometimes refuse
+                # requests for lack of memory, which `parallel_bulk` does not repeat.
                 started = start_node(options.engine, heap="2g", java_options=["-XX:TieredStopAtLevel=4"])
                 url = stack.enter_context(started).url
             compare(documents, url, embeddings, options.rounds, Path(name))

@@ -1,4 +1,4 @@
-"""What each piece of the transport's vector code buys: whole calls, once as they are and once with a plain form.
+"""Measures the gain of each piece of the transport's vector code: whole calls with the piece and with its plain form.
 
 python -m benchmarks.kernels [--rounds 15] [--vocabulary 50000]
 """
@@ -24,12 +24,12 @@ from benchmarks.workload import Workload, clustered_embeddings, synthetic
 _PACKAGE = "reranker.transport"
 # (query words, candidates)
 SIZES = ((5, 100), (20, 300), (100, 500), (300, 500))
-# What is put in the place of names: "module.name" below the package, by a function of a fresh copy of its modules.
+# Replacements by name ("module.name" in the package). A function makes them from a fresh copy of the modules.
 Replacing = Callable[["Modules"], Mapping[str, Any]]
 
 
 class Modules:
-    """A copy of the transport's modules, imported anew: code compiled for one copy is not used by another."""
+    """A new copy of the transport's modules. Compiled code is not shared between copies."""
 
     def __init__(self, replacing: Replacing | None = None) -> None:
         others = _taken_out()
@@ -54,7 +54,7 @@ class Modules:
         return self._modules[f"{_PACKAGE}.{name}"]
 
     def distances(self, work: Workload, method: str, parameters: Any) -> Any:
-        """As `reranker.transport.distances`, by this copy, on one thread."""
+        """Like `reranker.transport.distances`, with this copy, on one thread."""
         problem = self["problem"].checked_problem(work.query, work.candidates, work.embeddings)
         if method == "emd":
             found, _ = self["pruning"].nearest_by_emd(problem, parameters, 10, np.zeros(len(work.candidates)))
@@ -63,7 +63,7 @@ class Modules:
 
 
 def _taken_out() -> dict[str, ModuleType]:
-    """Removes the package's modules from those that are imported, and gives them."""
+    """Removes the package's modules from `sys.modules` and returns them."""
     names = [name for name in sys.modules if name == _PACKAGE or name.startswith(_PACKAGE + ".")]
     return {name: sys.modules.pop(name) for name in names}
 
@@ -73,9 +73,9 @@ class Piece:
     """A piece of vector code.
 
     Attributes:
-        name: what it is, and what stands in its place.
-        method, parameters: what is called.
-        sizes: of `SIZES`, where the piece is used.
+        name: the piece, and what replaces it.
+        method, parameters: arguments of the call.
+        sizes: the members of `SIZES` that use the piece.
     """
 
     name: str
@@ -86,11 +86,11 @@ class Piece:
 
 
 def _nothing(*_: Any) -> None:
-    """In place of code that is generated."""
+    """Replacements for generated code."""
 
 
 def _power_of_llvm(simd: Any) -> Any:
-    """`simd.inverse_power` by LLVM's `pow`, which calls the C library for each lane."""
+    """`simd.inverse_power` with LLVM's `pow`, which calls the C library for each lane."""
 
     def inverse_power(typing: Any, x: Any, power: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -186,14 +186,14 @@ PIECES = (
 
 
 def compare(piece: Piece, embeddings: Any, rounds: int, seed: int) -> list[dict[str, Any]]:
-    """For each size: ms with the piece and with its plain form, and how many times as long the plain form takes."""
+    """For each size: ms with the piece, ms with its plain form, and the ratio of the second to the first."""
     sides = {"ours": Modules(), "plain": Modules(piece.replacing)}
     found = []
     for n_words, n_candidates in piece.sizes:
         work = synthetic(n_words, embeddings, seed, n_candidates)
         runs = {name: _run(side, work, piece) for name, side in sides.items()}
         difference = float(np.abs(runs["ours"]() - runs["plain"]()).max())
-        # Each goes first in half of the rounds: what comes second finds the caches warmer.
+        # Each side goes first in half of the rounds, since the second one finds warmer caches.
         orders = [in_turn(dict(order), -(-rounds // 2)) for order in (runs.items(), reversed(runs.items()))]
         ours, other = ([ms for order in orders for ms in order[name].wall_ms] for name in ("ours", "plain"))
         ratios = [x / y for x, y in zip(other, ours, strict=True)]
@@ -220,7 +220,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=15, help="times each side runs (default 15)")
     parser.add_argument("--vocabulary", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--pieces", nargs="+", help="only those with one of these words in their name")
+    parser.add_argument("--pieces", nargs="+", help="only pieces with one of these words in their name")
     options = parser.parse_args(arguments)
     print(report.machine())
     print(f"seed {options.seed}, rounds {options.rounds}, vocabulary {options.vocabulary}, one thread")

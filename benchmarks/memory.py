@@ -1,4 +1,4 @@
-"""How fast rows of a large table are read: what no cost of a short query can be faster than."""
+"""Measures how fast rows of a large table are read, which is the limit for the costs of a short query."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from benchmarks.plain_kernels import plain
 from benchmarks.timing import Times
 
-# About as many distinct terms as 500 candidates have, of a vocabulary of 500,000.
+# About the number of distinct terms of 500 candidates, with a vocabulary of 500,000.
 N_ROWS = 31_000
-# Larger than the caches: written before each round, so that no row is in them.
+# Larger than the caches. It is written before each round, so that no row is in them.
 _FLUSHED_BYTES = 64 * 2**20
 
 
 @plain
 def _sum_rows(rows, row_ids, totals):  # type: ignore[no-untyped-def]
-    """Adds up whole rows: as little work as reads every byte."""
+    """Adds up whole rows, the least work that reads every byte."""
     for place in range(len(row_ids)):
         row, total = rows[row_ids[place]], rows.dtype.type(0)
         for i in range(len(row)):
@@ -29,7 +29,7 @@ def _sum_rows(rows, row_ids, totals):  # type: ignore[no-untyped-def]
 
 
 def random_rows(embeddings: NDArray[np.float32], threads: int, rounds: int, seed: int) -> list[dict[str, Any]]:
-    """For rows of float32, and of half and a quarter of their bytes: ns a row and GB/s, least of all rounds."""
+    """ns per row and GB/s, the best of all rounds, for rows of float32 and of half and a quarter of their bytes."""
     random, found = np.random.default_rng(seed), []
     for share in (1, 2, 4):
         rows = embeddings.reshape(-1, embeddings.shape[1] // share)[: len(embeddings)]

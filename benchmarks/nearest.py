@@ -1,4 +1,4 @@
-"""The ten nearest of many documents by exact transport, against POT on all."""
+"""Times the ten nearest of many documents by exact transport, compared with POT on all documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.workload import Workload
 from reranker.transport import Nearest, nearest_documents
 
 K = 10
-# The peer's costs take rows to be of norm 1, which moves a distance by some 1e-5.
+# The peer's costs assume rows of norm 1, which changes a distance by some 1e-5.
 PEER_TOLERANCE = 1e-4
 
 
@@ -33,7 +33,7 @@ def _exact(work: Workload, n_threads: int, rounds: int) -> dict[str, Any]:
         **_named(work),
         "share_solved": round(found.n_solved / len(work.candidates), 3),
         "same_top": _equally_near(every, found.order, PEER_TOLERANCE),
-        # POT's solver uses one thread, whatever it is told, and for its small cost matrices one is the fastest.
+        # POT's solver always uses one thread, and one thread is the fastest for its small cost matrices.
         "threads": {"pruned": n_threads, "all": 1},
         "times": times,
         "speed_up": _ratio(times, "all", "pruned"),
@@ -49,7 +49,7 @@ def _named(work: Workload) -> dict[str, Any]:
 
 
 def _equally_near(every: NDArray[np.float64], order: NDArray[np.int64], tolerance: float) -> bool:
-    """Whether the documents of an order are, place by place, as near as the nearest of all."""
+    """Whether the documents of an order have, rank by rank, the distances of the nearest of all."""
     return bool((np.abs(every[order] - np.sort(every)[: len(order)]) <= tolerance).all())
 
 

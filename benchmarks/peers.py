@@ -1,6 +1,6 @@
-"""The other implementations of the same distances; each side's time includes its cost matrices.
+"""Other implementations of the same distances. The time of each side includes its cost matrices.
 
-A side takes a workload and a number of threads and gives the (n_candidates,) distances.
+A side takes a workload and a number of threads, and returns the (n_candidates,) distances.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Side:
     """One implementation.
 
     Attributes:
-        work: what it does; only sides of the same work are compared with each other.
-        package: what must be installed for it, where that may be missing.
+        work: kind of work; only sides with the same work are compared.
+        package: optional package that must be installed; None for none.
     """
 
     name: str
@@ -57,21 +57,21 @@ def _ours(method: str, **parameters: Any) -> Solve:
 
 
 def _ours_in_double(work: Workload, n_threads: int) -> Distances:
-    """The same in float64, which `distances` takes by itself at small epsilon only."""
+    """The same in float64, which `distances` uses only for a small epsilon."""
     wanted = Parameters(EPSILON, N_ITERATIONS, stop_at=0.0)
     problem = checked_problem(work.query, work.candidates, work.embeddings)
     return solve_from(CandidateCosts(problem, "float64", n_threads), [("sinkhorn", wanted)])[0].values
 
 
 def _cost(work: Workload, document: WeightedBag) -> NDArray[np.float64]:
-    """The fastest cost matrix there is in NumPy, (n, m) double: one product of rows of norm 1."""
+    """The fastest cost matrix in NumPy, (n, m) double: one product of rows of norm 1."""
     x = work.embeddings[work.query.term_ids].astype(np.float64)
     y = work.embeddings[document.term_ids].astype(np.float64)
     return np.asarray(np.sqrt(np.maximum(2 - 2 * (x @ y.T), 0)))
 
 
 def _pot(solve_one: Callable[..., Any]) -> Solve:
-    """One call of POT a candidate; BLAS and OpenMP use `n_threads`."""
+    """One call of POT for each candidate; BLAS and OpenMP use `n_threads`."""
 
     def solve(work: Workload, n_threads: int) -> Distances:
         with threadpool_limits(n_threads):
@@ -94,10 +94,10 @@ def _pot_sinkhorn(method: str) -> Solve:
 
 
 def oracle(work: Workload) -> Distances:
-    """What 50 iterations give: POT's plain algorithm in double, with costs from the differences of vectors.
+    """The reference result of 50 iterations: POT's plain algorithm in double, with costs from differences of vectors.
 
     Raises:
-        AssertionError: a plan of POT's has not the mass 1.
+        AssertionError: a plan of POT's does not have mass 1.
     """
     found = []
     x = work.embeddings[work.query.term_ids].astype(np.float64)
@@ -115,8 +115,8 @@ def oracle(work: Workload) -> Distances:
 
 
 def numpy_loop(work: Workload, n_threads: int) -> Distances:
-    """What a careful reader of Cuturi 2013 writes in NumPy: float32, a product for the costs of each candidate, then
-    matrix-vector products. With threads, they share the candidates."""
+    """Cuturi 2013 in straightforward NumPy: float32, one product for the costs of each candidate, then matrix-vector
+    products. Threads share the candidates."""
     x = work.embeddings[work.query.term_ids]
 
     def tables(place: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -128,7 +128,7 @@ def numpy_loop(work: Workload, n_threads: int) -> Distances:
 
 
 def numpy_loop_sharing_costs(work: Workload, n_threads: int) -> Distances:
-    """The same with our first trick: the costs of every distinct term once, by one product."""
+    """The same with one of our optimisations: one product for the costs of all distinct terms."""
     with threadpool_limits(n_threads):
         terms, index = np.unique(work.candidates.term_ids, return_inverse=True)
         costs = np.sqrt(np.maximum(2 - 2 * (work.embeddings[terms] @ work.embeddings[work.query.term_ids].T), 0))
@@ -181,7 +181,7 @@ def _ott_solver() -> Callable[..., Any]:
 
 
 def ott(work: Workload, _: int) -> Distances:
-    """ott-jax, candidates filled up to one length with words of no weight, 50 at a time; JAX chooses its threads."""
+    """ott-jax, 50 candidates at a time, padded to one length with words of weight 0. JAX chooses its threads."""
     lengths = np.diff(work.candidates.offsets)
     longest, found = int(lengths.max()), []
     x = work.embeddings[work.query.term_ids]
@@ -210,7 +210,7 @@ def _keyed_vectors(work: Workload) -> Any:
 
 
 def gensim_wmd(work: Workload, n_threads: int) -> Distances:
-    """gensim's `wmdistance`: exact transport between the words, all of one weight (it counts words itself)."""
+    """gensim's `wmdistance`: exact transport between the words with equal weights (gensim counts words itself)."""
     vectors = _keyed_vectors(work)
     words = [str(k) for k in work.query.term_ids]
     with threadpool_limits(n_threads):

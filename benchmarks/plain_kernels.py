@@ -1,6 +1,6 @@
-"""The plain forms of the transport's vector code: loops that Numba compiles as they stand, or NumPy.
+"""The plain forms of the transport's vector code: loops that Numba compiles, or NumPy.
 
-Each stands in for a function of `reranker/transport/kernels` with the same arguments (`benchmarks/kernels.py`).
+Each replaces a function of `reranker/transport/kernels` with the same arguments (`benchmarks/kernels.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 Float = NDArray[Any]
 
-# As `kernels/compiling.py`, without code on disk.
+# Like `kernels/compiling.py`, without cached code on disk.
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "fastmath": {"reassoc", "contract", "nsz"},
@@ -25,7 +25,7 @@ REGISTER_BYTES = 64
 
 @plain
 def fill_rows(tile, cost, scale, index, start, m):  # type: ignore[no-untyped-def]
-    """`scaling._fill`, one row after the other."""
+    """`scaling._fill`, row by row."""
     width, factor = cost.shape[1], tile.dtype.type(scale)
     for j in range(m):
         row = cost[index[start + j]]
@@ -115,7 +115,7 @@ def fill_groups(group: int) -> Any:
 
 
 def rows_in_registers(simd: Any) -> dict[str, Any]:
-    """`scaling._fill`, `_scale` and `_pay` by rows too, with the operations of `simd.py`: what groups are for."""
+    """`scaling._fill`, `_scale` and `_pay` by rows, with the operations of `simd.py`. It shows the gain of groups."""
 
     @plain
     def fill(tile, cost, scale, index, start, m):  # type: ignore[no-untyped-def]
@@ -190,7 +190,7 @@ def sweep_in_two(kernels: Any, scaling: Any) -> Any:
 
 
 def panel(query_rows: Float, n_words: int) -> tuple[Float, NDArray[np.float32]]:
-    """`products.panel`: (dim, width), so that the words lie side by side."""
+    """`products.panel`: (dim, width), with the words side by side."""
     return np.ascontiguousarray(query_rows.T), np.empty(0, np.float32)
 
 
@@ -208,7 +208,7 @@ def products(embeddings, term_ids, first, words, factors, room, table):  # type:
 
 
 def cost_table(query: Any, terms: Any, embeddings: Any, dtype: Any, n_threads: int, ground_cost: str) -> Float:
-    """`cost_table.cost_table` in NumPy: rows copied together, one product of BLAS."""
+    """`cost_table.cost_table` in NumPy: copies the rows and calls BLAS once."""
     n = len(query)
     rows, query_rows = (np.take(embeddings, ids, axis=0).astype(dtype, copy=False) for ids in (terms, query.term_ids))
     width = -(-n // 16) * 16
@@ -237,7 +237,7 @@ def add_rows(embeddings, row_ids, weights, sums):  # type: ignore[no-untyped-def
 
 @plain
 def deduplicate(term_ids, offsets, first, max_terms, n_terms):  # type: ignore[no-untyped-def]
-    """`cost_tables.deduplicate` with a number for each term of the vocabulary, where all candidates fit."""
+    """`cost_tables.deduplicate` with a number for each term of the vocabulary, if all candidates fit."""
     place = np.zeros(n_terms, np.int32)
     for word in range(len(term_ids)):
         place[term_ids[word]] = 1
@@ -255,7 +255,7 @@ def deduplicate(term_ids, offsets, first, max_terms, n_terms):  # type: ignore[n
 
 @plain
 def floats(n, like):  # type: ignore[no-untyped-def]
-    """`buffers.floats`, wherever they begin."""
+    """`buffers.floats`, without alignment."""
     return np.zeros(n, like.dtype)
 
 

@@ -1,8 +1,8 @@
-"""Shows where the proxy's CPU time goes: by stage of a search, or of several versions of the code in turn.
+"""Measures the proxy's CPU time by stage of a search, or for several versions of the code in turn.
 
 Run it with `python -m benchmarks.profile_proxy`. The engine is recorded (`recorded_engine`), so all CPU time of the
-server's process is the proxy's own. `--code FOLDER FOLDER` compares checkouts instead: each serves in a process of its
-own, and they are asked in turn.
+server's process is the proxy's. `--code FOLDER FOLDER` compares checkouts instead: each serves in its own process, and
+requests go to them in turn.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from reranker.stores import open_store
 BATCH = 20
 N_QUERIES = 200
 QUERY_WORDS = 8
-# Re-ranked on a busy machine too: the engine's order in its place would be another amount of work.
+# Searches are re-ranked on a busy machine too. The engine's order instead would be less work.
 _BUDGET_MS = 60_000
 
-# The functions of each stage, `module:name`. What one calls of another stage counts there alone.
+# The functions of each stage, `module:name`. Time in a function of another stage counts for that stage only.
 STAGES = {
     "HTTP server": ["sinkrank.serving.channels:Channel.service"],
     "Flask and Werkzeug": ["flask:Flask.wsgi_app"],
@@ -94,7 +94,7 @@ REST = "threads, interpreter lock"
 
 
 class Stages:
-    """The CPU time of each stage, of all threads; a stage within another stops its clock."""
+    """The CPU time of each stage, of all threads. A stage within another stops the outer clock."""
 
     def __init__(self) -> None:
         self._of_thread = threading.local()
@@ -144,7 +144,7 @@ class Stages:
 
 
 def owner_of(name: str) -> tuple[Any, str]:
-    """The module or class that `module:name` lies in, and its attribute."""
+    """The module or class that contains `module:name`, and the name of the attribute."""
     module, _, path = name.partition(":")
     owner: Any = importlib.import_module(module)
     *outer, attribute = path.split(".")
@@ -154,7 +154,8 @@ def owner_of(name: str) -> tuple[Any, str]:
 
 
 def serve_probed(settings: Settings, parent: Connection) -> None:
-    """Serves in this process. Sends its port, then for each message the stages and all CPU seconds since the last."""
+    """Serves in this process. Sends its port. Then, for each message, sends the CPU seconds of the stages and of the
+    process since the last message."""
     from reranker.api.app import create_app, start, warm_up
     from sinkrank.serving.server import bind, serve_until_stopped, spare_collector
 
@@ -184,7 +185,7 @@ def serve_probed(settings: Settings, parent: Connection) -> None:
 
 @contextmanager
 def probed_server(engine: str, embeddings: Path) -> Iterator[tuple[str, Connection]]:
-    """The address of a probed server in a process of its own, and the connection to it."""
+    """Runs a probed server in a separate process; its address, and the connection to the process."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     with tempfile.TemporaryDirectory() as home:
@@ -222,11 +223,11 @@ def by_stage(
 
 
 @contextmanager
-def served_code(code: Path, engine: str, embeddings: Path, options: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
-    """`sinkrank serve` of a checkout in a process of its own: its address and its process id."""
+def served_code(code: Path, engine: str, embeddings: Path) -> Iterator[tuple[str, int]]:
+    """Runs `sinkrank serve` of a checkout in a separate process; its address and its process id."""
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--store", engine, "--home", home]
-        command += ["--embeddings", str(embeddings.absolute()), *options]
+        command += ["--embeddings", str(embeddings.absolute())]
         environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": str(_BUDGET_MS)}
         environment["PYTHONPATH"] = str(code.absolute())
         with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:
@@ -267,11 +268,11 @@ def _cpu_s(pid: int) -> float:
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--code", type=Path, nargs="+", help="checkouts to compare")
-    parser.add_argument("--requests", type=int, default=400, help="of each kind (%(default)s)")
+    parser.add_argument("--requests", type=int, default=400, help="number of requests of each kind (%(default)s)")
     arguments = parser.parse_args()
     documents = read_documents(arguments.documents, arguments.n_documents)
     step = max(1, len(documents) // N_QUERIES)
-    # Longer than titles: feedback and neighbours want four words.
+    # Longer than titles, because feedback and neighbours need four words.
     queries = [" ".join(islice(document.text.split(), QUERY_WORDS)) for document in documents[::step]][:N_QUERIES]
     kinds = requests_by_kind(queries, [document.doc_id for document in documents[:100]])
     results: dict[str, Any] = {"machine": machine(), "documents": len(documents), "page": PAGE, "rows": []}

@@ -1,8 +1,8 @@
-"""Times the proxy beside the engine behind it: the same requests to both in turn, and under load.
+"""Compares the proxy with the engine behind it: the same requests to both in turn, and under load.
 
-Run it with `python -m benchmarks.proxy`; nothing but this machine is spoken to. The index of our own is made of the
-beginnings of real pages, so that candidates are short. Two more, which are not ours, have documents of 1 and 10 kB. All
-are removed at the end. A second proxy asks for whole windows alone (`benchmarks.whole_windows`), for comparison.
+Run it with `python -m benchmarks.proxy`. It uses only this machine. Our own index contains the beginnings of real
+pages, so that candidates are short. Two more indices, which are not ours, have documents of 1 and 10 kB. All are
+removed at the end. A second proxy always fetches whole windows (`benchmarks.whole_windows`), for comparison.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
 
 INDEX = "sinkrank-benchmark-proxy"
-# Not ours, by the length of their documents.
+# Indices that are not ours, by the length of their documents.
 OTHERS = {"1 kB": ("benchmark-others-1", 1_000), "10 kB": ("benchmark-others-10", 10_000)}
 WINDOW, PAGE = 100, 10
 CLIENTS = (1, 8, 32)
@@ -54,8 +54,8 @@ class Request:
     """A request to either side.
 
     Attributes:
-        status: what the proxy's `X-Rerank-Status` has to be.
-        window: the body that the proxy asks the engine with in its place, where that is for more hits than a page.
+        status: expected `X-Rerank-Status` of the proxy.
+        window: body with which the proxy asks the engine for the window, if the window is larger than a page.
     """
 
     method: str
@@ -76,7 +76,8 @@ class Request:
 
 
 def requests_by_kind(queries: Sequence[str], ids: Sequence[str]) -> dict[str, list[Request]]:
-    """What is timed: searches with the fields that a page of results shows, and whole; and requests that only pass."""
+    """The timed requests: searches with the fields of a results page, searches with the whole `_source`, and requests
+    that are passed on."""
 
     def body(text: str, source: Any, **more: Any) -> bytes:
         fields = ["text.en", "title.en"]
@@ -99,7 +100,7 @@ def requests_by_kind(queries: Sequence[str], ids: Sequence[str]) -> dict[str, li
 
 
 def foreign_requests(engine: urllib3.HTTPConnectionPool, queries: Sequence[str]) -> dict[str, list[Request]]:
-    """Searches in the indices that are not ours, of queries that find a window."""
+    """Searches in the indices that are not ours, with queries that find a whole window."""
     kinds = {}
     for size, (index, _) in OTHERS.items():
         path = f"/{index}/_search"
@@ -120,15 +121,15 @@ def compare(
     proxies: Mapping[str, Server],
     rounds: int,
 ) -> list[dict[str, Any]]:
-    """Median ms of each kind on all sides, one request at a time, and what the proxy adds. Of searches re-ranked
-    also what the engine takes for the whole window. `cpu_ms` is the proxy's, a request."""
+    """Median ms of each kind on all sides, one request at a time, and what the proxy adds. For re-ranked searches also
+    the engine's time for the whole window. `cpu_ms` is the proxy's CPU time per request."""
     rows = []
     for name, requests in kinds.items():
         runs: dict[str, Callable[[], object]] = {"engine": _sender(requests, engine, False)}
         runs |= {side: _sender(requests, proxy.http, True) for side, proxy in proxies.items()}
         if requests[0].window is not None:
             runs["window"] = _sender([request.for_window() for request in requests], engine, False)
-        # Connections, caches and the engine's own compiler; and each document is known before it is timed.
+        # Warm up connections, caches and the engine's compiler, so that each document is cached before the timing.
         in_turn(runs, max(30, len(requests)))
         before = {side: proxy.cpu_s() for side, proxy in proxies.items()}
         times = in_turn(runs, rounds)
@@ -152,7 +153,7 @@ def compare(
 
 
 def _sender(requests: Sequence[Request], http: urllib3.HTTPConnectionPool, is_proxy: bool) -> Callable[[], object]:
-    """Sends the next of the requests."""
+    """Sends the next request."""
     turns = cycle(requests)
     return lambda: next(turns).send(http, is_proxy)
 
@@ -160,7 +161,7 @@ def _sender(requests: Sequence[Request], http: urllib3.HTTPConnectionPool, is_pr
 def load(
     requests: Sequence[Request], http: urllib3.HTTPConnectionPool, is_proxy: bool, n_clients: int, seconds: float
 ) -> dict[str, Any]:
-    """Requests per second of so many clients, each sending its next when the one before is answered."""
+    """Requests per second of this many clients. Each sends its next request when the last one is answered."""
     times: list[float] = []
     lock = threading.Lock()
     end = time.perf_counter() + seconds
@@ -187,7 +188,7 @@ def load(
 
 
 def make_index(store_address: str, embeddings: Embeddings, documents: Sequence[Document]) -> None:
-    """An index of our own."""
+    """Makes an index of our own."""
     with closing(open_store(store_address)) as store:
         if INDEX in store.indices():
             store.drop(INDEX)
@@ -202,8 +203,8 @@ def make_index(store_address: str, embeddings: Embeddings, documents: Sequence[D
 
 
 def make_others(engine: urllib3.HTTPConnectionPool, documents: Sequence[Document]) -> None:
-    """The indices that are not ours, of one shard. Each document has its title, and text of that length drawn from all
-    documents' words."""
+    """Makes the indices that are not ours, with one shard. Each document has a title, and a text of that length from
+    words of all documents."""
     words = " ".join(document.text for document in documents).split()
     chance = random.Random(2018)  # noqa: S311 - no secret
     for index, n_chars in OTHERS.values():
@@ -246,30 +247,30 @@ def read_documents(path: Path, n: int) -> list[Document]:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A proxy in a process of its own."""
+    """A proxy in a separate process."""
 
     http: urllib3.HTTPConnectionPool
     pid: int
 
     def cpu_s(self) -> float:
-        """CPU time of all its threads so far."""
+        """CPU time (s) of all its threads so far."""
         fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
 def serving(engine: str, embeddings: Path, module: str = "sinkrank") -> Iterator[str]:
-    """`sinkrank serve` in a process of its own; gives its address."""
+    """Runs `sinkrank serve` in a separate process; its address."""
     with server_of(engine, embeddings, module) as (address, _):
         yield address
 
 
 @contextmanager
 def server_of(engine: str, embeddings: Path, module: str = "sinkrank") -> Iterator[tuple[str, int]]:
-    """The same with its process id.
+    """Runs `sinkrank serve` in a separate process; its address and its process id.
 
     Args:
-        module: that is run, with the command line of `sinkrank`.
+        module: module to run, with the command line of `sinkrank`.
     """
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", module, "serve", "--port", "0", "--store", engine, "--home", home]
@@ -304,7 +305,7 @@ def _forget(lines: Iterable[str]) -> None:
 
 @contextmanager
 def node(address: str | None, name: str) -> Iterator[str]:
-    """The engine's address; one of the test suite's nodes where none is given."""
+    """The engine's address; without one, a node of the test suite is started."""
     if address is not None:
         yield address
         return
@@ -319,7 +320,7 @@ def _p99(times: Sequence[float]) -> float:
 
 
 def pool(url: str) -> urllib3.HTTPConnectionPool:
-    """Connections to a server of this machine, and to no other."""
+    """Opens connections to a server on this machine only."""
     parts = urlsplit(url)
     if parts.hostname not in _LOOPBACK:
         raise SystemExit(f"{parts.hostname} is not this machine; the benchmark speaks to {', '.join(_LOOPBACK)} alone")
@@ -329,14 +330,16 @@ def pool(url: str) -> urllib3.HTTPConnectionPool:
 
 
 def parser_of(description: str | None) -> argparse.ArgumentParser:
-    """The options that measurements of a served index share."""
+    """Adds the options that all measurements of a served index have."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--store", help="a node on this machine; one of the test suite's is started where none is given"
+        "--store", help="address of a node on this machine; by default a node of the test suite is started"
     )
-    parser.add_argument("--engine", default="opensearch-2.19.1", help="which one (%(default)s)")
+    parser.add_argument("--engine", default="opensearch-2.19.1", help="engine to start (%(default)s)")
     parser.add_argument("--embeddings", type=Path, default=Path(".sinkrank/embeddings"))
-    parser.add_argument("--documents", type=Path, default=Path(".sinkrank/libreoffice.jsonl"), help="pages as JSONL")
+    parser.add_argument(
+        "--documents", type=Path, default=Path(".sinkrank/libreoffice.jsonl"), help="JSONL file of pages"
+    )
     parser.add_argument("--n-documents", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=200, help="requests of each kind to each side (%(default)s)")
     parser.add_argument("--json", type=Path, help="write the results here too")
@@ -346,7 +349,10 @@ def parser_of(description: str | None) -> argparse.ArgumentParser:
 def _arguments() -> argparse.Namespace:
     parser = parser_of(__doc__)
     parser.add_argument(
-        "--seconds", type=float, default=5.0, help="of load for each number of clients; 0 for none (%(default)s)"
+        "--seconds",
+        type=float,
+        default=5.0,
+        help="length of the load for each number of clients; 0 for none (%(default)s)",
     )
     return parser.parse_args()
 

@@ -1,6 +1,6 @@
-"""An engine that answers at once: it asks a real one the first time, and repeats the recorded bytes from then on.
+"""An engine that answers at once: it asks a real engine the first time, and then repeats the recorded bytes.
 
-What is measured in front of it is the proxy's own work, and not the engine's.
+So a measurement in front of it shows the proxy's work, without the engine's.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _READ_BYTES = 1 << 16
 
 @contextmanager
 def recorded(engine: str) -> Iterator[str]:
-    """The address, `host:port`, of a recorder in a process of its own.
+    """Runs a recorder in a separate process; its address, `host:port`.
 
     Args:
-        engine: `http://host:port` of the real one.
+        engine: `http://host:port` of the real engine.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
@@ -38,7 +38,7 @@ def recorded(engine: str) -> Iterator[str]:
 
 
 class Recorder:
-    """The answers by method, target and body; safe to share between threads."""
+    """The recorded answers by method, target and body. Thread-safe."""
 
     def __init__(self, engine: str) -> None:
         self._engine = engine

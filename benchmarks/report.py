@@ -1,4 +1,4 @@
-"""Writes results as text, JSON and a plot; computes nothing but ratios."""
+"""Writes results as text, JSON and a plot. Computes only ratios."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGES = ("sinkrank", "numpy", "numba", "POT", "ott-jax", "jax", "gensim")
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were taken on, and how busy it was."""
+    """The machine of the measurement, and its load."""
     return {**describe(PACKAGES), "load_1_min": round(os.getloadavg()[0], 2)}
 
 
@@ -34,7 +34,7 @@ def table(result: dict[str, Any], ours: str) -> str:
 
 
 def write(results: dict[str, Any], folder: Path) -> list[Path]:
-    """`results.json`, and `results.svg` where matplotlib is installed."""
+    """Writes `results.json`, and `results.svg` if matplotlib is installed."""
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / "results.json"]
     written[0].write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
@@ -49,7 +49,7 @@ def write(results: dict[str, Any], folder: Path) -> list[Path]:
 
 
 def _plot(results: dict[str, Any], path: Path) -> None:
-    """One bar a side and workload, on a logarithmic axis; growth beside it, where it was measured."""
+    """Draws one bar for each side and workload, on a logarithmic axis, and the growth if it was measured."""
     from matplotlib import pyplot
 
     growth = results.get("growth", {})

@@ -1,4 +1,4 @@
-"""Times Sinkrank beside its peers: one query against 500 candidates, both sides in one process, in turn.
+"""Compares Sinkrank with its peers: one query and 500 candidates, all sides in one process, in turn.
 
 python -m benchmarks.rerank [--rounds 7] [--vocabulary 20000 500000] [--embeddings STORE --pages PAGES]
 """
@@ -21,9 +21,9 @@ from benchmarks.workload import Workload, clustered_embeddings, real, synthetic
 from reranker.transport import warm_up
 
 QUERY_WORDS = (30, 100, 300)
-# What people type.
+# The number of words that people type.
 SHORT_QUERY_WORDS = (3, 5, 10)
-# A side under this is tried more often: it is over before the machine's other work evens out.
+# A faster side is tried more often, since other work of the machine affects short runs more.
 QUICK_MS = 200
 
 
@@ -50,13 +50,19 @@ def main(arguments: list[str] | None = None) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rerank", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7, help="times each side runs (default 7)")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="most threads of a side")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="maximum number of threads of a side")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--query-words", type=int, nargs="+", default=QUERY_WORDS)
     parser.add_argument(
         "--short", action="store_true", help="3, 5 and 10 query words, vocabularies 60,000 and 500,000, and memory"
     )
-    parser.add_argument("--vocabulary", type=int, nargs="+", default=[20_000], help="20000 500000 for the whole work")
+    parser.add_argument(
+        "--vocabulary",
+        type=int,
+        nargs="+",
+        default=[20_000],
+        help="sizes of the vocabulary; 20000 500000 for the full benchmark",
+    )
     parser.add_argument("--candidates", type=int, default=500)
     parser.add_argument("--embeddings", type=Path, help="a real embedding store, with --pages")
     parser.add_argument("--pages", type=Path, help="real pages: JSON lines of language and text")
@@ -89,7 +95,7 @@ def _workloads(options: argparse.Namespace) -> Iterator[Workload]:
 
 
 def _measured(work: Workload, sides: list[Side], options: argparse.Namespace) -> dict[str, Any]:
-    """All sides on one workload, each with the number of threads that served it best in a trial."""
+    """Times all sides on one workload, each with the number of threads that was best in a trial."""
     spread = work.spread()
     print(f"\n{work.name}: {spread}")
     threads, differences, runs = {}, {}, {}
@@ -121,7 +127,7 @@ def _trial(side: Side, work: Workload, n_threads: int) -> float:
 
 
 def _others(options: argparse.Namespace) -> dict[str, Any]:
-    """The sweep alone, growth, memory, and the nearest by exact transport."""
+    """Measures the iteration alone, growth, memory, and the nearest by exact transport."""
     results: dict[str, Any] = {}
     reason = sweep.why_not()
     if reason:

@@ -1,4 +1,4 @@
-"""`sinkrank` with a proxy that asks for whole windows alone, to time it beside the one that is served."""
+"""`sinkrank` with a proxy that always fetches whole windows, to compare it with the normal proxy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes what the benchmarks solve: one query, its candidates and the embeddings, made up or from real pages."""
+"""Makes the workload of the benchmarks: a query, its candidates and the embeddings, synthetic or from real pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Random = np.random.Generator
 DIM = 300
 FEWEST_WORDS, MOST_WORDS = 30, 300
 FEWEST_PAGE_WORDS = 10  # a page of fewer is a heading
-# A topic is a cluster of about this many words; a text has some of its own and shares the rest with all texts.
+# Number of words in a topic.
 TOPIC_WORDS = 100
 TOPICS_PER_TEXT = 6
 TOPICAL_SHARE = 0.6
@@ -34,7 +34,7 @@ class Workload:
     """One query and its candidates.
 
     Attributes:
-        name: what it is, for the report.
+        name: name in the report.
         embeddings: (n_terms, dim) float32, rows of norm 1.
     """
 
@@ -44,7 +44,7 @@ class Workload:
     embeddings: NDArray[np.float32]
 
     def spread(self, seed: int = 0) -> dict[str, float]:
-        """What the costs are like: quantiles over 20 candidates, distinct terms, words."""
+        """Describes the workload: quantiles of the costs over 20 candidates, distinct terms, words."""
         places = np.random.default_rng(seed).choice(len(self.candidates), min(20, len(self.candidates)), replace=False)
         costs = [
             ground_cost(self.query.term_ids, self.candidates[int(k)].term_ids, self.embeddings) for k in sorted(places)
@@ -63,7 +63,7 @@ class Workload:
 def clustered_embeddings(vocabulary: int, random: Random) -> NDArray[np.float32]:
     """Unit vectors in topics: word k belongs to topic k modulo the number of topics.
 
-    Independent random vectors would all be sqrt 2 apart, a cost without any structure for which a few iterations do.
+    Independent random vectors would all be sqrt 2 apart; with such costs a few iterations converge.
     """
     n_topics = vocabulary // TOPIC_WORDS
     centres = _unit(random.standard_normal((n_topics, DIM), dtype=np.float32))
@@ -86,7 +86,7 @@ def synthetic(
     """A query and candidates about its topics, as a first stage finds them.
 
     Args:
-        n_words: of each candidate; None: 30 to 300, log-uniform.
+        n_words: number of words of each candidate; None: 30 to 300, log-uniform.
     """
     random = np.random.default_rng(seed)
     n_topics = len(embeddings) // TOPIC_WORDS
@@ -96,7 +96,7 @@ def synthetic(
     lengths = np.exp(random.uniform(np.log(FEWEST_WORDS), np.log(MOST_WORDS), n_candidates)).round().astype(int)
     bags = []
     for length in lengths if n_words is None else np.full(n_candidates, n_words):
-        # Half the topics of a hit are the query's.
+        # A hit shares half of its topics with the query.
         own = np.concatenate([random.choice(topics, TOPICS_PER_TEXT // 2, replace=False), random.choice(n_topics, 3)])
         bags.append(_text(int(length), own, n_topics, frequencies, random))
     return Workload(f"synthetic, vocabulary {len(embeddings)}", query, WeightedBags.join(bags), embeddings)
@@ -105,7 +105,7 @@ def synthetic(
 def _text(
     n_words: int, topics: NDArray[np.int64], n_topics: int, frequencies: NDArray[np.float64], random: Random
 ) -> WeightedBag:
-    """A bag of so many distinct words: some of its topics, the others as frequent as they are in the language."""
+    """A bag of this many distinct words, some from its topics, the others by their frequency in the language."""
     n_topical = min(round(TOPICAL_SHARE * n_words), TOPIC_WORDS * len(np.unique(topics)) // 2)
     of_topics = np.concatenate([np.arange(TOPIC_WORDS) * n_topics + topic for topic in np.unique(topics)])
     words = dict.fromkeys(random.choice(of_topics, n_topical, replace=False).tolist())
@@ -118,11 +118,11 @@ def _text(
 
 
 def real(store: Path, pages: Path, n_queries: int, n_candidates: int, languages: tuple[str, str]) -> Iterator[Workload]:
-    """Real pages as queries against real pages of another language, weighed by the store's own idf.
+    """Real pages as queries over real pages in another language, weighted with the store's idf.
 
     Args:
-        store: an embedding store, as `sinkrank embeddings` and `sinkrank demo` make it.
-        pages: JSON lines of `language` and `text`.
+        store: folder of an embedding store.
+        pages: JSONL file with `language` and `text`.
     """
     embeddings = Embeddings.open(store)
     bags: dict[str, list[WeightedBag]] = {language: [] for language in languages}

@@ -30,12 +30,12 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m campaign", description=__doc__)
     parser.add_argument("--only", nargs="+", metavar="TRIAL", choices=NAMES, help=f"some of {', '.join(NAMES)}")
-    parser.add_argument("--seed", type=int, default=1, help="decides all random choices (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices (%(default)s)")
     parser.add_argument("--scale", type=float, default=1.0, help="0.1 does a tenth of each trial (%(default)s)")
     parser.add_argument("--engine", default="opensearch-2.19.1", help="engine to start (%(default)s)")
-    parser.add_argument("--older", metavar="REVISION", help="of `versions`: the older version; default: the last tag")
+    parser.add_argument("--older", metavar="REVISION", help="older version for `versions`; default: the last tag")
     parser.add_argument("--soak-seconds", type=float, default=1200.0, help="length of `soak` at scale 1 (%(default)s)")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write the report here too")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="also write the report to this file")
     arguments = parser.parse_args()
     if not 0 < arguments.scale <= 100:
         parser.error(f"--scale is {arguments.scale:g}; give a number over 0, up to 100")

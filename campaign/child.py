@@ -19,7 +19,7 @@ class Ended(BaseException):
 
 
 def outcome(context: Context) -> dict[str, Any]:
-    """Runs the trial of this context; an error of the trial itself is a failure."""
+    """Runs the trial of this context. An error in the trial itself is a failure."""
     try:
         find_trial(context.trial).run(context)
     except (Exception, Ended):

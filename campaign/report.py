@@ -9,11 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Result:
-    """How a trial went.
+    """The result of a trial.
 
     Attributes:
-        n_failures: of which `failures` holds the first.
-        took_s: wall time.
+        n_failures: number of failures; `failures` has the first ones.
+        took_s: wall time (s).
     """
 
     name: str
@@ -63,7 +63,7 @@ def _section(result: Result) -> list[str]:
 
 
 def _shortened(text: str) -> str:
-    """The beginning says what was done, the end of a traceback what went wrong."""
+    """Shortens a failure. The beginning says what was done, the end of a traceback what went wrong."""
     return text if len(text) <= 700 else f"{text[:300]} … {text[-400:]}"
 
 

@@ -1,4 +1,4 @@
-"""Runs a trial in a process of its own, ends it at its limit, and checks that it left nothing behind."""
+"""Runs a trial in a separate process, ends it at its time limit, and checks that it left nothing behind."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from campaign.tools.service import ROOT
 from campaign.trials import find_trial
 from tests.engines.nodes import folder_in_memory
 
-# Starting a node and a service does not become shorter with the scale.
+# The start of a node and a service takes as long at any scale.
 FIXED_S = 600.0
-# The limits of the trials are for a quiet machine. They end a trial that hangs, not one on a busy machine.
+# The trials' time limits are for a quiet machine. They are for trials that hang, so a busy machine gets more time.
 BUSY = 4.0
 _GRACE_S = 120.0
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to run trials; see `campaign.tools.context.Context`."""
+    """The options of trials; see `campaign.tools.context.Context`."""
 
     seed: int
     scale: float
@@ -41,7 +41,7 @@ class Options:
 
 
 def run_trial(name: str, options: Options) -> Result:
-    """The result of one trial. A trial that hangs or dies has a failure that says so."""
+    """Runs one trial and returns its result. If it hangs or dies, this is a failure."""
     trial, token = find_trial(name), secrets.token_hex(8)
     folder = Path(tempfile.mkdtemp(prefix=f"campaign-{name}-", dir=folder_in_memory()))
     result_path = folder / "result.json"
@@ -85,7 +85,7 @@ def run_trial(name: str, options: Options) -> Result:
 
 
 def _leftovers(token: str) -> list[str]:
-    """Processes that outlive the trial; they are killed."""
+    """Kills the processes that outlive the trial, and returns them."""
     wait_until(lambda: not with_token(token), _GRACE_S)
     return [f"a process was left behind: {line[:300]}" for line in end_all(token)]
 

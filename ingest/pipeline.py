@@ -23,6 +23,7 @@ from ingest.progress import Progress, no_progress
 from ingest.ray_workers import RayWorkers
 from ingest.rejects import RejectFile, default_reject_path
 from ingest.summary import Summary
+from ingest.versions import drop_empty_versions, drop_versions_except, serving_version
 from ingest.workers import Workers
 from ingest.writing import Writing
 from reranker.base.errors import BadInput, NotFound, StoreUnavailable
@@ -214,10 +215,10 @@ class _Run:
                 # gets none, since a sample of only the later documents would not represent it.
                 self._store.save_hubness_sample(target, HubnessSample(self._embeddings.version))
             else:
-                target = _serving_version(self._store, self._index) or self._index
+                target = serving_version(self._store, self._index) or self._index
             self._checkpoint.choose_target(target)
         if not exists:
-            _drop_empty(self._store, self._index, target)
+            drop_empty_versions(self._store, self._index, target)
             self._promote(target)  # it replaces nothing
         return target
 
@@ -235,7 +236,7 @@ class _Run:
                 self._store.save_hubness_sample(target, sample.merged(writing.hubness_sample))
             if not self._options.rebuild:
                 return None
-            before = _serving_version(self._store, self._index)
+            before = serving_version(self._store, self._index)
             if before == target:
                 return None  # the index is new, or an earlier run was killed just after promoting
             confirmed = [doc_id for _, doc_id in writing.settled.sample]
@@ -247,7 +248,7 @@ class _Run:
                 )
             self._promote(target)
             self._previous = before or unversioned_name(self._index)
-            _drop_others(self._store, self._index, {target, self._previous})
+            drop_versions_except(self._store, self._index, {target, self._previous})
         except (StoreUnavailable, NotFound, BadInput) as error:
             return str(error)
         return None
@@ -297,23 +298,3 @@ def _can_be_written(store: Store, index: str, embeddings: Embeddings, rebuild: b
     if not rebuild:
         check_versions(index, made, embeddings, store.address)
     return True
-
-
-def _serving_version(store: Store, index: str) -> str | None:
-    return next((version.name for version in store.versions(index) if version.is_serving), None)
-
-
-def _drop_empty(store: Store, index: str, kept: str) -> None:
-    """Deletes empty versions of a new index, which killed runs left."""
-    for version in store.versions(index):
-        if version.name != kept and not version.is_serving:
-            store.refresh(version.name)
-            if store.count(version.name) == 0:
-                store.drop(version.name)
-
-
-def _drop_others(store: Store, index: str, kept: set[str]) -> None:
-    """Deletes all other versions: older ones, and those of failed rebuilds."""
-    for version in store.versions(index):
-        if version.name not in kept:
-            store.drop(version.name)

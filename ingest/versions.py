@@ -1,9 +1,32 @@
-"""Rolls an index back to an earlier version."""
+"""The versions of an index: which one serves, which ones are deleted, and the way back to an earlier one."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from reranker.base.errors import NotFound
 from reranker.stores.base.protocol import Store
+
+
+def serving_version(store: Store, index: str) -> str | None:
+    """The version that searches of the index use; None if there is none."""
+    return next((version.name for version in store.versions(index) if version.is_serving), None)
+
+
+def drop_empty_versions(store: Store, index: str, kept: str) -> None:
+    """Deletes empty versions of a new index, which killed runs left."""
+    for version in store.versions(index):
+        if version.name != kept and not version.is_serving:
+            store.refresh(version.name)
+            if store.count(version.name) == 0:
+                store.drop(version.name)
+
+
+def drop_versions_except(store: Store, index: str, kept: Collection[str]) -> None:
+    """Deletes all other versions: older ones, and those of failed rebuilds."""
+    for version in store.versions(index):
+        if version.name not in kept:
+            store.drop(version.name)
 
 
 def roll_back(store: Store, index: str, version: str | None = None) -> str:
@@ -13,7 +36,7 @@ def roll_back(store: Store, index: str, version: str | None = None) -> str:
         NotFound: there is no such version, or none before the serving one.
     """
     if version is None:
-        serving = next((one.name for one in store.versions(index) if one.is_serving), "")
+        serving = serving_version(store, index) or ""
         version = max((one.name for one in store.versions(index) if one.name < serving), default=None)
     if version is None:
         store.describe(index)  # raises if there is no such index

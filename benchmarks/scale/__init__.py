@@ -1,1 +1,1 @@
-"""How Sinkrank grows: a collection of real documents, and what it costs to index and search 10^4 to 10^6 of them."""
+"""Measures how the cost of ingest and search grows with the number of documents, from 10^4 to 10^6 real ones."""

@@ -1,6 +1,7 @@
-"""How Sinkrank grows with the number of documents. The steps can be run apart and again; each adds to `results.json`.
+"""Measures how cost grows with the number of documents. Each step can be run and repeated by itself, and adds its
+figures to `results.json`.
 
-F=/tmp/scale                                                # everything lies here
+F=/tmp/scale                                                # folder of all files
 python -m benchmarks.scale collect --folder $F              # 10^6 documents out of Debian packages
 sinkrank embeddings train $F/aligned.jsonl --dim 100 --output $F/embeddings
 TMPDIR=$F python -m benchmarks.scale nodes --folder $F &    # one node, until `stop`
@@ -75,7 +76,7 @@ def _measure(step: str, arguments: argparse.Namespace, folder: Path, state: Path
 
 
 def _vectors(arguments: argparse.Namespace, folder: Path, url: str, embeddings_path: Path) -> tuple[Any, Any]:
-    """The vectors of an index and of queries to it; read once, and kept for other engines."""
+    """The vectors of an index and of queries. They are read once and cached for other engines."""
     from benchmarks.scale import searching, variants
 
     paths = folder / f"vectors-{arguments.index}.npy", folder / f"asked-{arguments.index}.npy"
@@ -99,14 +100,16 @@ def _arguments() -> argparse.Namespace:
     steps = parser.add_subparsers(dest="step", required=True)
     for name in ("collect", "nodes", "ingest", "search", "recall", "variants", "spread", "report", "stop"):
         step = steps.add_parser(name)
-        step.add_argument("--folder", type=Path, required=True, help="where everything lies")
-        step.add_argument("--state", default="nodes.json", help="file in FOLDER that names the nodes (%(default)s)")
+        step.add_argument("--folder", type=Path, required=True, help="folder of all files")
+        step.add_argument(
+            "--state", default="nodes.json", help="file in FOLDER with the addresses of the nodes (%(default)s)"
+        )
         step.add_argument("--file", default="documents.jsonl", help="file in FOLDER to ingest (%(default)s)")
         step.add_argument("--index", default="scale")
         step.add_argument("--documents", type=int, default=1_000_000)
         step.add_argument("--embeddings", type=Path, help="default: FOLDER/embeddings")
-        step.add_argument("--engine", default="opensearch-2.19.1", help="of the node (%(default)s)")
-        step.add_argument("--heap", default="2g", help="of each node (%(default)s)")
+        step.add_argument("--engine", default="opensearch-2.19.1", help="engine of the node (%(default)s)")
+        step.add_argument("--heap", default="2g", help="heap of each node (%(default)s)")
         step.add_argument("--shards", type=int, default=3)
         step.add_argument("--replicas", type=int, default=1)
         step.add_argument("--nodes", type=int, default=3)

@@ -1,6 +1,6 @@
-"""Makes the collection: `documents.jsonl` in an order by hash, so that the first 10^4 lines are a sample of all;
-`queries.jsonl`, titles of documents that are left out; `aligned.jsonl`, translations to train embeddings on; and
-`collection.json`, which says what the collection is made of.
+"""Makes the collection: `documents.jsonl`, ordered by a hash, so that the first 10^4 lines are a sample of all;
+`queries.jsonl`, titles of documents that are left out; `aligned.jsonl`, translations that train the embeddings; and
+`collection.json`, a description of the collection.
 
     python -m benchmarks.scale collect --folder FOLDER
 """
@@ -20,14 +20,14 @@ from benchmarks.scale.passages import Page, Passages, digest
 from benchmarks.scale.readers import read_descriptions, read_package
 
 N_QUERIES = 300
-# Groups of translated descriptions that are trained on, beside the help of LibreOffice.
+# Number of groups of translated descriptions for training, besides LibreOffice's help.
 N_DESCRIPTIONS = 15_000
 _WORDS_A_QUERY = (2, 12)
 _WORKERS = 2
 
 
 def collect(folder: Path, n_documents: int) -> dict[str, Any]:
-    """Fetches packages into the folder, unless they are there, and writes the four files.
+    """Fetches missing packages into the folder, and writes the four files.
 
     Raises:
         SystemExit: apt-get fails.
@@ -66,7 +66,7 @@ def collect(folder: Path, n_documents: int) -> dict[str, Any]:
 
 
 def _pages(debian: Debian) -> Iterator[Page]:
-    """English first: paragraphs that stand there are not translated."""
+    """Yields the English pages first, since paragraphs that are in them are not translated."""
     yield from read_descriptions(debian.descriptions())
     # Packages with several languages are parsed once, and English ones come before the others anyway.
     with multiprocessing.Pool(_WORKERS) as pool:
@@ -86,7 +86,7 @@ def _keep_aligned(page: Page, aligned: dict[str, dict[str, str]]) -> None:
 
 
 def _write_queries(path: Path, lines: mmap.mmap, places: list[tuple[bytes, int, int]]) -> int:
-    """Titles of the first documents, as far as enough are needed; how many documents these are."""
+    """The titles of the first documents, until there are enough, and the number of these documents."""
     titles: dict[str, dict[str, str]] = {}
     least, most = _WORDS_A_QUERY
     n_seen = 0
@@ -101,10 +101,10 @@ def _write_queries(path: Path, lines: mmap.mmap, places: list[tuple[bytes, int, 
 
 
 def _write_aligned(path: Path, aligned: dict[str, dict[str, str]]) -> int:
-    """Rows to train on; how many groups they are."""
+    """The rows to train on, and their number of groups."""
     pages = sorted(name for name, texts in aligned.items() if name.startswith("help:") and len(texts) > 1)
     packages = sorted(name for name, texts in aligned.items() if not name.startswith("help:") and len(texts) > 1)
-    # The packages that are translated most.
+    # The packages with the most translations.
     packages = sorted(packages, key=lambda name: (-len(aligned[name]), digest(name)))[:N_DESCRIPTIONS]
     with path.open("w", encoding="utf-8") as file:
         for group in (*pages, *packages):
@@ -115,7 +115,7 @@ def _write_aligned(path: Path, aligned: dict[str, dict[str, str]]) -> int:
 
 
 def _described(counts: Counter[tuple[str, str]]) -> dict[str, Any]:
-    """Documents by language, by source, and of each source by language."""
+    """The number of documents by language, by source, and of each source by language."""
     languages, sources = Counter[str](), Counter[str]()
     for (source, language), n in counts.items():
         languages[language] += n

@@ -1,4 +1,4 @@
-"""Indexes the first documents of the collection by `sinkrank ingest`, and keeps what it uses."""
+"""Indexes the first documents of the collection with `sinkrank ingest`, and records the resources that it uses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.scale import resources
 
 _SAMPLE_S = 5.0
 
-# What Lucene's files hold, by their endings.
+# The contents of Lucene's files by their endings.
 FILES = {
     "vectors": ("vec", "veq", "vem", "vemf", "vemq"),
     "graph": ("vex",),
@@ -30,10 +30,10 @@ FILES = {
 def ingest(
     documents: Path, nodes: Sequence[dict[str, Any]], index: str, n_documents: int, embeddings: Path, shards: int
 ) -> dict[str, Any]:
-    """Runs the command, again where it was stopped, and waits for the merges; the figures of this run.
+    """Runs the command, or continues a stopped run, and waits for the merges. Returns the figures of this run.
 
     Args:
-        documents: a file; an index that is there grows by it.
+        documents: a file; its documents are added to an existing index.
 
     Raises:
         SystemExit: the command fails.
@@ -87,12 +87,12 @@ def ingest(
 
 
 def n_indexed(url: str, index: str) -> int:
-    """Documents of the index; 0 where it is not there."""
+    """The number of documents of the index; 0 if it does not exist."""
     return int(resources.ask(url, f"/{index}/_count?ignore_unavailable=true")["count"])
 
 
 def file_sizes(url: str, index: str) -> dict[str, int]:
-    """Bytes of the primaries by what they hold; small segments hold all in one file (`compound`)."""
+    """Bytes of the primary shards by their contents. Small segments have all contents in one file (`compound`)."""
     answer = resources.ask(url, f"/{index}/_stats/segments?include_segment_file_sizes=true")
     sizes = dict.fromkeys((*FILES, "other"), 0)
     kinds = {extension: kind for kind, extensions in FILES.items() for extension in extensions}
@@ -104,7 +104,7 @@ def file_sizes(url: str, index: str) -> dict[str, int]:
 def _sample(
     nodes: Sequence[dict[str, Any]], index: str, started: float, before: dict[str, Any], ours: dict[str, float]
 ) -> dict[str, Any]:
-    """What is so far; the index may not be there yet."""
+    """The figures so far; the index may not exist yet."""
     try:
         engine = resources.engine(nodes, index)
     except SystemExit:

@@ -1,10 +1,10 @@
-"""Runs one node until it is told otherwise; more nodes join when their number is written to a file.
+"""Runs one node until it is stopped. More nodes join when a larger number is written to a file.
 
     python -m benchmarks.scale nodes --state nodes.json                    # in the background
     python -m benchmarks.scale nodes --state nodes.json --join 3           # two more join
 
-`nodes.json` names the addresses and processes. The nodes and their data go with the process; TMPDIR says where the
-data lies.
+`nodes.json` has the addresses and processes. The nodes and their data are deleted at the end of the process. TMPDIR is
+the folder of the data.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from tests.engines.nodes import Node, Setting, start_node
 
 _POLL_S = 1.0
-# As the engines are delivered: fully compiled, and with the G1 collector.
+# The engines' defaults: full compilation, and the G1 collector.
 JAVA_OPTIONS = ("-XX:TieredStopAtLevel=4", "-XX:-UseSerialGC", "-XX:+UseG1GC")
 
 
@@ -27,7 +27,7 @@ def run_nodes(state: Path, engine: str, heap: str) -> None:
     manager = "cluster_manager" if engine.startswith("opensearch") else "master"
     discovery = "zen" if engine.startswith("opensearch") else "multi-node"
     common: dict[str, Setting] = {"cluster.name": f"scale-{time.time_ns()}", "discovery.type": discovery}
-    # The limits of the disk are those of a machine that others share.
+    # Recoveries may use only a part of the disk, since others share the machine.
     common["cluster.routing.allocation.node_concurrent_recoveries"] = 2
     common["indices.recovery.max_bytes_per_sec"] = "500mb"
     nodes: list[Node] = []
@@ -53,10 +53,10 @@ def run_nodes(state: Path, engine: str, heap: str) -> None:
 
 
 def join(state: Path, wanted: int, timeout_s: float = 600.0) -> None:
-    """Asks for so many nodes, and waits until they run.
+    """Asks for this many nodes, and waits until they run.
 
     Raises:
-        SystemExit: they do not, in time.
+        SystemExit: they do not run in time.
     """
     found = read_nodes(state)
     state.write_text(json.dumps(found | {"wanted": wanted}), encoding="utf-8")

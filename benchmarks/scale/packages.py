@@ -1,5 +1,5 @@
-"""Debian packages with much text in many languages, and the descriptions of all packages, fetched by `apt-get` into a
-folder. Nothing is installed, and the package lists of the system stay as they are."""
+"""Fetches Debian packages with much text in many languages, and the descriptions of all packages, into a folder with
+`apt-get`. Nothing is installed, and the package lists of the system are not changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-# What apt calls the languages of the descriptions.
+# The names of the languages of descriptions in apt.
 DESCRIPTIONS = (
     *("en", "de", "fr", "it", "es", "pt", "pt_BR", "da", "ru", "pl"),
     *("cs", "fi", "sv", "nl", "hu", "el", "ca", "uk", "sk"),
@@ -33,7 +33,7 @@ ENGLISH = (
     *("scilab-doc", "libboost1.81-doc", "dict-gcide", "dict-foldoc", "dict-wn", "fortunes", "gimp-help-en"),
     *("aptitude-doc-en", "kicad-doc-en"),
 )
-"""Read first; the guides of Debian, GNOME and Inkscape hold their translations too."""
+"""Packages that are read first. The guides of Debian, GNOME and Inkscape contain their translations too."""
 
 TRANSLATED = (
     *_translated("libreoffice-help-{}", "de fr es it pt pt-br nl sv fi el da pl ru cs hu ca"),
@@ -55,7 +55,7 @@ _TIMEOUT_S = 3600
 
 
 class Debian:
-    """Package lists and packages under a folder of their own."""
+    """Package lists and packages in a separate folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
@@ -64,12 +64,12 @@ class Debian:
             part.mkdir(parents=True, exist_ok=True)
 
     def fetch(self) -> None:
-        """Brings what is missing.
+        """Fetches what is missing.
 
-        Raises SystemExit where apt-get fails.
+        Raises SystemExit if apt-get fails.
         """
         if not any(self._lists.glob("*Translation-*")):
-            # The first value counts, and an image of a container may say `none`.
+            # The first value counts, and a container's image may have set `none`.
             self._apt("update", "-o", f"Acquire::Languages={','.join(DESCRIPTIONS)}")
         missing = [name for name in PACKAGES if not list(self._debs.glob(f"{name}_*.deb"))]
         if missing:

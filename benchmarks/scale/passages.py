@@ -1,4 +1,4 @@
-"""Cuts pages into documents of 20 to 60 words. No text comes twice; knows nothing of files."""
+"""Cuts pages into documents of 20 to 60 words, without repeated texts. Knows nothing of files."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-# The least words of a document, those that close one, and the most.
+# The minimum number of words of a document, the number at which it is closed, and the maximum.
 LEAST, ENOUGH, MOST = 20, 35, 60
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 
 
 class Page(NamedTuple):
-    """A text as it was found.
+    """A text of a source.
 
     Attributes:
-        name: the same for the translations of a page of one source.
+        name: the same for all translations of a page.
     """
 
     source: str
@@ -37,13 +37,13 @@ class Passage(NamedTuple):
     text: str
 
     def row(self) -> dict[str, str]:
-        """As ingest reads it."""
+        """The row that ingest reads."""
         return {"id": self.doc_id, **{name: getattr(self, name) for name in self._fields[1:]}}
 
 
 class Passages:
-    """Turns pages into passages. A paragraph that came before is left out, whatever page or language it stood in: so
-    are licences, menus, and English paragraphs of a half translated page, if the English pages come first."""
+    """Turns pages into passages, without paragraphs that came before on any page in any language. So licences, menus
+    and untranslated paragraphs appear once, if the English pages come first."""
 
     def __init__(self) -> None:
         self._paragraphs: set[bytes] = set()
@@ -66,8 +66,8 @@ class Passages:
 
 
 def cut(paragraphs: Iterable[str]) -> Iterator[str]:
-    """Whole sentences until there are enough words; a sentence that is too long is cut. What is left at the end and is
-    too short for a document is dropped."""
+    """Joins whole sentences until there are enough words, and cuts sentences that are too long. The rest is dropped if
+    it is too short for a document."""
     words: list[str] = []
     for paragraph in paragraphs:
         for sentence in _SENTENCE.split(paragraph):
@@ -83,5 +83,5 @@ def cut(paragraphs: Iterable[str]) -> Iterator[str]:
 
 
 def digest(text: str) -> bytes:
-    """Eight bytes: among 10^7 texts two share them by a chance of 1 to 400,000."""
+    """A hash of eight bytes. Among 10^7 texts the chance of a collision is 1 in 400,000."""
     return hashlib.blake2b(text.encode(), digest_size=8).digest()

@@ -24,10 +24,10 @@ MULTILINGUAL = frozenset(
     {"gnome-user-docs", "evolution-common", "debian-handbook", "installation-guide-amd64", "inkscape-tutorials"}
 )
 _LOCALE = re.compile(r"[a-z]{2,3}([-_@][A-Za-z]+)?")
-# Folders of three letters that name no language.
+# Folders with names of three letters that are not languages.
 _NO_LOCALES = frozenset({"usr", "doc"})
 
-# Larger files are no pages.
+# Larger files are not read as pages.
 _MOST_BYTES = 8 << 20
 _LEAST_WORDS = 5
 _PROSE = "//p | //li[not(.//p)] | //dd[not(.//p)]"
@@ -61,7 +61,7 @@ def read_package(path: Path) -> list[Page]:
 
 
 def read_descriptions(lists: Iterable[tuple[str, str]]) -> Iterator[Page]:
-    """The descriptions of packages; of translated ones without the paragraphs that are not translated yet."""
+    """The descriptions of packages. Translated ones are without paragraphs that are not translated yet."""
     for given, text in lists:
         language = given.partition("_")[0]
         for entry in text.split("\n\n"):
@@ -76,9 +76,9 @@ def read_descriptions(lists: Iterable[tuple[str, str]]) -> Iterator[Page]:
 
 
 def language_of(package: str, file_name: str) -> str | None:
-    """The language of a file: of packages in many languages, the one that a folder is named by, or the file before its
-    format (`page.de.html`); of others, the one that the package's name ends with, else English. None for languages that
-    the collection leaves out."""
+    """The language of a file. In packages in many languages it is the name of a folder, or the part of the file's name
+    before its format (`page.de.html`). In others it is the end of the package's name, otherwise English. None for
+    languages that the collection leaves out."""
     if package in MULTILINGUAL:
         path = PurePosixPath(file_name)
         for part in (*path.parts[:-1], *(suffix.lstrip(".") for suffix in path.suffixes[:-1])):
@@ -91,7 +91,7 @@ def language_of(package: str, file_name: str) -> str | None:
 
 
 def _files(package: Path) -> Iterator[tuple[str, bytes]]:
-    """The names and contents of the files of a package, read as it is unpacked."""
+    """Yields the names and contents of the files of a package while it is unpacked."""
     command = ("dpkg-deb", "--fsys-tarfile", str(package))
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE) as process,

@@ -1,10 +1,10 @@
-"""Turns `results.json` into tables: what each index cost, its searches and its recall, and how these grow."""
+"""Turns `results.json` into tables: the cost of each index, its searches, its recall, and how these grow."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ Result = Mapping[str, Any]
 
 
 def slope(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """Of log value over log size, by least squares: 1 where the value grows as the size, 0 where it stays."""
+    """The slope of log value over log size, by least squares: 1 if the value grows with the size, 0 if it does not."""
     logs = [(math.log(size), math.log(value)) for size, value in zip(sizes, values, strict=True)]
     mean_x, mean_y = (sum(one) / len(logs) for one in zip(*logs, strict=True))
     above = sum((x - mean_x) * (y - mean_y) for x, y in logs)
@@ -28,7 +28,7 @@ def report(path: Path) -> str:
 
 
 def ingest_figures(result: Result) -> dict[str, float]:
-    """Of one ingest, by name; CPU and bytes are those of a document."""
+    """The figures of one ingest by name; CPU time and bytes are per document."""
     n = result["documents"]
     added = result.get("added", n)
     return {
@@ -85,7 +85,7 @@ def _recall(results: Sequence[Result]) -> list[str]:
 
 
 def _grown(columns: Sequence[tuple[int, Mapping[str, float]]]) -> list[str]:
-    """A row a figure, a column an index, and the slope of the growth."""
+    """A table with a row for each figure, a column for each index, and the slope."""
     if not columns:
         return []
     columns = sorted(columns, key=lambda column: column[0])
@@ -105,10 +105,3 @@ def _row(name: str, columns: Sequence[tuple[int, Mapping[str, float]]]) -> str:
 
 def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:,}"
-
-
-def sampled_growth(result: Result, n_points: int = 10) -> Iterator[tuple[int, float, float]]:
-    """Of a long ingest: documents, seconds and the engine's CPU seconds, at some moments."""
-    samples = [one for one in result["samples"] if one["engine"].get("primaries", {}).get("documents")]
-    for sample in samples[:: max(1, len(samples) // n_points)]:
-        yield sample["engine"]["primaries"]["documents"], sample["at_s"], sample["engine"]["cpu_s"]

@@ -1,4 +1,4 @@
-"""What processes and the engine use at a moment: CPU time, memory, the index's size and merges."""
+"""Reads the resources of processes and the engine: CPU time, memory, size of the index and merges."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import urllib3
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _LONGEST_S = 7200.0
+_CALM_S = 10.0
 http = urllib3.PoolManager(timeout=600, retries=False)
 
 
@@ -20,10 +21,10 @@ def ask(url: str, path: str, body: object = None, method: str = "GET", also: int
     """The engine's answer to a request, as JSON.
 
     Args:
-        also: a status that is an answer too.
+        also: another status that is accepted.
 
     Raises:
-        SystemExit: it refuses.
+        SystemExit: the engine refuses the request.
     """
     content = None if body is None else json.dumps(body).encode()
     answer = http.request(method, f"{url}{path}", body=content, headers={"Content-Type": "application/json"})
@@ -33,7 +34,7 @@ def ask(url: str, path: str, body: object = None, method: str = "GET", also: int
 
 
 def process_tree(pid: int) -> list[int]:
-    """A process and all below it."""
+    """A process and all its descendants."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -50,8 +51,8 @@ def process_tree(pid: int) -> list[int]:
 
 
 def processes(pids: Iterable[int]) -> dict[str, float]:
-    """CPU seconds, and MB of memory: in all (RSS; shared pages count in each process), and without what files give
-    back (anonymous)."""
+    """CPU seconds, and MB of memory: all (RSS, where shared pages count in each process), and anonymous memory, without
+    mapped files."""
     cpu = rss = anonymous = 0.0
     for pid in pids:
         try:
@@ -67,7 +68,7 @@ def processes(pids: Iterable[int]) -> dict[str, float]:
 
 
 def engine(nodes: Iterable[Mapping[str, Any]], index: str | None = None) -> dict[str, Any]:
-    """Of all nodes together: CPU, memory, heap; of the index: documents, bytes, segments, merges."""
+    """CPU, memory and heap of all nodes together; documents, bytes, segments and merges of the index."""
     nodes = list(nodes)
     stats = ask(nodes[0]["url"], "/_nodes/stats/jvm")["nodes"].values()
     found: dict[str, Any] = processes(node["pid"] for node in nodes)
@@ -89,7 +90,7 @@ def engine(nodes: Iterable[Mapping[str, Any]], index: str | None = None) -> dict
 
 
 def machine_now() -> dict[str, float]:
-    """Load, and MB of memory that is free or only a cache of files."""
+    """The load, and MB of memory that is free or caches files."""
     sizes = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     return {
         "load": round(os.getloadavg()[0], 1),
@@ -98,13 +99,11 @@ def machine_now() -> dict[str, float]:
     }
 
 
-def wait_for_merges(
-    nodes: Iterable[Mapping[str, Any]], index: str, calm_s: float = 10.0, limit_s: float = 7200
-) -> float:
-    """Waits until nothing was merged for a while; seconds until then."""
+def wait_for_merges(nodes: Iterable[Mapping[str, Any]], index: str) -> float:
+    """Waits until nothing was merged for a while, and returns the seconds until then."""
     nodes, started = list(nodes), time.monotonic()
     calm_since = last = started
-    while last - calm_since < calm_s and last - started < _LONGEST_S:
+    while last - calm_since < _CALM_S and last - started < _LONGEST_S:
         time.sleep(1)
         last = time.monotonic()
         if engine(nodes, index)["total"]["merging"]:

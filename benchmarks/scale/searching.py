@@ -1,4 +1,4 @@
-"""Times searches of an index at the engine, in the service and through the proxy, and counts the recall of kNN."""
+"""Times searches of an index at the engine, in the service and through the proxy, and measures the recall of kNN."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reranker.stores.base.filters import Filters
 from reranker.stores.engine.queries import knn_body
 
 DEPTH, PAGE = 100, 10
-# Nodes of the graph that a kNN search keeps in sight, by Lucene's `ef`.
+# Values of `ef`, the number of candidates that Lucene keeps while it searches the graph.
 EF = (100, 200, 400, 800, 1600)
 Row = Mapping[str, str]
 
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
 
 
 def read_queries(folder: Path, url: str, index: str, embeddings_path: Path, n: int) -> list[Asked]:
-    """The first titles of documents that are not in the index, of those with two known words at least."""
+    """The first titles, of documents that are not in the index, with at least two known words."""
     embeddings = Embeddings.open(embeddings_path)
     lines = (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
     found: list[Asked] = []
@@ -63,13 +63,13 @@ def timed(
     rounds: int,
     watched: Mapping[str, Sequence[int]],
 ) -> dict[str, Any]:
-    """All queries by one side, then by the next, round after round; the first round warms up and does not count.
+    """Runs all queries on one side, then on the next, in several rounds. The first round is a warm-up.
 
     Args:
-        watched: processes whose CPU time is counted, by what they are; `us` is this process.
+        watched: processes whose CPU time is measured, by name; `us` is this process.
 
     Returns:
-        of each side wall ms of a search, and CPU ms of a search by what used it.
+        For each side, wall ms of a search, and CPU ms of a search by the name of the processes.
     """
     times: dict[str, list[float]] = {name: [] for name in runs}
     used: dict[str, dict[str, float]] = {name: dict.fromkeys((*watched, "us"), 0.0) for name in runs}
@@ -99,7 +99,7 @@ def _cpu_s(watched: Mapping[str, Sequence[int]]) -> dict[str, float]:
 def search(
     nodes: Sequence[dict[str, Any]], index: str, embeddings_path: Path, queries: Sequence[Asked], rounds: int
 ) -> dict[str, Any]:
-    """Times of the first stages, of `/v1/search` and of searches through the proxy, beside the engine's own."""
+    """Times of the first stages, `/v1/search`, searches through the proxy, and the engine's own searches."""
     url = nodes[0]["url"]
     rows = [asked.row for asked in queries]
     vectors = {asked.row["id"]: asked.vector for asked in queries}
@@ -142,7 +142,7 @@ def search(
 
 
 def recall(nodes: Sequence[dict[str, Any]], index: str, queries: Sequence[Asked]) -> dict[str, Any]:
-    """Of the hundred nearest vectors by comparing all, how many kNN finds, by `ef`; and the times of both."""
+    """The share of the hundred nearest vectors (found by comparing all) that kNN finds, by `ef`, and both times."""
     url = nodes[0]["url"]
     vectors = [asked.vector for asked in queries]
     exact, exact_ms = [], []
@@ -168,7 +168,7 @@ def recall(nodes: Sequence[dict[str, Any]], index: str, queries: Sequence[Asked]
 
 
 class EngineTime:
-    """Counts the CPU time of the nodes from its making on."""
+    """Measures the CPU time of the nodes since it was made."""
 
     def __init__(self, nodes: Sequence[dict[str, Any]]) -> None:
         self._pids = [node["pid"] for node in nodes]
@@ -215,7 +215,7 @@ def _ours(
 
 
 def _engine(http: urllib3.HTTPConnectionPool, index: str, row: Row, status: str | None) -> dict[str, Any]:
-    """A search of people who know nothing of us, in the field of the language."""
+    """An ordinary search in the field of the language."""
     fields = [f"text.{row['language']}", f"title.{row['language']}"]
     query = {"multi_match": {"query": row["text"], "fields": fields}}
     return _sent(http, f"/{index}/_search", {"query": query, "size": PAGE, "_source": ["title", "lang"]}, status)
@@ -232,7 +232,7 @@ def _sent(http: urllib3.HTTPConnectionPool, path: str, body: object, status: str
 def _stages(
     http: urllib3.HTTPConnectionPool, index: str, queries: Sequence[Row], filtered: bool
 ) -> dict[str, dict[str, float]]:
-    """What the service says of its parts."""
+    """The times that the service reports for its stages."""
     taken = [_ours(http, index, row, filtered)["took_ms"] for row in queries]
     return {stage: spread([one[stage] for one in taken]) for stage in taken[0]}
 

@@ -1,4 +1,4 @@
-"""Spreads an index over more nodes: they join, shards move to them, copies are made."""
+"""Spreads an index over more nodes: they join, shards move to them, replicas are made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LIMIT_S = 3600.0
 
 
 def spread_out(state: Path, index: str, n_nodes: int, replicas: int) -> dict[str, Any]:
-    """Figures of each of the three.
+    """The figures of each of these three steps.
 
     Raises:
         SystemExit: it takes longer than an hour.
@@ -45,7 +45,7 @@ def spread_out(state: Path, index: str, n_nodes: int, replicas: int) -> dict[str
 
 
 def _settle(url: str, index: str) -> None:
-    """Waits until every shard has its copies and none moves."""
+    """Waits until every shard has its replicas and no shard moves."""
     deadline = time.monotonic() + _LIMIT_S
     waiting = f"/_cluster/health/{index}?wait_for_status=green&wait_for_no_relocating_shards=true&timeout=30s"
     while time.monotonic() < deadline:

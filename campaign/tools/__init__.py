@@ -1,1 +1,1 @@
-"""What several trials share: nodes, services, load, material, comparisons. Nothing here runs a trial."""
+"""Tools of several trials: nodes, services, load, test data, comparisons. Nothing here runs a trial."""

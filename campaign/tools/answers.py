@@ -8,7 +8,7 @@ from typing import Any
 
 import urllib3
 
-# What differs between two equal requests to one engine.
+# Keys that differ between two equal requests to one engine.
 _PASSING = ("took", "profile", "_scroll_id", "pit_id")
 _OBJECT = re.compile(r"@[0-9a-f]{5,8}\b")
 
@@ -16,7 +16,7 @@ _OBJECT = re.compile(r"@[0-9a-f]{5,8}\b")
 def compare(
     ours: urllib3.BaseHTTPResponse, direct: urllib3.BaseHTTPResponse, window: urllib3.BaseHTTPResponse | None
 ) -> str:
-    """What is wrong with our answer, or nothing.
+    """What is wrong with our answer; empty if nothing is.
 
     Args:
         direct: the engine's answer to the same request.
@@ -39,7 +39,7 @@ def compare(
 
 
 def _compare_page(mine: Any, theirs: Any) -> str:
-    """A re-ranked page has as many hits as the engine's, and the same of all else but hits and scores."""
+    """Checks a re-ranked page: it has as many hits as the engine's, and differs only in hits and scores."""
     if not isinstance(mine, dict) or not isinstance(mine.get("hits"), dict):
         return "" if mine == theirs else f"differs: {_first_difference(mine, theirs)}"
     for part in ("aggregations", "suggest", "timed_out", "_shards", "terminated_early"):
@@ -55,13 +55,13 @@ def _compare_page(mine: Any, theirs: Any) -> str:
 
 
 def ids(answer: Any) -> set[str]:
-    """Those of the hits of a page."""
+    """The hits of a page."""
     hits = answer.get("hits", {}).get("hits", []) if isinstance(answer, dict) else []
     return {hit["_id"] for hit in hits if "_id" in hit}
 
 
 def _decoded(content: bytes) -> Any:
-    """The JSON of an answer without what passes, or its text."""
+    """The JSON of an answer without keys that differ each time, or its text."""
     text = _OBJECT.sub("@", content.decode(errors="replace"))
     try:
         return _stripped(json.loads(text))

@@ -1,4 +1,4 @@
-"""Checks out an earlier version of this project's code into another folder."""
+"""Checks out an earlier version of this project into another folder."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 from campaign.tools.service import ROOT
 
-# Where no release was tagged: far enough for much to have changed.
+# How far to go back if no release was tagged: far enough for many changes.
 _MERGES_BACK = 40
 
 
 def older_revision(given: str | None) -> str:
-    """The short name of the revision given, of the last tag, or of one of some time ago.
+    """The short name of the given revision, of the last tag, or of an older revision.
 
     Raises:
         RuntimeError: there is no such revision, or no Git history.
@@ -28,7 +28,7 @@ def older_revision(given: str | None) -> str:
 
 
 def checked_out(revision: str, folder: Path) -> Path:
-    """The files of a revision in a new folder; the repository itself is not touched."""
+    """Writes the files of a revision to a new folder. The repository is not changed."""
     archive = folder.with_suffix(".tar")
     _git("archive", "--format=tar", f"--output={archive}", revision)
     with tarfile.open(archive) as files:

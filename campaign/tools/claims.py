@@ -1,4 +1,4 @@
-"""Reads the claims on an index past the product's own code."""
+"""Reads the claims on an index without the product's own code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reranker.stores.embedded.file import FILE_NAME
 
 
 def claims_of(index: str, store: str, engine: Engine | None) -> list[str]:
-    """Owners of the claims on an index, valid or not.
+    """The owners of the claims on an index, also of expired ones.
 
     Args:
         engine: None for the embedded store in the folder `store`.

@@ -1,4 +1,4 @@
-"""Compares an index with the documents that were given: each once, with its text, and nothing else."""
+"""Compares an index with its input: it must have each document once, with its text, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _AT_ONCE = 1000
 
 
 def differences(store: Store, index: str, given: Sequence[Mapping[str, Any]], are_counted: bool = True) -> list[str]:
-    """What differs, in a few words each; empty if the index holds exactly these documents.
+    """The differences, in a few words each; empty if the index has exactly these documents.
 
     Args:
         given: rows with unique `id`, `lang`, `title` and `text`.
-        are_counted: whether all of them came in one ingest, whose document frequencies the index then has.
+        are_counted: whether one ingest wrote all of them, so that the index has their document frequencies.
     """
     store.refresh(index)
     wanted = {str(row["id"]): row for row in given}

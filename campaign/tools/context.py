@@ -11,21 +11,21 @@ from pathlib import Path
 from random import Random
 
 MOST_FAILURES = 50
-"""Kept of one trial; more are only counted."""
+"""Maximum number of failures to keep for a trial; more are only counted."""
 
 
 @dataclass
 class Context:
-    """One run of a trial. Safe to use from several threads.
+    """One run of a trial. Thread-safe.
 
     Attributes:
         scale: 1 is the whole trial; 0.1 does a tenth of it.
         folder: empty at the start, deleted after the trial. It is also the folder of temporary files.
         engine: name of the engine to start (`tests.engines.recipes`).
-        older: the Git revision of the older version; None chooses one.
-        seconds: how long `soak` lasts at scale 1.
-        figures: rows of the trial's section of the report.
-        failures: what did not hold, each with what is needed to see it again.
+        older: Git revision of the older version; None to choose one.
+        seconds: length of `soak` at scale 1.
+        figures: rows of the trial's section in the report.
+        failures: failed checks, each with what is needed to reproduce it.
     """
 
     trial: str
@@ -45,15 +45,15 @@ class Context:
         self._started = time.monotonic()
 
     def random(self, *names: object) -> Random:
-        """A generator that depends on the seed, the trial and these names alone."""
+        """A random generator that depends only on the seed, the trial and these names."""
         return Random("/".join(map(str, (self.seed, self.trial, *names))))
 
     def times(self, n: int, least: int = 1) -> int:
-        """`n` at this scale."""
+        """`n` times the scale."""
         return max(least, round(n * self.scale))
 
     def check(self, holds: bool, what: str) -> bool:
-        """Records a failure unless it holds."""
+        """Records a failure unless the condition is true."""
         with self._lock:
             self._counts["checks"] += 1
             if not holds:
@@ -64,7 +64,7 @@ class Context:
         return holds
 
     def add(self, figure: str, n: int = 1) -> None:
-        """Counts under the name of a figure."""
+        """Adds to the count of this name."""
         with self._lock:
             self._counts[figure] += n
             self.figures[figure] = self._counts[figure]
@@ -75,7 +75,7 @@ class Context:
         print(f"  {self.trial} {elapsed:6.0f} s: {text}", file=sys.stderr, flush=True)
 
     def counted(self, figure: str) -> int:
-        """What `add` has counted so far."""
+        """The count of this name so far."""
         return self._counts[figure]
 
     @property

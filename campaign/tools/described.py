@@ -1,4 +1,4 @@
-"""Fuzzes our own routes by their OpenAPI description."""
+"""Fuzzes our own routes with their OpenAPI description."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEFT_OUT = ("positive_data_acceptance", "negative_data_rejection")
 
 
 def fuzz_described(context: Context, url: str, n_requests: int) -> None:
-    """Sends that many requests, spread over all operations, and checks each answer against the description."""
+    """Sends this many requests, spread over all operations, and checks each answer against the description."""
     load_all_checks()
     checks: list[Any] = [check for check in CHECKS.get_all() if check.__name__ not in _LEFT_OUT]
     schema = schemathesis.openapi.from_url(f"{url}/-/openapi.json")

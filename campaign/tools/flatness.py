@@ -1,4 +1,4 @@
-"""Whether a figure of a process grows: a straight line through the second half of its samples."""
+"""Measures whether a figure of a process grows, with a straight line through the second half of its samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def growth(samples: Sequence[tuple[float, float]]) -> float:
     """How much the least-squares line rises over the second half of the time; 0 with fewer than four samples there.
 
     Args:
-        samples: time and value, by time.
+        samples: pairs of time and value, sorted by time.
     """
     if not samples:
         return 0.0

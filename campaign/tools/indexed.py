@@ -22,7 +22,7 @@ def fill(
     rows: Sequence[Mapping[str, Any]],
     mapping: Mapping[str, Any] | None = None,
 ) -> None:
-    """Both indices, with the same documents; without any, the foreign index alone, empty."""
+    """Makes both indices with the same documents. Without documents, makes only the foreign index, empty."""
     if mapping is not None or not rows:
         engine.request("PUT", f"/{FOREIGN}", mapping)
     if not rows:
@@ -45,10 +45,10 @@ def ingest(
     rows: Sequence[Mapping[str, Any]],
     *more: str,
 ) -> None:
-    """`sinkrank ingest` of these rows, to its end.
+    """Runs `sinkrank ingest` on these rows.
 
     Raises:
-        RuntimeError: it failed.
+        RuntimeError: the command failed.
     """
     path = write_jsonl(context.folder / f"{index}.jsonl", rows)
     given = ("ingest", str(path), "--store", store, "--index", index, "--embeddings", str(embeddings))

@@ -1,4 +1,4 @@
-"""Mixed load on the service from several threads, each answer recorded with its time and what was wrong with it."""
+"""Mixed load on the service from several threads. Each answer is recorded with its time and its faults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BETWEEN_S = 0.05
 _WITHOUT_ENGINE = ("/-/", "/v1/rerank")
 
 WITHOUT_FAULT = ("calm", "two nodes", "recovery")
-"""Phases in which a call must begin and end to count as theirs: a fault may have met it on its way."""
+"""Phases to which a call counts only if it began and ended in them, since a fault may have affected it before."""
 
 Call = tuple[str, str, Any]
 """Method, path and body."""
@@ -29,11 +29,11 @@ Call = tuple[str, str, Any]
 
 @dataclass
 class Load:
-    """What a load has met; `phase` is the name under which answers are counted now.
+    """The answers to a load. `phase` is the name of the present phase.
 
     Attributes:
-        statuses: by phase and status; `error` for no answer.
-        written: ids of documents whose write was answered with success.
+        statuses: number of answers by phase and status; `error` for no answer.
+        written: ids of documents whose write was confirmed.
         samples: the first bad answers of each phase.
     """
 
@@ -47,7 +47,7 @@ class Load:
         return sum(n for (name, status), n in self.statuses.items() if name == phase and status in statuses)
 
     def bad(self, phase: str, allowed: Callable[[str], bool]) -> list[str]:
-        """Answers of a phase whose status is not allowed: how many, and the first of each."""
+        """The answers of a phase with other statuses than the allowed ones: their numbers, and the first of each."""
         return [
             f"{n} × {status} ({self.samples.get((name, status), '')})"
             for (name, status), n in sorted(self.statuses.items())
@@ -61,7 +61,7 @@ class Load:
 
 
 def mixed_calls(index: str, ours: str) -> Callable[[Random], Call]:
-    """A draw of requests: searches of the proxy, multi-searches, our own routes, passed requests and writes."""
+    """Draws random requests: searches of the proxy, multi-searches, our own routes, passed requests and writes."""
 
     def draw(random: Random) -> Call:
         text, kind = query(random), random.random()
@@ -88,7 +88,7 @@ def mixed_calls(index: str, ours: str) -> Callable[[Random], Call]:
 def loading(
     url: Callable[[], str], draw: Callable[[Random], Call], randoms: list[Random], between_s: float = _BETWEEN_S
 ) -> Iterator[Load]:
-    """Load from one thread for each generator until the context ends."""
+    """Runs load from one thread for each generator until the context ends."""
     load, ended = Load(), threading.Event()
 
     def work(random: Random) -> None:

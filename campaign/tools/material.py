@@ -1,4 +1,4 @@
-"""Makes words, embeddings and documents from a seed, so that no trial needs a file of others."""
+"""Makes words, embeddings and documents from a seed, so that no trial needs other data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
 @cache
 def vocabulary(language: str, n_words: int = N_WORDS) -> list[str]:
-    """Made-up words of six letters; those of the languages differ."""
+    """Makes words of six letters, different ones for each language."""
     syllables = [consonant + vowel for consonant, vowel in itertools.product(_CONSONANTS, _VOWELS)]
     random = Random(language)
     found: dict[str, None] = {}
@@ -45,7 +45,7 @@ def write_embeddings(path: Path, n_words: int = N_WORDS, dim: int = DIM) -> Embe
 
 
 def documents(n: int, random: Random, prefix: str = "d") -> list[dict[str, Any]]:
-    """Rows of JSONL: id, lang, title, text and a number; no two texts are alike."""
+    """Makes rows of JSONL: id, lang, title, a unique text and a number."""
     words = {language: vocabulary(language) for language in LANGUAGES}
     return [_document(f"{prefix}{number}", number, words, random) for number in range(n)]
 

@@ -1,4 +1,4 @@
-"""Changes bytes as accidents and attackers do: flips, cuts, repeats, and pieces that parsers trip over."""
+"""Damages bytes as accidents and attackers do: flips, cuts, repeats, and sequences that break parsers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 
 Mutator = Callable[[bytes, Random], bytes]
 
-# What parsers of text, JSON, CSV, HTML and of archives have tripped over.
+# Sequences that have broken parsers of text, JSON, CSV, HTML and archives.
 PIECES = (
     b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\\ud800", b"\xf0\x9f\x98\x80", b"\r", b"\r\n\r\n", b'"',
     b'""', b"'", b"\\", b"{", b"[" * 2000, b"{\"a\":" * 1000, b"]", b"}", b"NaN", b"1e999", b"-0", b"9" * 400,

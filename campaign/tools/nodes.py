@@ -41,7 +41,7 @@ class Engine:
         return answer.status, json.loads(answer.data or b"null")
 
     def freeze(self) -> None:
-        """The process keeps its connections and answers nothing."""
+        """Stops the process, which keeps its connections and answers nothing."""
         os.killpg(self.node.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
@@ -52,7 +52,7 @@ class Engine:
         self.node.process.wait()
 
     def restart(self) -> None:
-        """Ends the process and starts it again with its data and ports."""
+        """Ends the process and starts it again with the same data and ports."""
         process = self.node.process
         if process.stdin:
             process.stdin.close()
@@ -64,7 +64,7 @@ class Engine:
         wait_until(lambda: cluster_answers(self.url), START_LIMIT_S)
 
     def start(self) -> None:
-        """Starts the process again; it need not answer yet."""
+        """Starts the process again, and does not wait for its answer."""
         with (self.node.folder / "node.log").open("ab") as log:
             process = subprocess.Popen(
                 self.node.process.args,
@@ -77,19 +77,19 @@ class Engine:
         self.node = replace(self.node, process=process)
 
     def set_blocked(self, is_blocked: bool) -> None:
-        """As the engine does for all indices when its disk is full."""
+        """Blocks writes, as the engine does for all indices when its disk is full."""
         value = True if is_blocked else None
         self.request("PUT", "/_cluster/settings", {"persistent": {"cluster.blocks.read_only_allow_delete": value}})
 
 
 def store_address(node: Node, port: int) -> str:
-    """What `--store` takes for this port of this machine."""
+    """The value of `--store` for this port on this machine."""
     return f"{node.distribution}://127.0.0.1:{port}"
 
 
 @contextmanager
 def one_node(name: str) -> Iterator[Engine]:
-    """A node of that recipe."""
+    """Starts a node of this recipe."""
     with start_node(name, heap=HEAP) as node:
         engine = Engine(node)
         try:
@@ -99,7 +99,7 @@ def one_node(name: str) -> Iterator[Engine]:
 
 
 def _end(engine: Engine) -> None:
-    """Also the process that `restart` has started, which `start_node` does not know."""
+    """Ends also the process that `restart` has started, which `start_node` does not know."""
     if engine.node.process.poll() is None:
         engine.thaw()
         engine.node.stop()
@@ -133,7 +133,7 @@ def three_nodes(name: str) -> Iterator[list[Engine]]:
 
 
 def n_nodes(engine: Engine) -> int:
-    """Nodes of the cluster; 0 while it does not answer."""
+    """The number of nodes in the cluster; 0 while it does not answer."""
     try:
         status, health = engine.request("GET", "/_cluster/health", timeout_s=10)
     except (urllib3.exceptions.HTTPError, ValueError):

@@ -1,10 +1,10 @@
-"""Runs `sinkrank` with names resolved, and the wall clock shifted, as two files say at every moment.
+"""Runs `sinkrank` with host names and a wall clock that two files control while it runs.
 
     python -m campaign.tools.patched serve …
 
-`CAMPAIGN_HOSTS` names a file with a line `NAME ADDRESS` for each host; other names are resolved as usual.
-`CAMPAIGN_CLOCK` names a file with the seconds to add to the wall clock; monotonic clocks are left alone, as a step of
-the system's clock leaves them.
+`CAMPAIGN_HOSTS` is a file with a line `NAME ADDRESS` for each host; other names are resolved as usual.
+`CAMPAIGN_CLOCK` is a file with the seconds to add to the wall clock. Monotonic clocks do not change, as with a step of
+the system's clock.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What processes leave behind and what they use, read from /proc: children, memory, descriptors, shared memory."""
+"""Reads from /proc what processes use and leave behind: children, memory, descriptors, shared memory."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 
 TOKEN = "CAMPAIGN_RUN"
-"""Environment variable that all processes of a trial inherit; those that have it at the end were left behind."""
+"""Environment variable that all processes of a trial inherit. Processes that have it at the end were left behind."""
 
 _PROC = Path("/proc")
 _SHARED = Path("/dev/shm")
 
 
 def with_token(token: str) -> dict[int, str]:
-    """Command lines of the living processes of a trial, by id; without this process."""
+    """The command lines of the living processes of a trial by process id, without this process."""
     wanted = f"{TOKEN}={token}".encode()
     found: dict[int, str] = {}
     for folder in _PROC.iterdir():
@@ -37,7 +37,7 @@ def _is_zombie(folder: Path) -> bool:
 
 
 def end_all(token: str) -> list[str]:
-    """Kills all processes of a trial; gives their command lines."""
+    """Kills all processes of a trial and returns their command lines."""
     found = with_token(token)
     for pid in found:
         with suppress(ProcessLookupError):
@@ -58,7 +58,7 @@ def n_threads(pid: int) -> int:
 
 
 def descendants(pid: int) -> set[int]:
-    """Living processes below a process, however deep."""
+    """All living descendants of a process."""
     found: set[int] = set()
     with suppress(OSError):
         for task in (_PROC / str(pid) / "task").iterdir():
@@ -68,7 +68,7 @@ def descendants(pid: int) -> set[int]:
 
 
 def shared_names(pids: Iterable[int]) -> set[str]:
-    """Files of shared memory (semaphores too) that processes have mapped now."""
+    """The files of shared memory, including semaphores, that processes have mapped."""
     found: set[str] = set()
     for pid in pids:
         with suppress(OSError):
@@ -82,7 +82,7 @@ def left_in_shared_memory(names: Iterable[str]) -> list[str]:
 
 
 def wait_until(holds: Callable[[], bool], limit_s: float, step_s: float = 0.05) -> bool:
-    """Whether it holds before the limit; OSError of a question counts as no."""
+    """Whether the condition becomes true before the limit. An OSError counts as false."""
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Makes searches of the query DSL: sound ones, ones with a changed part, and ones whose text is damaged."""
+"""Makes searches of the query DSL: valid ones, ones with a changed part, and ones with damaged bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAPPING = {
     },
 }
 FIELDS = ("title", "text", "title.keyword", "lang", "year", "none", "*", "t*", "_id")
-# What takes the place of a value.
+# Replacements for a value.
 VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 1, 10**9, 10**19, 1.5, "", "a", "*", "_score", [], {}, [None], ["title"], {"match_all": {}},
     "\x00", "\u202e", "x" * 5000, {"x": {"y": {}}}, [[[]]], "1d", "NaN",
@@ -37,14 +37,14 @@ VALUES: tuple[Any, ...] = (
 
 @dataclass(frozen=True)
 class Request:
-    """A search, by path and body; `for_window` is the one whose hits a re-ranked page is chosen from."""
+    """A search, with its path and body. `for_window` is the search whose hits are re-ranked."""
 
     path: str
     body: bytes
     parsed: Any = None
 
     def for_engine(self) -> Request:
-        """Without the parameter that is ours."""
+        """The request without our own parameter."""
         return replace(self, path=self.path.replace("rerank=false", "pretty=false"))
 
     def send(self, http: urllib3.PoolManager, url: str) -> urllib3.BaseHTTPResponse:
@@ -53,7 +53,7 @@ class Request:
         return http.request("POST", url + self.path, body=self.body, headers={"Content-Type": kind}, timeout=120)
 
     def for_window(self) -> Request | None:
-        """None if it is not a single search with an intact body."""
+        """The search for the window; None if this is not a single search with an intact body."""
         if not isinstance(self.parsed, dict) or "_msearch" in self.path or "size=" in self.path or "from=" in self.path:
             return None
         kept = {name: value for name, value in self.parsed.items() if name not in ("ext", "from", "size")}
@@ -64,7 +64,7 @@ class Request:
 
 
 def make_request(random: Random) -> Request:
-    """A search; a third are sound, a third have changed parts, a third have changed bytes or parameters."""
+    """Makes a search. A third are valid, a third have changed parts, a third have changed bytes or parameters."""
     path = random.choice((f"/{INDEX}/_search",) * 8 + ("/art*/_search", f"/{INDEX},none/_search"))
     body = _body(random)
     kind = random.random()
@@ -102,7 +102,7 @@ _PARAMETERS = (
 
 
 def _many(random: Random, first: Any) -> Request:
-    """A multi-search of one to four searches."""
+    """Makes a multi-search of one to four searches."""
     lines = []
     for number in range(random.randint(1, 4)):
         body = _body(random) if number else first
@@ -179,7 +179,7 @@ def _query(random: Random, depth: int) -> dict[str, Any]:
 
 
 def _changed(tree: Any, random: Random) -> Any:
-    """The tree with one part replaced, renamed, left out, wrapped or repeated."""
+    """The tree with one part replaced, renamed, removed, wrapped or repeated."""
     if isinstance(tree, dict) and tree and random.random() < 0.85:
         name = random.choice(list(tree))
         action = random.random()

@@ -1,4 +1,4 @@
-"""Sends malformed HTTP to a port of this machine and reads the answer."""
+"""Sends malformed HTTP to a port on this machine and reads the answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CONNECT_S, _FIRST_S, _NEXT_S = 30.0, 3.0, 0.5
 
 
 def make_bytes(random: Random, index: str) -> bytes:
-    """A request with a fault of framing, syntax or size; half are changed by chance on top."""
+    """A request with an error in framing, syntax or size. Half of them also have random changes."""
     content = random.choice(_CASES).replace(b"INDEX", index.encode())
     content = content.replace(b"LONG", b"a" * random.choice((10, 9_000, 70_000, 300_000)))
     return mutated(content, random, most=2) if random.random() < 0.5 else content
@@ -68,7 +68,7 @@ _CASES = (
 
 
 def send_bytes(port: int, content: bytes) -> bytes:
-    """All that is answered until the service closes or is silent: it may wait for more of the request.
+    """The whole answer until the service closes the connection, or is silent because it waits for more of the request.
 
     Raises:
         OSError: the connection was refused or reset before an answer.
@@ -88,6 +88,6 @@ def send_bytes(port: int, content: bytes) -> bytes:
 
 
 def status_of(answer: bytes) -> int | None:
-    """The first status; None for no answer."""
+    """The first status of an answer; None for no answer."""
     found = re.match(rb"HTTP/\d\.\d (\d{3})", answer)
     return int(found.group(1)) if found else None

@@ -22,17 +22,17 @@ from ingest.files import open_sources
 from reranker.base.errors import SinkrankError
 
 FILE_LIMIT_S = 60
-# Address space, so far above what a reader may take that only one that has lost its limits meets it.
+# Limit of the address space. It is so large that only a reader without working limits reaches it.
 _MOST_BYTES = 8 * 2**30
 _LAYOUT = Layout(default_language="en")
 
 
 class TooSlow(Exception):
-    """A file took longer than the limit."""
+    """Reading a file took longer than the limit."""
 
 
 def read_documents(path: Path) -> dict[str, Any]:
-    """Counts of documents and rejects."""
+    """The numbers of documents and rejects."""
     found = {"documents": 0, "rejects": 0}
     with open_sources([str(path)]) as sources:
         for source in sources:
@@ -49,14 +49,14 @@ def read_documents(path: Path) -> dict[str, Any]:
 
 
 def read_embeddings(path: Path) -> dict[str, Any]:
-    """Counts of the terms that an import takes."""
+    """The number of terms that an import reads."""
     output = path.with_name(path.name + ".store")
     summary = import_embeddings([Source(path, language="en")], output)
     return {"terms": sum(summary.languages.values())}
 
 
 def outcome(path: Path) -> dict[str, Any]:
-    """What reading the file came to: counts, `error` (of ours, with a cure) or `traceback`; peak memory in bytes."""
+    """The result of reading the file: counts, `error` (ours, with a cure) or `traceback`; and peak memory in bytes."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")  # the peak from here on
     before = _peak_bytes()

@@ -1,4 +1,4 @@
-"""A relay of TCP connections on this machine that delays, holds, cuts and resets what passes."""
+"""A relay for TCP connections on this machine that delays, holds, cuts and resets them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DRIP_BYTES = 64
 
 @dataclass
 class Fault:
-    """What happens to connections; may be changed while they last.
+    """The fault of connections. It may be changed while they are open.
 
     Attributes:
         kind: `pass`; `delay` (waits `seconds` before each block of an answer); `hold` (answers nothing and keeps the
@@ -35,8 +35,8 @@ class Relay:
     """A running relay.
 
     Attributes:
-        n_connections: accepted so far.
-        n_faults: connections that were ended by a fault.
+        n_connections: number of connections accepted so far.
+        n_faults: number of connections that a fault ended.
     """
 
     port: int
@@ -47,7 +47,7 @@ class Relay:
 
 @contextmanager
 def relaying(target_port: int, host: str = "127.0.0.1", port: int = 0) -> Iterator[Relay]:
-    """Relays `host` (any address of loopback) to a port of 127.0.0.1."""
+    """Relays `host` (any loopback address) to a port of 127.0.0.1."""
     with socket.create_server((host, port), backlog=200) as listener:
         relay = Relay(listener.getsockname()[1])
         ended = threading.Event()
@@ -81,7 +81,7 @@ def _relay(client: socket.socket, target_port: int, relay: Relay, ended: threadi
 
 
 def _pump(client: socket.socket, server: socket.socket, relay: Relay, ended: threading.Event) -> None:
-    """Passes bytes both ways until one side ends or a fault says so."""
+    """Passes bytes both ways until one side or a fault ends the connection."""
     n_answered, is_holding = 0, False
     with selectors.DefaultSelector() as selector:
         selector.register(client, selectors.EVENT_READ)

@@ -1,4 +1,4 @@
-"""Runs `sinkrank` in processes of its own: commands, and the service, whose log is read at the end."""
+"""Runs `sinkrank` in separate processes: commands, and the service, whose log is read at the end."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ class Service:
 
 
 def environment(more: Mapping[str, str] | None = None, root: Path = ROOT) -> dict[str, str]:
-    """This process's, with the code of `root` and one server process, without other settings; `more` is added."""
+    """The environment of a `sinkrank` process: this process's variables without settings, the code of `root`, one
+    server process, and `more`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SINKRANK_")}
     own = {"PYTHONPATH": str(root), "COLUMNS": "300", "PYTHONUNBUFFERED": "1", "SINKRANK_PROCESSES": "1"}
     return {**kept, **own, **(more or {})}
@@ -79,16 +80,15 @@ def serving(
     root: Path = ROOT,
     module: Sequence[str] = ("sinkrank",),
 ) -> Iterator[Service]:
-    """The service on a free port of this machine. At the end it must stop within a minute, without a traceback in its
-    log.
+    """Runs the service on a free port. At the end it must stop within a minute, without a traceback in its log.
 
     Args:
         settings: environment variables.
-        root: the checkout whose code runs.
-        module: what to run in place of `sinkrank`, with its arguments.
+        root: checkout whose code runs.
+        module: module to run instead of `sinkrank`, with its arguments.
 
     Raises:
-        RuntimeError: it does not start.
+        RuntimeError: the service does not start.
     """
     log_path = context.folder / f"{name}.log"
     command = [sys.executable, "-m", *module, "serve", "--port", "0", "--store", store, "--embeddings", str(embeddings)]
@@ -136,7 +136,7 @@ def _stop(context: Context, process: subprocess.Popen[bytes], log_path: Path, ha
 def command(
     *arguments: str, root: Path = ROOT, cwd: Path, timeout_s: float = 300.0
 ) -> subprocess.CompletedProcess[str]:
-    """`sinkrank` with these arguments, to its end."""
+    """Runs `sinkrank` with these arguments."""
     return subprocess.run(
         [sys.executable, "-m", "sinkrank", *arguments],
         env=environment(root=root),

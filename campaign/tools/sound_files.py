@@ -1,4 +1,4 @@
-"""Makes sound files of every format that ingest reads, to be damaged by a trial."""
+"""Makes valid files of every format that ingest reads, for a trial to damage."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def sound_file(random: Random) -> tuple[str, bytes, Callable[[bytes], bytes] | None]:
-    """The suffix of a file's name, its contents, and what packs them, if anything does."""
+    """The suffix of a file's name, its contents, and its compression, if any."""
     if random.random() < 0.75:
         suffix = random.choice(list(DOCUMENTS))
         content = DOCUMENTS[suffix](documents(random.randint(1, 30), random))

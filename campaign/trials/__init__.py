@@ -1,4 +1,4 @@
-"""One module a trial. `ASSERTS` says what must hold, `LIMIT_S` when it is ended, and `run` does it."""
+"""The trials, one module each, with `ASSERTS` (what it checks), `LIMIT_S` (its time limit) and `run`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ NAMES = ("kills", "requests", "files", "soak", "cluster", "network", "clocks", "
 
 
 class Trial(Protocol):
-    """A module of this folder.
+    """The interface of a trial's module.
 
     Attributes:
         ASSERTS: what it checks, in one sentence.
-        LIMIT_S: seconds at scale 1 after which the trial counts as hung.
+        LIMIT_S: time limit (s) at scale 1; a trial that takes longer hangs.
     """
 
     ASSERTS: str
@@ -25,7 +25,7 @@ class Trial(Protocol):
 
 
 def find_trial(name: str) -> Trial:
-    """The module of that name; KeyError for an unknown one."""
+    """Imports the module with this name; KeyError for an unknown one."""
     if name not in NAMES:
         raise KeyError(name)
     return cast("Trial", import_module(f"campaign.trials.{name}"))

@@ -79,7 +79,7 @@ def _search(context: Context, service: Service, random: Random, what: str) -> No
 
 
 def negative_times(text: str) -> list[str]:
-    """Times in milliseconds or seconds, of JSON or of metrics, that are below zero."""
+    """The times below zero, in milliseconds or seconds, in JSON or metrics."""
     return re.findall(r'"(?:took|[a-z_]+_m?s)": ?-[0-9.]+', text) + re.findall(
         r"(?m)^\w*seconds\w*(?:\{[^}]*\})? -[0-9.e+]+$", text
     )
@@ -97,7 +97,7 @@ def _check_times(context: Context, service: Service) -> None:
 
 
 def _replace(context: Context, engine: Engine, embeddings: Path, service: Service, number: int) -> None:
-    """The index is dropped and made of other documents; the service must come to find these and no others."""
+    """Drops the index and makes it with other documents. The service must find these and no others after a while."""
     store = open_store(engine.store)
     store.drop(OURS)
     store.close()
@@ -115,7 +115,7 @@ def _replace(context: Context, engine: Engine, embeddings: Path, service: Servic
 
 
 def _locked_ahead(context: Context, engine: Engine | None, embeddings: Path, number: int) -> None:
-    """A rebuild whose clock is a day ahead is killed while it has the lock; another input must get it."""
+    """Kills a rebuild with a clock a day ahead while it has the lock. An ingest of another input must get the lock."""
     random, index = context.random("lock", number), f"clock-{number}"
     store = engine.store if engine is not None else str(context.folder / f"store-{number}")
     rows = documents(2000, random)

@@ -26,10 +26,10 @@ LIMIT_S = 900.0
 N_DOCUMENTS = 300
 N_INGESTED = 6000
 N_CLIENTS = 6
-# Until the others have chosen a manager and promoted replicas, writes to the lost shards wait.
+# Writes to the lost shards wait until the other nodes have elected a manager and promoted replicas.
 AWAY_S = 20.0
 HANG_S = 400.0
-# Requests that were at the node, and writes to its shards until others have taken over: one of so many.
+# One of this many requests may fail: those at the node, and writes to its shards until replicas are promoted.
 MOST_FAILING = 5
 _WELL = ("200", "201", "404")
 
@@ -47,7 +47,7 @@ def run(context: Context) -> None:
 
 
 def _address(engines: list[Engine]) -> str:
-    """All nodes as one `store`."""
+    """The value of `store` with all nodes."""
     first, *others = (engine.store for engine in engines)
     return ",".join([first, *(other.partition("://")[2] for other in others)])
 
@@ -59,7 +59,7 @@ def _wait_until_green(engine: Engine) -> None:
 
 
 def _lose_during_search(context: Context, engines: list[Engine], embeddings: Path, number: int) -> None:
-    """Kills a node under load. Then the node comes back."""
+    """Kills a node under load, then starts it again."""
     lost, *others = _shuffled(context, engines, "search", number)
     draw = mixed_calls(FOREIGN, OURS)
     randoms = [context.random("client", number, client) for client in range(N_CLIENTS)]
@@ -101,7 +101,7 @@ def _check(context: Context, load: Load, engine: Engine, number: int) -> None:
 
 
 def _lose_during_ingest(context: Context, engines: list[Engine], embeddings: Path, number: int) -> None:
-    """Kills any node; `store` names all of them."""
+    """Kills any node, while `store` names all of them."""
     random = context.random("ingest", number)
     lost, kept, _ = _shuffled(context, engines, "ingest", number)
     index, rows = f"lost-{number}", documents(N_INGESTED, random)
@@ -139,7 +139,7 @@ def _lose_during_ingest(context: Context, engines: list[Engine], embeddings: Pat
 
 
 def _is_green(engine: Engine, index: str) -> bool:
-    """Whether another node has all documents of the index: without a copy no cluster survives the loss of a node."""
+    """Whether another node has all documents of the index, since without replicas no cluster survives a lost node."""
     status, health = engine.request("GET", f"/_cluster/health/{index}")
     return status == 200 and health["status"] == "green"
 

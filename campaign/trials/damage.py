@@ -37,11 +37,11 @@ ASSERTS = (
 )
 LIMIT_S = 1800.0
 N_STORE, N_EMBEDDINGS = 200, 200
-# Each takes a service.
+# Each needs a service, so there are few.
 N_SERVED = 20
 INDEX = "damaged"
 N_DOCUMENTS = 200
-# 29 MB: more than is read whole at the start.
+# 29 MB: too large to be read whole at the start.
 N_WORDS, DIM = 12_000, 300
 NOT_READY_S = 60.0
 
@@ -73,7 +73,7 @@ def _try_all(context: Context, folder: Path, names: list[str], one: Try, right: 
 
 
 def _serve_damaged(context: Context) -> None:
-    """Damages of files as `sinkrank ingest` and the embeddings' writer make them."""
+    """Damages the files that `sinkrank ingest` and the embeddings' writer make."""
     sound, copy = context.folder / "sound", context.folder / "copy"
     write_embeddings(sound / "embeddings", N_WORDS, DIM)
     rows = documents(N_DOCUMENTS, context.random("documents"))
@@ -98,7 +98,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _is_told(context: Context, folder: Path, limit_s: float) -> bool:
-    """Whether the service refuses to start, or says within the limit that its store or embeddings are not ready."""
+    """Whether the service refuses to start, or reports within the limit that its store or embeddings are not ready."""
 
     def is_unready() -> bool:
         checks = one.readiness()

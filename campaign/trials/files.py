@@ -1,4 +1,4 @@
-"""Damaged and hostile files are read by ingest."""
+"""Ingest reads damaged and hostile files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(context: Context) -> None:
 
 
 def _write(folder: Path, random: Random, number: int) -> Path:
-    """A file damaged before it is packed, after, or both; one of 20 stays sound, and its name says so."""
+    """A file damaged before it is compressed, after, or both. One of 20 stays valid, and its name says so."""
     suffix, content, pack = sound_file(random)
     is_sound = random.random() < SOUND
     when = random.choice(("before", "after", "both"))
@@ -61,7 +61,7 @@ def _write(folder: Path, random: Random, number: int) -> Path:
 
 
 def _read(context: Context, paths: list[str], numbers: dict[str, int]) -> list[dict[str, Any]]:
-    """What came of each file. A file at which the reading process dies is a failure, and the rest goes on."""
+    """The result of each file. If the reading process dies at a file, this is a failure; the others are still read."""
     results: list[dict[str, Any]] = []
     while len(results) < len(paths):
         waiting = paths[len(results) :]

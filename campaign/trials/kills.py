@@ -1,4 +1,4 @@
-"""`sinkrank ingest` is killed at random moments and started again until it is through."""
+"""Kills `sinkrank ingest` at random moments and starts it again until it is done."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ ASSERTS = (
 LIMIT_S = 3600.0
 N_KILLS = 200
 KILLS_A_RUN = 5
-# Some seconds of work, since the checkpoint is written every second.
+# Enough for some seconds of work, since the checkpoint is written every second.
 N_DOCUMENTS = 4000
 N_BROKEN = 3
-# A run that is not over by then hangs.
+# A run that takes longer hangs.
 HANG_S = 120.0
-# Share of the kills in the first 40 % of a run, when processes start and the words are counted.
+# Share of the kills in the first 40 % of a run, when processes start and words are counted.
 STARTING = 0.4
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
 
@@ -88,7 +88,7 @@ def run(context: Context) -> None:
 
 
 def _measure(context: Context, kind: str, engine: Engine, embeddings: Path) -> float:
-    """Seconds that a run of this size takes on this machine, now."""
+    """Measures the seconds that a run of this size takes on this machine now."""
     store = engine.store if kind == "engine" else ""
     job = _prepare(context, f"whole-{kind}", store, embeddings, context.random("whole", kind), is_rebuild=False)
     started = time.monotonic()
@@ -101,7 +101,7 @@ def _measure(context: Context, kind: str, engine: Engine, embeddings: Path) -> f
 def _prepare(
     context: Context, number: int | str, store: str, embeddings: Path, random: Random, is_rebuild: bool
 ) -> Job:
-    """Writes the input; for a rebuild an older input is brought in first."""
+    """Writes the input. For a rebuild an older input is ingested first."""
     folder = context.folder / f"run-{number}"
     (folder / "tmp").mkdir(parents=True)
     rows = documents(N_DOCUMENTS, random, prefix=f"r{number}-")
@@ -160,7 +160,8 @@ def _kill_once(context: Context, job: Job, random: Random, lasts_s: float, place
 
 
 def has_traceback(text: str) -> bool:
-    """Other than Python's own, when it is interrupted before it has found the module that it is to run."""
+    """Whether there is a traceback, except the one that Python prints if it is interrupted before it has found the
+    module to run."""
     return "Traceback" in text and not ("_get_module_details" in text and text.rstrip().endswith("KeyboardInterrupt"))
 
 

@@ -1,4 +1,4 @@
-"""Connections that break, wait and crawl on both sides of the service, and names that come to mean another address."""
+"""Connections that break, wait and are slow on both sides of the service, and host names that change their address."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ LIMIT_S = 900.0
 N_DOCUMENTS = 300
 N_LARGE, LARGE_BYTES = 200, 40_000
 N_BAD_CLIENTS = 60
-# The engine holds what is not read, and refuses all searches when that fills its memory (371 MB).
+# The engine keeps answers that are not read yet, and refuses all searches when they fill its memory (371 MB).
 MOST_LARGE = 20
-# Limits for each client must not meet the others, which ask from 127.0.0.1.
+# The limits per client must not affect the other clients, which use 127.0.0.1.
 BAD_ADDRESS = "127.0.0.3"
 OTHERS_S = 10.0
 _GATEWAY = (502, 503, 504)
@@ -60,7 +60,7 @@ def run(context: Context) -> None:
 
 
 def _fill_large(engine: Engine) -> None:
-    """An index whose whole answer is 8 MB."""
+    """Makes an index whose whole answer has 8 MB."""
     text = "x" * LARGE_BYTES
     engine.request("PUT", "/large", {"mappings": {"properties": {"blob": {"type": "object", "enabled": False}}}})
     for first in range(0, N_LARGE, 50):
@@ -110,7 +110,7 @@ def _call(random: Random) -> Call:
 
 
 def _ask(url: str, path: str, body: dict[str, object], timeout_s: float = 60.0) -> tuple[int, bytes]:
-    """Status and whole body; 0 if the connection broke visibly, -1 if nothing came within the timeout."""
+    """The status and the whole body; 0 if the connection broke visibly, -1 if nothing came within the timeout."""
     try:
         answer = urllib3.request("POST", url + path, json=body, timeout=timeout_s, retries=False)
     except urllib3.exceptions.TimeoutError:
@@ -161,12 +161,12 @@ def _bad_clients(context: Context, service: Service) -> None:
 
 
 def _check_others(context: Context, service: Service, random: Random, what: str) -> None:
-    """Other clients are served."""
+    """Checks that other clients are served."""
     context.check(service.is_live(OTHERS_S), f"{what}: /-/live does not answer")
     call, end = _call(random), time.monotonic() + 60
     status, content = _ask(service.url, *call, timeout_s=OTHERS_S)
     while b"circuit_breaking_exception" in content and time.monotonic() < end:
-        # The engine counts memory that it has not freed yet, and refuses all searches until it has.
+        # The engine counts memory that is not freed yet, and refuses all searches until it is.
         context.add("searches sent again that the engine refused for its own memory")
         time.sleep(0.5)
         status, content = _ask(service.url, *call, timeout_s=OTHERS_S)
@@ -174,7 +174,7 @@ def _check_others(context: Context, service: Service, random: Random, what: str)
 
 
 def _half_open(service: Service, n_clients: int) -> ExitStack:
-    """Connections that have sent half of a request."""
+    """Opens connections that have sent half of a request."""
     stack = ExitStack()
     for number in range(n_clients):
         sent = (b"", b"GET / HT", b"POST /x/_search HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")[number % 3]
@@ -195,7 +195,7 @@ def _connect(stack: ExitStack, service: Service, sent: bytes, receive_bytes: int
 
 
 def _slow_loris(service: Service, n_clients: int) -> ExitStack:
-    """Connections that send a byte of a header now and then."""
+    """Opens connections that slowly send single bytes of a header."""
     stack, ended = ExitStack(), threading.Event()
     connections = [_connect(stack, service, b"GET / HTTP/1.1\r\nX-Slow: ") for _ in range(n_clients)]
 
@@ -213,7 +213,7 @@ def _slow_loris(service: Service, n_clients: int) -> ExitStack:
 
 
 def _not_reading(service: Service, n_clients: int) -> ExitStack:
-    """Clients that ask for 8 MB each and read nothing of it."""
+    """Opens clients that request 8 MB each and do not read the answer."""
     stack = ExitStack()
     for _ in range(min(n_clients, MOST_LARGE)):
         sent = f"GET /large/_search?size={N_LARGE} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
@@ -222,7 +222,7 @@ def _not_reading(service: Service, n_clients: int) -> ExitStack:
 
 
 def _names(context: Context, engine: Engine, embeddings: Path) -> None:
-    """The engine's name means one address, then none, then another; the first goes away."""
+    """Changes the address of the engine's host name: one address, then none, then another. The first is shut down."""
     hosts = context.folder / "hosts"
     with ExitStack() as later, ExitStack() as first:
         one = first.enter_context(relaying(engine.node.http_port, "127.0.0.1"))

@@ -1,4 +1,4 @@
-"""Fuzzed requests against the service in front of a real node."""
+"""Sends fuzzed requests to the service in front of a real node."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIMIT_S = 2400.0
 N_SEARCHES, N_DESCRIBED, N_RAW = 6000, 3000, 1000
 N_DOCUMENTS = 80  # fewer than the window, so that all hits are in it
 N_THREADS = 4
-# RFC 9110: not implemented, HTTP version not supported. They answer what is wrong with the request.
+# RFC 9110: not implemented, HTTP version not supported. Both are about errors in the request.
 _PROPER_5XX = (501, 505)
 SETTINGS = {
     "SINKRANK_PROXY_TRANSLATE": "never",  # a translated search finds more than the engine
@@ -99,7 +99,7 @@ def _raw(context: Context, service: Service, engine: Engine) -> None:
         context.add("raw requests")
         context.add(f"raw requests: {'closed' if status is None else f'{status // 100}xx'}")
         is_well = status is None or status < 500 or status in _PROPER_5XX
-        # The engine closes the connection on some bodies: a gateway can but say so.
+        # The engine closes the connection for some bodies. A gateway can only report that.
         is_well = is_well or (status == 502 and status_of(answered(engine.node.http_port, content)) in (None, 502))
         context.check(is_well, f"raw request {number}: {status}: {content[:200]!r} … {answer[:300]!r}")
 

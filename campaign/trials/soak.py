@@ -1,4 +1,4 @@
-"""The service under mixed load while its engine is stopped, slowed, filled and restarted."""
+"""Runs the service under mixed load while its engine is stopped, slowed, filled and restarted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ N_CLIENTS = 12
 N_DOCUMENTS = 500
 LIVE_S = 5.0
 RECOVERY_S = 120.0
-# Shorter than this, what is measured is the start of caches and pools.
+# A shorter run would measure the growth of caches and pools after the start.
 FIT_S = 300.0
 MOST_GROWTH_BYTES, MOST_GROWTH_DESCRIPTORS = 48 * 2**20, 20
 _WELL = ("200", "201", "404")
@@ -80,7 +80,8 @@ FAULTS: dict[str, Happening] = {"stopped": _stopped, "slowed": _slowed, "full": 
 
 
 def _cycles(context: Context, engine: Engine, relay: Relay, service: Service, load: Load) -> None:
-    """Calm, a fault, recovery, calm, the next fault, until the time is over; each fault once at least."""
+    """Runs phases until the time is over: calm, a fault, recovery, calm, the next fault. Each fault comes at least
+    once."""
     lasts = context.seconds * context.scale
     each = min(15.0, max(3.0, lasts / (3 * len(FAULTS))))
     started, longest = time.monotonic(), 0.0
@@ -102,7 +103,7 @@ def _cycles(context: Context, engine: Engine, relay: Relay, service: Service, lo
 
 
 def _wait_until_well(context: Context, service: Service, load: Load, when: str) -> float:
-    """Seconds until the service is ready and searches both ways."""
+    """Seconds until the service is ready and both kinds of searches work."""
     load.phase = "recovery"
     started = time.monotonic()
 
@@ -124,7 +125,7 @@ Watched = dict[str, list[tuple[float, float]]]
 
 @contextmanager
 def _watching(context: Context, service: Service) -> Iterator[Watched]:
-    """Samples of memory, descriptors and threads of the process, and of how long `/-/live` takes."""
+    """Samples memory, descriptors and threads of the process, and the time of `/-/live`."""
     samples: Watched = {"memory": [], "descriptors": [], "threads": [], "live": []}
     ended = threading.Event()
 
@@ -150,7 +151,7 @@ def _watching(context: Context, service: Service) -> Iterator[Watched]:
 
 
 def _check_answers(context: Context, load: Load) -> None:
-    """A fault may show on the routes that need the engine, and nowhere else."""
+    """Checks that a fault affects only the routes that need the engine."""
     for phase in ("calm", "slowed", *FAULTS, "recovery", "between"):
         allowed = _WELL if phase in ("calm", "slowed") else _UNAVAILABLE
         bad = load.bad(phase, allowed.__contains__)

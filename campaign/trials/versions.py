@@ -1,4 +1,4 @@
-"""Two versions of Sinkrank work on the same indices, as during a rolling update."""
+"""Runs two versions of Sinkrank on the same indices, as during a rolling update."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ N_DOCUMENTS, N_MORE = 400, 100
 N_CLIENTS = 2
 BETWEEN_S = 0.3  # the load is to be there all the time, not to be much
 _SERVED = ("200", "201", "404", "409")
-# Words of which a refusal has at least one: what to do now.
+# A refusal must contain one of these words, which say what to do.
 _CURES = ("rebuild", "update", "newer version", "install", "import or train", "make it anew", "into a new folder")
 
 
@@ -38,7 +38,7 @@ class Update:
     """A store that both versions write to, and its expected documents.
 
     Attributes:
-        rows: by id, the documents of all ingests that were confirmed.
+        rows: documents of all confirmed ingests, by id.
     """
 
     context: Context
@@ -49,7 +49,7 @@ class Update:
     rows: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def ingest(self, root: Path, rows: Sequence[Mapping[str, Any]], *more: str) -> None:
-        """By the version in `root`; done, or refused with a cure. `--rebuild` replaces all rows."""
+        """Ingests with the version in `root`. It must succeed, or refuse with a cure. `--rebuild` replaces all rows."""
         version = "this version" if root == ROOT else "the older version"
         what = f"{self.name}: ingest {' '.join(more)} by {version}"
         path = write_jsonl(self.context.folder / "rows.jsonl", rows)
@@ -65,14 +65,14 @@ class Update:
         self.check(what)
 
     def check(self, when: str) -> None:
-        """Compares the store with the confirmed rows, by this version's code."""
+        """Compares the store with the confirmed rows, with this version's code."""
         wrong = check_contents(self.store, OURS, list(self.rows.values()), are_counted=False)
         self.context.check(not wrong, f"after {when}: {'; '.join(wrong)}")
         self.context.add("comparisons of all documents")
 
 
 def check_refusal(context: Context, done: subprocess.CompletedProcess[str], what: str) -> None:
-    """A refusal is one error that names its cure."""
+    """Checks that a refusal is one error that names its cure."""
     context.check("Traceback" not in done.stderr, f"{what}: a traceback: {done.stderr[-600:]}")
     named = any(cure in " ".join(done.stderr.split()) for cure in _CURES)
     context.check(named, f"{what}: code {done.returncode} without a cure: {done.stderr[-600:]}")
@@ -92,7 +92,7 @@ def run(context: Context) -> None:
 
 
 def _older_embeddings(context: Context, older: Path) -> Path:
-    """Made by the older version from text, as every version reads it."""
+    """Makes embeddings from text with the older version, so that every version can read them."""
     random, named = context.random("embeddings"), []
     for language in LANGUAGES:
         path = context.folder / f"{language}.vec"
@@ -108,7 +108,7 @@ def _older_embeddings(context: Context, older: Path) -> Path:
 
 
 def _take_turns(context: Context, update: Update) -> None:
-    """Each version writes, adds, rebuilds and searches after the other."""
+    """Each version writes, adds, rebuilds and searches in turn."""
     first = documents(N_DOCUMENTS, context.random(update.name, "first"))
     update.ingest(update.older, first)
     turns = cycle((ROOT, update.older))
@@ -134,7 +134,7 @@ def _search(context: Context, update: Update, root: Path, row: Mapping[str, Any]
 
 
 def _roll(context: Context, update: Update) -> None:
-    """Both versions serve, and clients meet both, while both versions write."""
+    """Both versions serve the clients, and both write at the same time."""
     update.ingest(update.older, documents(N_DOCUMENTS, context.random("first")))
     randoms = [context.random("client", number) for number in range(N_CLIENTS)]
     with (

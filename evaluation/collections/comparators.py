@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evaluation.base.names import parse_names
 from evaluation.base.stopwatch import Stopwatch
 from evaluation.collections.encoders import ENCODERS, Encoder
 from evaluation.judged.comparison import Run, Way, measures_of
 from evaluation.judged.judgments import JudgedQuery
 from evaluation.systems.vectors import VectorCache
 from ingest.progress import Progress, no_progress
-from reranker.base.errors import EmptyQuery, WrongParameter
-from reranker.base.suggestions import did_you_mean
+from reranker.base.errors import EmptyQuery
 from reranker.search.searcher import MAX_DEPTH
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import Store
@@ -64,13 +64,7 @@ def parse_comparators(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         WrongParameter: one is unknown; the message suggests the nearest.
     """
-    if list(names) == ["all"]:
-        return COMPARATORS
-    for name in names:
-        if name not in COMPARATORS:
-            hint = did_you_mean(name, COMPARATORS) or f"give some of {', '.join(COMPARATORS)}"
-            raise WrongParameter(f"{name!r} is not a system to compare with on a collection; {hint}")
-    return tuple(dict.fromkeys(names))
+    return parse_names(names, COMPARATORS, "a system to compare with on a collection")
 
 
 def bm25_scores(

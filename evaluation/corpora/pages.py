@@ -190,8 +190,8 @@ def aligned_units(pages: Iterable[Page]) -> Iterator[dict[str, str]]:
     - paragraphs that equal the English one. Most are not translated yet, and learning English words as Finnish ones
       does more harm than skipping a name;
     - groups with only one language left;
-    - groups with the English text of an earlier one. "Syntax:" is on a hundred pages. If it counted a hundred times, its
-      words would be similar only to each other.
+    - groups with the English text of an earlier one. "Syntax:" is on a hundred pages. If it counted a hundred times,
+      its words would be similar only to each other.
     """
     ordered = sorted(pages, key=lambda page: (page.page_id, page.language != "en", page.language))
     seen: set[str] = set()

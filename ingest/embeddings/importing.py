@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ingest.embeddings.formats import Block, Layout, inspect, read_blocks
+from ingest.embeddings.formats import Layout, inspect
 from ingest.embeddings.selection import Selection, Source, most_frequent, read_vocabulary
 from ingest.embeddings.summary import Summary
+from ingest.embeddings.vector_rows import Block, read_blocks
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadEmbeddings, BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter, Precision, check_output

@@ -30,7 +30,7 @@ _DEPTH = 100
 _COLUMNS = ("collection", "document frequencies", "engine's order", "transport alone", "with BM25 of the texts")
 
 Candidates = Mapping[str, Sequence[str]]
-"""The ids of a query's documents, best first, by query id."""
+"""Document ids by query id, best first."""
 
 _Bags = Mapping[str, tuple[BagOfWords, str]]
 

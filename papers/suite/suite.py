@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
 
+from evaluation.base.names import check_name
 from evaluation.corpora.tasks import Direction
 from ingest.progress import Progress, no_progress
 from papers.suite import collections
@@ -32,7 +33,7 @@ from papers.suite.records import Record
 from papers.suite.results import ClassRow, Table, class_rows, tables
 from papers.systems.catalogue import ALL_NAMES, KEPT_NAMES, make_systems
 from papers.systems.surroundings import Surroundings
-from reranker.base.errors import BadInput, WrongParameter
+from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.transport import warm_up
 
@@ -66,11 +67,9 @@ class Suite:
 
     def __post_init__(self) -> None:
         for name in self.systems:
-            if name not in ALL_NAMES:
-                raise WrongParameter(f"{name!r} is not a system of the suite; give some of {', '.join(ALL_NAMES)}")
+            check_name(name, ALL_NAMES, "a system of the suite")
         for name in self.collections:
-            if name not in COLLECTIONS:
-                raise WrongParameter(f"{name!r} is not a collection of the suite; give {', '.join(COLLECTIONS)}")
+            check_name(name, tuple(COLLECTIONS), "a collection of the suite")
 
     @property
     def loads(self) -> Sequence[Load]:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from evaluation.base.names import check_name
 from evaluation.systems import catalogue as comparators
-from evaluation.systems.catalogue import SYSTEM_NAMES, check_system
+from evaluation.systems.catalogue import SYSTEM_NAMES
 from evaluation.systems.protocol import System
 from evaluation.systems.transport import Transport
 from papers.systems.embedded import RECIPES, EmbeddedWords
@@ -60,7 +61,7 @@ def make_systems(names: Iterable[str], given: Surroundings) -> list[System]:
 
 
 def _make(name: str, given: Surroundings) -> System:
-    check_system(name, ALL_NAMES)
+    check_name(name, ALL_NAMES, "a system of the suite")
     if name in SYSTEM_NAMES:
         return comparators.make_systems([name], given)[0]
     if name in KEPT_NAMES:

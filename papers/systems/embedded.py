@@ -115,7 +115,7 @@ class EmbeddedWords:
 
 
 def weighted_documents(task: Task, embeddings: Embeddings, is_idf: bool) -> tuple[list[WeightedBag], IdfTable]:
-    """The documents' bags, and the table that weighs them and the queries; tf alone if not `is_idf`."""
+    """The documents' bags, and the idf table of documents and queries, which is empty (tf alone) if not `is_idf`."""
     ours, theirs = task.direction.query_language, task.direction.document_language
     bags = _bags(task.documents, theirs, embeddings)
     idf = IdfTable()
@@ -126,7 +126,7 @@ def weighted_documents(task: Task, embeddings: Embeddings, is_idf: bool) -> tupl
 
 
 def weighted_queries(task: Task, embeddings: Embeddings, idf: IdfTable) -> list[WeightedBag]:
-    """The queries' bags; empty where no word is known."""
+    """The queries' bags; empty without a known word."""
     language = task.direction.query_language
     return [idf.weigh(bag, language) for bag in _bags(task.queries, language, embeddings)]
 

@@ -21,6 +21,8 @@ from papers.systems.embedded import euclidean
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
 
+_N_LAYERS, _NOISE = 3, 0.5  # of mSDA
+
 SEED = 2018
 
 
@@ -127,19 +129,18 @@ class MarginalisedAutoencoder:
 
     largest_vocabulary = 2_000
 
-    def __init__(self, n_layers: int = 3, noise: float = 0.5) -> None:
-        self._n_layers, self._noise = n_layers, noise
+    def __init__(self) -> None:
         self._layers: list[Matrix] = []
         self.description = (
-            f"mSDA: {n_layers} layers, noise {noise:g}, on which of the {self.largest_vocabulary:,} most frequent "
+            f"mSDA: {_N_LAYERS} layers, noise {_NOISE:g}, on which of the {self.largest_vocabulary:,} most frequent "
             "words a text has, Euclidean distance (Chen et al. 2012, Kusner et al. 2015)"
         )
 
     def fit(self, counts: csr_matrix) -> None:
         self._layers = []
         values = _present(counts)
-        for _ in range(self._n_layers):
-            self._layers.append(restoring_weights(values, self._noise))
+        for _ in range(_N_LAYERS):
+            self._layers.append(restoring_weights(values, _NOISE))
             values = _mapped(values, self._layers[-1])
 
     def represent(self, counts: csr_matrix) -> Matrix:
@@ -149,7 +150,7 @@ class MarginalisedAutoencoder:
         return np.hstack(parts)
 
 
-# Words that never occur leave E[Q] without an inverse.
+# With words that never occur, E[Q] has no inverse.
 _RIDGE = 1e-5
 
 

@@ -27,7 +27,7 @@ ReadInto = Callable[
     ],
     None,
 ]
-"""As `dictionary.read_into`."""
+"""A function with the signature of `dictionary.read_into`."""
 
 
 class UnigramTranslator:

@@ -20,8 +20,7 @@ _log = logging.getLogger(__name__)
 class Probe:
     """One check, of which at most one runs at a time; safe to share between threads."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._done: threading.Event | None = None
         self._started_s = 0.0
@@ -31,14 +30,14 @@ class Probe:
     def result(self, check: Callable[[], Check]) -> Check:
         """What the check found within the last second, or finds now; not ready while it does not end."""
         with self._lock:
-            if self._found is not None and self._clock() - self._ended_s < _KEPT_S:
+            if self._found is not None and time.monotonic() - self._ended_s < _KEPT_S:
                 return self._found
             if self._done is None:
                 self._done = threading.Event()
-                self._started_s = self._clock()
+                self._started_s = time.monotonic()
                 threading.Thread(target=self._run, args=[check, self._done], name="probe", daemon=True).start()
             done = self._done
-            left_s = max(0.0, self._started_s + _LIMIT_S - self._clock())
+            left_s = max(0.0, self._started_s + _LIMIT_S - time.monotonic())
         if done.wait(left_s):
             with self._lock:
                 if self._found is not None:
@@ -52,5 +51,5 @@ class Probe:
             _log.exception("the store could not be checked")
             found = Check(ready=False, message=f"the check failed ({type(error).__name__}); the log has the details")
         with self._lock:
-            self._found, self._ended_s, self._done = found, self._clock(), None
+            self._found, self._ended_s, self._done = found, time.monotonic(), None
             done.set()

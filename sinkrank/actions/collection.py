@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich import box
 from rich.table import Table
 
 from sinkrank.actions import judged
 from sinkrank.console import output, resources
 from sinkrank.console.given import is_given
+from sinkrank.console.tables import figures_table
 
 if TYPE_CHECKING:
     from evaluation.collections.beir import Collection
@@ -264,20 +264,20 @@ def _stripped_table(measured: _Measured) -> Table:
         f"identical spellings removed: {stripped.n_removed} of {stripped.n_tokens} tokens of the queries, "
         f"{stripped.n_empty} queries empty"
     )
-    table = Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("method", no_wrap=True)
-    for name in MEASURES:
-        table.add_column(name, justify="right", no_wrap=True)
-    for run in measured.stripped_runs:
-        table.add_row(run.way.name, *(f"{run.mean(name):.3f}" for name in MEASURES))
-    return table
+    runs = measured.stripped_runs
+    columns = {name: [f"{run.mean(name):.3f}" for run in runs] for name in MEASURES}
+    return figures_table([run.way.name for run in runs], columns, title)
 
 
 def _cost_table(costs: Mapping[str, Cost]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("method", no_wrap=True)
-    for name in ("CPU ms a query", "CPU ms a document"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name, cost in costs.items():
-        table.add_row(name, *("" if value is None else f"{value:.2f}" for value in (cost.query_ms, cost.document_ms)))
-    return table
+    return figures_table(
+        list(costs),
+        {
+            "CPU ms a query": [_ms(cost.query_ms) for cost in costs.values()],
+            "CPU ms a document": [_ms(cost.document_ms) for cost in costs.values()],
+        },
+    )
+
+
+def _ms(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

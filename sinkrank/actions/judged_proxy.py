@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sinkrank.actions import in_process_proxy, judged
+from sinkrank.actions import in_process_proxy, judged, tuned
 from sinkrank.console import output, resources
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def tune(settings: Settings, template: Path | None, queries: Path, qrels: Path, 
     found = read_judged_queries(queries, qrels)
     start = _way(settings, settings.method, settings.proxy_window_size)
     with _opened(settings, template) as searches, output.progress_bars() as progress:
-        tuning = choose(start, lambda way, some: searches.run(way, some, progress), found, "nDCG@10")
-    judged.present_tuning(tuning, as_json)
+        tuning = choose(start, lambda way, some: searches.run(way, some, progress), found, judged.MEASURE)
+    tuned.present(tuning, as_json)
 
 
 @contextmanager

@@ -38,9 +38,9 @@ def tune(
 
     Example: [bold]sinkrank tune --queries queries.jsonl --qrels qrels.txt --method relaxed --first-stage hybrid[/bold]
     """
-    from sinkrank.actions import judged, judged_proxy
+    from sinkrank.actions import judged_proxy, tuned
 
     if judged_proxy.is_wanted(settings, template):
         judged_proxy.tune(settings, template, queries, qrels, json_)
         return
-    judged.tune(settings, queries, qrels, json_)
+    tuned.tune(settings, queries, qrels, json_)

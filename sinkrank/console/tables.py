@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping, Sequence
 
 from rich import box
 from rich.table import Table
@@ -16,6 +17,21 @@ from sinkrank.console.output import counted
 _TITLE_CHARS = 60
 # Columns of a terminal in which titles and ids have room side by side; in fewer an id stands below its title.
 _WIDE = 120
+
+
+def figures_table(names: Sequence[str], columns: Mapping[str, Sequence[str]], title: str | None = None) -> Table:
+    """A row of figures for each method.
+
+    Args:
+        columns: the figures of all rows, by the name of the column.
+    """
+    table = Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, *cells in zip(names, *columns.values(), strict=True):
+        table.add_row(name, *cells)
+    return table
 
 
 def search_table(answer: SearchAnswer, width: int) -> Table:
@@ -76,9 +92,9 @@ def search_footer(answer: SearchAnswer) -> str:
     return "\n".join(lines)
 
 
-def explanation_table(explanation: ExplainAnswer, title: str | None = None) -> Table:
+def explanation_table(explanation: ExplainAnswer) -> Table:
     """Each query word, where its mass goes, and the cost of that; the last line is the distance."""
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_footer=True)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_footer=True)
     distance = f"{explanation.distance:.4f}"
     table.add_column("query word", footer=f"{explanation.method} distance")
     table.add_column("weight", justify="right", footer=f"{sum(word.mass for word in explanation.words):.4f}")

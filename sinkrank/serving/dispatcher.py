@@ -10,7 +10,6 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
@@ -56,14 +55,13 @@ class Dispatcher:
         n_per_client: requests of one address in progress, over both.
     """
 
-    def __init__(self, n_threads: int, n_per_client: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, n_threads: int, n_per_client: int) -> None:
         self._live = _Lane("live", 1)
         self._operations = _Lane("operations", 2)
         self._refusals = _Lane("refusals", 1)
         self._own = _Lane("own", n_threads)
         self._passed = _Lane("passed", n_threads)
         self._n_per_client = n_per_client
-        self._clock = clock
         self._n_by_client: Counter[str] = Counter()
         self._waiting: deque[_Work] = deque()
         self._lock = threading.Lock()
@@ -74,7 +72,7 @@ class Dispatcher:
         request = channel.requests[0]
         lane = self._refusals if request.error or request.refusal else self._lane_of(request.path)
         is_limited = lane is self._own or lane is self._passed
-        work = _Work(channel, lane, channel.addr[0] if is_limited else None, self._clock() + QUEUE_S)
+        work = _Work(channel, lane, channel.addr[0] if is_limited else None, time.monotonic() + QUEUE_S)
         with self._lock:
             if self._may_start(work):
                 self._start(work)
@@ -83,7 +81,7 @@ class Dispatcher:
 
     def refuse_overdue(self) -> None:
         """Answers 429 to the requests that have waited for a thread for too long."""
-        now = self._clock()
+        now = time.monotonic()
         with self._lock:
             while self._waiting and self._waiting[0].refused_at <= now:
                 work = self._waiting.popleft()

@@ -11,7 +11,7 @@ from rich.console import Console
 from evaluation.judged.comparison import MEASURES, Run, Way
 from evaluation.judged.tuning import Tuning
 from reranker.transport import Parameters
-from sinkrank.actions.judged import present_tuning
+from sinkrank.actions.tuned import present
 from tests.cli.conftest import Run as RunCommand
 
 pytestmark = pytest.mark.usefixtures("indexed")
@@ -109,7 +109,7 @@ def test_tune_prints_lines_of_settings_only_where_they_are_better_by_more_than_c
         )
         for way, values in zip(ways, (before, after), strict=True)
     ]
-    present_tuning(Tuning("nDCG@10", ((ways[1], 0.8),), ways[1], *runs, n_choosing=20), as_json=False)
+    present(Tuning("nDCG@10", ((ways[1], 0.8),), ways[1], *runs, n_choosing=20), as_json=False)
     shown = capsys.readouterr().out
     assert ("epsilon = 0.2" in shown.splitlines()) == is_shown
     assert ("keep what is set" in shown) == (not is_shown)

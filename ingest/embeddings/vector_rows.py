@@ -1,0 +1,225 @@
+"""Reads published embeddings files, text or binary, as a stream of blocks of vectors.
+
+A caller says for each word whether it is wanted, before its numbers are parsed, which takes nearly all of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingest.embeddings.formats import BINARY, BYTE_ORDER_MARK, MAX_WORD_BYTES, Layout, is_number, shown
+from ingest.embeddings.streams import EmbeddingsFile, open_file
+from reranker.base.errors import BadEmbeddings
+
+_BLOCK_ROWS = 2_048
+_READ_BYTES = 1 << 20
+
+Wanted = Callable[[bytes, str], bool]
+"""`wanted(word, place)`: whether to read the vector of a row. Called once for each row, in order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """The next rows of a file.
+
+    Attributes:
+        vectors: (n, dim) float32, the vectors of the wanted words, in order; finite and not zero.
+        position: number of bytes of the file read so far.
+    """
+
+    vectors: NDArray[np.float32]
+    position: int
+
+
+def read_blocks(path: Path, layout: Layout, wanted: Wanted, member: str | None = None) -> Iterator[Block]:
+    """The vectors of the wanted words of a file, one block at a time.
+
+    Raises:
+        BadEmbeddings: a row cannot be read; the message names its line (in a binary file its number) and the cure.
+    """
+    with open_file(path, member) as file:
+        yield from (_read_binary if layout.kind == BINARY else _read_text)(file, layout, wanted)
+
+
+def _read_text(file: EmbeddingsFile, layout: Layout, wanted: Wanted) -> Iterator[Block]:
+    numbers: list[bytes] = []
+    places: list[str] = []
+    n_rows = 0
+    empty_line = 0
+    for line_number, line in file.lines():
+        if line_number == 1:
+            if layout.n_rows is not None:
+                continue
+            line = line.removeprefix(BYTE_ORDER_MARK)
+        place = f"{file.path}, line {line_number}"
+        line = line.rstrip()
+        if not line or empty_line:
+            if line:
+                raise BadEmbeddings(
+                    f"{file.path}, line {empty_line}: the line is empty; remove it, or fetch the file again"
+                )
+            empty_line = line_number
+            continue
+        n_rows += 1
+        if layout.n_rows is not None and n_rows > layout.n_rows:
+            raise BadEmbeddings(f"{place}: {_too_many(layout.n_rows)}")
+        word, rest = _split(line, layout.dim, place)
+        if wanted(word, place):
+            numbers.append(rest)
+            places.append(place)
+        if n_rows % _BLOCK_ROWS == 0:
+            yield Block(_parsed(numbers, places, layout.dim), file.position)
+            numbers, places = [], []
+    if layout.n_rows is not None and n_rows < layout.n_rows:
+        raise BadEmbeddings(f"{file.path}, after row {n_rows:,}: {_too_few(n_rows, layout.n_rows)}")
+    yield Block(_parsed(numbers, places, layout.dim), file.position)
+
+
+def _too_many(n_promised: int) -> str:
+    return f"the header says {n_promised:,} rows, but there are more; correct the header, or fetch the file again"
+
+
+def _too_few(n_rows: int, n_promised: int) -> str:
+    return f"the header says {n_promised:,} rows, but there are {n_rows:,}: the file is truncated; fetch it again"
+
+
+def _split(line: bytes, dim: int, place: str) -> tuple[bytes, bytes]:
+    """The word of a line and its numbers. The word may contain spaces, as `. . .` in GloVe."""
+    if line.count(b" ") == dim:
+        word, _, rest = line.partition(b" ")
+        if word:
+            return word, rest
+    fields = line.split()
+    n_words = len(fields) - dim
+    if n_words == 0 and line[:1].isspace():
+        return b"", line  # the word is a blank
+    # One number too many means a damaged row, not a word that contains a number.
+    if n_words < 1 or (n_words > 1 and all(is_number(field) for field in fields[1:n_words])):
+        raise BadEmbeddings(
+            f"{place}: {shown(line)} has {len(fields) - 1} numbers, not {dim} as in the first row or the header; "
+            "correct or remove the line, or fetch the file again"
+        )
+    return b" ".join(fields[:n_words]), b" ".join(fields[n_words:])
+
+
+def _parsed(numbers: list[bytes], places: list[str], dim: int) -> NDArray[np.float32]:
+    """(n, dim) float32 from n lines of numbers."""
+    from ingest.embeddings.decimals import parse_lines  # takes a second to import, and only text needs it
+
+    vectors, sound = parse_lines(numbers, dim)
+    rest = np.flatnonzero(~sound).tolist()
+    if rest:
+        vectors[rest] = _parsed_slowly([numbers[row] for row in rest], [places[row] for row in rest], dim)
+    _check_usable(vectors, places)
+    return vectors
+
+
+def _parsed_slowly(numbers: list[bytes], places: list[str], dim: int) -> NDArray[np.float32]:
+    try:
+        vectors = np.loadtxt(numbers, dtype=np.float32, comments=None, ndmin=2)
+    except ValueError:
+        vectors = np.empty((0, 0), dtype=np.float32)
+    if vectors.shape != (len(numbers), dim):
+        raise BadEmbeddings(_broken(numbers, places, dim))
+    return vectors
+
+
+def _broken(numbers: list[bytes], places: list[str], dim: int) -> str:
+    """The error of the line that made its block fail."""
+    for line, place in zip(numbers, places, strict=True):
+        wrong = [field for field in line.split() if not is_number(field)]
+        if wrong:
+            return f"{place}: {shown(wrong[0])} is not a number; correct or remove the line, or fetch the file again"
+    return f"{places[0]} and the lines after it do not have {dim} numbers each; fetch the file again"
+
+
+def _check_usable(vectors: NDArray[np.float32], places: list[str]) -> None:
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        raise BadEmbeddings(f"{places[int(np.argmin(finite))]}: the vector contains NaN or infinity; remove the row")
+    zero = ~vectors.any(axis=1)
+    if zero.any():
+        raise BadEmbeddings(
+            f"{places[int(np.argmax(zero))]}: the vector is all zeros, so it has no direction; remove the row"
+        )
+
+
+def _read_binary(file: EmbeddingsFile, layout: Layout, wanted: Wanted) -> Iterator[Block]:
+    n_vector_bytes = 4 * layout.dim
+    n_promised = layout.n_rows or 0
+    vectors: list[bytes] = []
+    places: list[str] = []
+    buffer = _Buffer(file)
+    buffer.take_until(b"\n")
+    for number in range(1, n_promised + 1):
+        place = f"{file.path}, word {number}"
+        word = buffer.take_until(b" ")
+        vector = buffer.take(n_vector_bytes) if word is not None else None
+        if word is None or vector is None:
+            if buffer.at_end:
+                raise BadEmbeddings(f"{place}: {_too_few(number - 1, n_promised)}")
+            raise BadEmbeddings(
+                f"{place}: no word of at most {MAX_WORD_BYTES} bytes, so the file is damaged or not a word2vec binary "
+                f"of {layout.dim} dimensions; fetch it again, or give another --format"
+            )
+        # Some programs write a newline after each vector, before the next word.
+        word = word.lstrip(b"\n")
+        if wanted(word, place):
+            vectors.append(vector)
+            places.append(f"{place} ({shown(word)})")
+        if number % _BLOCK_ROWS == 0:
+            yield Block(_decoded(vectors, places, layout.dim), file.position)
+            vectors, places = [], []
+    if buffer.rest().strip():
+        raise BadEmbeddings(f"{file.path}, after word {n_promised}: {_too_many(n_promised)}")
+    yield Block(_decoded(vectors, places, layout.dim), file.position)
+
+
+def _decoded(vectors: list[bytes], places: list[str], dim: int) -> NDArray[np.float32]:
+    decoded = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), dim).astype(np.float32)
+    _check_usable(decoded, places)
+    return decoded
+
+
+class _Buffer:
+    """Reads a file by lengths and up to separators."""
+
+    def __init__(self, file: EmbeddingsFile) -> None:
+        self.at_end = False
+        self._file = file
+        self._bytes = b""
+        self._start = 0
+
+    def take(self, n_bytes: int) -> bytes | None:
+        """The next bytes; None if there are fewer."""
+        while len(self._bytes) - self._start < n_bytes:
+            if not self._fill():
+                return None
+        self._start += n_bytes
+        return self._bytes[self._start - n_bytes : self._start]
+
+    def take_until(self, separator: bytes) -> bytes | None:
+        """The bytes before the next separator, which is skipped; None if there is none within 4 KiB."""
+        while (end := self._bytes.find(separator, self._start, self._start + MAX_WORD_BYTES)) < 0:
+            if len(self._bytes) - self._start >= MAX_WORD_BYTES or not self._fill():
+                return None
+        taken = self._bytes[self._start : end]
+        self._start = end + 1
+        return taken
+
+    def rest(self) -> bytes:
+        """The first of the remaining bytes."""
+        self._fill()
+        return self._bytes[self._start :]
+
+    def _fill(self) -> bool:
+        more = self._file.read(_READ_BYTES)
+        self.at_end = not more
+        self._bytes = self._bytes[self._start :] + more
+        self._start = 0
+        return bool(more)

@@ -1,0 +1,130 @@
+"""Turns the hits of any engine's index into rows that ingest reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ingest.documents import Layout
+from reranker.base.errors import BadInput, NotFound
+from reranker.stores.engine.hits import read_document
+
+# Types that filters support. Texts and vectors are not copied as metadata.
+_METADATA_TYPES = frozenset(
+    {
+        *("keyword", "constant_keyword", "boolean", "date", "ip"),
+        *("long", "integer", "short", "byte", "unsigned_long", "double", "float", "half_float", "scaled_float"),
+    }
+)
+_TEXT_TYPES = frozenset({"text", "match_only_text", "keyword", "constant_keyword"})
+
+
+class RowReader:
+    """Turns a hit into a row.
+
+    Attributes:
+        fields: fields of `_source` to read.
+    """
+
+    fields: list[str]
+
+    def row(self, hit: Mapping[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+def row_reader(mapping: Mapping[str, Any], layout: Layout, name: str) -> RowReader:
+    """The reader of an index with this mapping.
+
+    Args:
+        layout: fields of an index that Sinkrank did not make.
+        name: name of the index for messages.
+
+    Raises:
+        NotFound: the index has no fields.
+        BadInput: the index has none of the text fields.
+    """
+    if "sinkrank" in mapping.get("_meta", {}):
+        return _OwnReader()
+    types = dict(_field_types(mapping))
+    if not types:
+        raise NotFound(f"{name} has no fields; check the name of the index")
+    return _ForeignReader(types, layout, name)
+
+
+class _OwnReader(RowReader):
+    """For an index that Sinkrank made."""
+
+    fields = ["lang", "title", "text", "url", "metadata"]
+
+    def row(self, hit: Mapping[str, Any]) -> dict[str, Any]:
+        document = read_document(hit)
+        return {
+            "id": document.doc_id,
+            "language": document.language,
+            "title": document.title,
+            "text": document.text,
+            "url": document.url,
+            "metadata": dict(document.metadata),
+        }
+
+
+class _ForeignReader(RowReader):
+    """For any other index, by its mapping."""
+
+    def __init__(self, types: Mapping[str, str], layout: Layout, name: str) -> None:
+        texts = [name for names in layout.text_fields for name in names.split(",")]
+        parts = {
+            "text": [name.strip() for name in texts if name.strip() in types],
+            "title": [name for name in layout.title_fields if name in types][:1],
+            "language": [name for name in layout.language_fields if name in types][:1],
+            "url": [layout.url_field] if layout.url_field in types else [],
+        }
+        if layout.text_field is None:
+            parts["text"] = parts["text"][:1]
+        if not parts["text"] and not parts["title"]:
+            found = ", ".join(sorted(name for name, kind in types.items() if kind in _TEXT_TYPES)) or "none"
+            raise BadInput(
+                f"{name} has no field {texts[0]!r}; name the fields of the text with --text-field (it has {found})"
+            )
+        self._parts = parts
+        taken = {name for names in parts.values() for name in names}
+        self._metadata = [name for name, kind in types.items() if kind in _METADATA_TYPES and name not in taken]
+        self.fields = [*taken, *self._metadata]
+
+    def row(self, hit: Mapping[str, Any]) -> dict[str, Any]:
+        source = hit.get("_source") or {}
+        row: dict[str, Any] = {"id": hit["_id"]}
+        for part, names in self._parts.items():
+            found = [text for name in names for text in _texts(_value(source, name))]
+            if found:
+                row[part] = "\n".join(found)
+        metadata = {name: _value(source, name) for name in self._metadata}
+        row["metadata"] = {name.replace(".", "_"): value for name, value in metadata.items() if value is not None}
+        return row
+
+
+def _field_types(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The dotted name and the type of each field. Sub-fields are left out, since `_source` does not have them."""
+    for name, options in mapping.get("properties", {}).items():
+        if "properties" in options:
+            yield from _field_types(options, f"{prefix}{name}.")
+        elif "type" in options:
+            yield prefix + name, options["type"]
+
+
+def _value(source: Any, name: str) -> Any:
+    """The value of a dotted field; for a list of objects, the list of their values."""
+    if isinstance(source, list):
+        return [found for one in source if (found := _value(one, name)) is not None] or None
+    if not isinstance(source, Mapping):
+        return None
+    if name in source:
+        return source[name]
+    first, _, rest = name.partition(".")
+    return _value(source[first], rest) if rest and first in source else None
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [text for one in value for text in _texts(one)]
+    return [] if value in (None, "") else [str(value)]

@@ -1,0 +1,110 @@
+"""`sinkrank tune`: chooses parameters by judged queries, and prints them as settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sinkrank.actions import judged
+from sinkrank.console import output, resources
+
+if TYPE_CHECKING:
+    from evaluation.judged.comparison import Difference, Way
+    from evaluation.judged.tuning import Tuning
+    from reranker.service.settings import Settings
+
+_SIGNIFICANT = 0.05
+
+
+def tune(settings: Settings, queries: Path, qrels: Path, as_json: bool) -> None:
+    """Chooses parameters, and prints them as lines of sinkrank.toml if they are better than the settings."""
+    from evaluation.judged.comparison import run_way
+    from evaluation.judged.judgments import read_judged_queries
+    from evaluation.judged.tuning import tune as choose
+
+    found = read_judged_queries(queries, qrels)
+    with resources.opened_searcher(settings) as searcher, output.progress_bars() as progress:
+        index = searcher.choose_index(settings.index)
+        start = judged.way_of(settings, settings.method)
+        tuning = choose(start, lambda way, some: run_way(way, searcher, index, some, progress), found, judged.MEASURE)
+    present(tuning, as_json)
+
+
+def present(tuning: Tuning, as_json: bool) -> None:
+    """Prints the result of a tuning."""
+    from evaluation.judged.comparison import summaries
+
+    summed = summaries([tuning.before, tuning.after], tuning.measure)
+    difference = summed[1].difference
+    assert difference is not None  # noqa: S101 - only the first has none
+    if as_json:
+        output.print_json(_tuning_json(tuning, difference))
+        return
+    console = output.results()
+    console.print(judged.comparison_table(summed, console.width))
+    console.print(_verdict(tuning, difference), markup=False)
+    if _is_better(tuning, difference):
+        console.print("\n".join(["for sinkrank.toml:", *_toml_lines(tuning.chosen)]), markup=False)
+
+
+def _verdict(tuning: Tuning, found: Difference) -> str:
+    n_reporting = len(tuning.after.ranking)
+    told = (
+        f"Chosen on {tuning.n_choosing} queries out of {len(tuning.tried)} ways; on the other {n_reporting} "
+        f"{tuning.measure} changes by {found.mean:+.3f} (p = {found.p_value:.3f})."
+    )
+    if _is_same(tuning.before.way, tuning.after.way):
+        return told + " Nothing was better than what is set."
+    if not _is_better(tuning, found):
+        return told + " That is no more than chance: keep what is set, or judge more queries."
+    return told
+
+
+def _is_better(tuning: Tuning, found: Difference) -> bool:
+    """Whether the chosen way is better than the settings by more than chance."""
+    is_more_than_chance = found.mean > 0 and found.p_value <= _SIGNIFICANT
+    return is_more_than_chance and not _is_same(tuning.before.way, tuning.after.way)
+
+
+def _is_same(before: Way, after: Way) -> bool:
+    return replace(before, name="") == replace(after, name="")
+
+
+def _depth_setting(way: Way) -> str:
+    """The setting of the depth; for an engine's own query it is the proxy's window."""
+    return "proxy_window_size" if way.first_stage == "engine" else "depth"
+
+
+def _toml_lines(way: Way) -> list[str]:
+    lines = [f'method = "{way.method}"', f"epsilon = {way.parameters.epsilon:g}"]
+    lines.append(f"{_depth_setting(way)} = {way.depth}")
+    if way.parameters.tau is not None:
+        lines.append(f"tau = {way.parameters.tau:g}")
+    if way.first_stage == "hybrid":
+        lines.append(f"knn_weight = {way.knn_weight:g}")
+    return lines
+
+
+def _tuning_json(tuning: Tuning, difference: Difference) -> dict[str, Any]:
+    def settings(way: Way) -> dict[str, Any]:
+        return {
+            "method": way.method,
+            "first_stage": way.first_stage,
+            "epsilon": way.parameters.epsilon,
+            "tau": way.parameters.tau,
+            _depth_setting(way): way.depth,
+            "knn_weight": way.knn_weight,
+        }
+
+    return {
+        "measure": tuning.measure,
+        "chosen": settings(tuning.chosen),
+        "before": tuning.before.mean(tuning.measure),
+        "after": tuning.after.mean(tuning.measure),
+        "p_value": difference.p_value,
+        "is_better": _is_better(tuning, difference),
+        "n_choosing": tuning.n_choosing,
+        "n_reporting": len(tuning.after.ranking),
+        "tried": [{**settings(way), tuning.measure: value} for way, value in tuning.tried],
+    }
