@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -27,6 +28,14 @@ if folder := folder_in_memory():
 # How long drawing or running an example takes says more about what else the machine does than about the code.
 settings.register_profile("sinkrank", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sinkrank")
+
+
+@pytest.hookimpl(tryfirst=True)  # before the fixtures close the store and delete the files
+def pytest_runtest_teardown() -> None:
+    """The checks of a service's files end with the test that began them."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("sinkrank-check-"):
+            thread.join(60)
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from evaluation.corpora import Corpus, CorpusUnavailable, load_libreoffice, load
 from evaluation.corpora.tasks import Direction
 from ingest.embeddings.training import train
 from papers.command import app
-from papers.suite import collections, suite
+from papers.suite import collections, plots, suite
 from papers.suite.asking import Refusal
 from papers.suite.collections import Collection, part_of
 from papers.suite.correlations import Correlations
@@ -63,6 +63,12 @@ def of_texts(monkeypatch):
     monkeypatch.setenv("SINKRANK_THREADS", "1")  # no further processes
 
 
+@pytest.fixture
+def without_plots(monkeypatch):
+    """Drawing takes longer than all else."""
+    monkeypatch.setattr(plots, "draw", lambda *_: [])
+
+
 def measure(*arguments: object):
     return CliRunner().invoke(app, [*map(str, arguments)])
 
@@ -89,7 +95,7 @@ def test_it_prints_tables_and_writes_every_form(of_texts, home, tmp_path) -> Non
         assert ElementTree.parse(out / name).getroot().tag == SVG
 
 
-def test_run_files_and_qrels_give_the_figures_of_the_table(of_texts, home, tmp_path) -> None:
+def test_run_files_and_qrels_give_the_figures_of_the_table(of_texts, without_plots, home, tmp_path) -> None:
     out = tmp_path / "out"
     assert measure_texts("--home", home, "--systems", "auto", "--output", out).exit_code == 0
 
@@ -159,7 +165,7 @@ def test_several_processes_find_what_one_finds_and_keep_it_for_one(of_texts, hom
                 assert (row["measures"], row["p"]) == (as_before["measures"], as_before["p"])
 
 
-def test_how_alike_systems_rank_is_in_every_form(of_texts, home, tmp_path) -> None:
+def test_how_alike_systems_rank_is_in_every_form(of_texts, without_plots, home, tmp_path) -> None:
     out = tmp_path / "out"
     done = measure_texts("--home", home, "--systems", "auto,cr5,tf-idf", "--output", out)
 
@@ -184,14 +190,14 @@ def test_directions_that_no_collection_has_are_refused(home, monkeypatch) -> Non
     assert "both languages of pl-es" in f"{done.stderr}{done.exception}"
 
 
-def test_json_goes_to_standard_output(of_texts, home) -> None:
+def test_json_goes_to_standard_output(of_texts, without_plots, home) -> None:
     done = measure_texts("--home", home, "--systems", "tf-idf", "--directions", "en-de", "--json")
 
     assert json.loads(done.stdout)["collections"][0]["tables"][0]["directions"] == ["en-de"]
     assert "papers.md" in done.stderr
 
 
-def test_a_system_that_cannot_do_a_question_is_said_to_be_missing(of_texts, home, monkeypatch) -> None:
+def test_a_system_that_cannot_do_a_question_is_said_to_be_missing(of_texts, without_plots, home, monkeypatch) -> None:
     # Nor is there one from English to English, which the classification asks for.
     monkeypatch.setattr("ingest.embeddings.freedict.LICENCES", {"en-fr": "GPL"})
     done = measure_texts("--home", home, "--systems", "bm25-translated,tf-idf", "--directions", "fr-de", "--json")

@@ -27,7 +27,7 @@ from reranker.stores.base.protocol import Store
 def create_app(settings: Settings, store: Store | None, embeddings: Embeddings | None) -> Flask:
     """The service as a WSGI application.
 
-    Who made the store closes it. `warm_up` compiles the kernels.
+    Who made the store closes it, after `stop`. `warm_up` compiles the kernels.
 
     Args:
         embeddings: None where there are none yet: it opens those of the settings once they are there.
@@ -83,3 +83,9 @@ def start(app: Flask) -> None:
     service.kernels.start()
     service.load_query_encoder()
     service.check_files()
+
+
+def stop(app: Flask) -> None:
+    """Ends the checks of the files in the background; call it before the store is closed."""
+    service: Service = app.extensions[EXTENSION]
+    service.integrity.stop()

@@ -22,6 +22,8 @@ Blocks = Callable[[], Iterator[int]]
 _PAUSE = 4.0
 _LEAST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.002, 1.0
 _LOWEST_PRIORITY = 19
+# SQLite's own check of a large file cannot be interrupted.
+_LONGEST_STOP_SECONDS = 5.0
 
 _log = logging.getLogger(__name__)
 
@@ -33,12 +35,13 @@ class Integrity:
         self._metrics = metrics
         self._lock = threading.Lock()
         self._process_id = os.getpid()
+        self._is_stopped = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
         self._problems: dict[str, str] = {}
 
     def start(self, parts: Mapping[str, Blocks]) -> None:
         """Starts the checks of parts that this process has not started yet."""
-        if self._process_id == os.getpid() and parts.keys() <= self._threads.keys():
+        if self._is_stopped.is_set() or (self._process_id == os.getpid() and parts.keys() <= self._threads.keys()):
             return
         with self._lock:
             if self._process_id != os.getpid():  # threads do not survive a fork
@@ -50,6 +53,11 @@ class Integrity:
                     )
                     self._threads[part] = thread
                     thread.start()
+
+    def stop(self) -> None:
+        """Ends the checks, which then log nothing; call it before the files are closed or deleted."""
+        self._is_stopped.set()
+        self.wait(_LONGEST_STOP_SECONDS)
 
     def problem(self, part: str) -> str | None:
         """What is wrong with a part; None where nothing is known to be."""
@@ -75,13 +83,19 @@ class Integrity:
                 n_bytes += n_block_bytes
                 self._metrics.checked_blocks.labels(part).inc()
                 pause = _PAUSE * (time.perf_counter() - started)
-                time.sleep(min(max(pause, _LEAST_PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS))
+                if self._is_stopped.wait(min(max(pause, _LEAST_PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS)):
+                    return
                 started = time.perf_counter()
-        except (StoreDamaged, BadEmbeddings) as error:
-            self._metrics.damaged_parts.labels(part).inc()
-            self._problems[part] = f"{error}; then start the service again"
-            _log.error("%s; the service is not ready", error)
         except SinkrankError as error:
-            _log.warning("the check of the %s ended early: %s", part, error)
+            if not self._is_stopped.is_set():  # else its files may be gone
+                self._failed(part, error)
         else:
             _log.info("checked the %s: %d bytes are what was written", part, n_bytes)
+
+    def _failed(self, part: str, error: SinkrankError) -> None:
+        if not isinstance(error, StoreDamaged | BadEmbeddings):
+            _log.warning("the check of the %s ended early: %s", part, error)
+            return
+        self._metrics.damaged_parts.labels(part).inc()
+        self._problems[part] = f"{error}; then start the service again"
+        _log.error("%s; the service is not ready", error)

@@ -59,14 +59,17 @@ def opened_proxy(settings: Settings) -> Iterator[tuple[Flask, EngineStore]]:
     Raises:
         WrongParameter: the store is no engine.
     """
-    from reranker.api.app import warm_up
+    from reranker.api.app import stop, warm_up
 
     embeddings = resources.open_embeddings(settings)
     with resources.opened_store(settings) as store:
         engine = check_engine(settings, store)
         app = app_of(settings, engine, embeddings)
         warm_up(app)
-        yield app, engine
+        try:
+            yield app, engine
+        finally:
+            stop(app)
 
 
 def check_engine(settings: Settings, store: Store) -> EngineStore:

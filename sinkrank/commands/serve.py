@@ -70,7 +70,7 @@ def run_service(settings: Settings, store: Store | None) -> None:
 
 
 def _run(settings: Settings, store: Store | None) -> None:
-    from reranker.api.app import create_app, drain, start, warm_up_if_quick
+    from reranker.api.app import create_app, drain, start, stop, warm_up_if_quick
     from reranker.service.logs import set_up_logs
     from reranker.service.tracing import start_tracing
     from reranker.stores.base.addresses import is_engine
@@ -100,7 +100,10 @@ def _run(settings: Settings, store: Store | None) -> None:
 
         serve = serve_until_stopped if settings.processes == 1 else serve_with_processes
         spare_collector()
-        serve(app, settings, listener, lambda: start(app), ready, lambda: drain(app))
+        try:
+            serve(app, settings, listener, lambda: start(app), ready, lambda: drain(app))
+        finally:
+            stop(app)
     console.print("stopped")
 
 

@@ -8,11 +8,12 @@ import pytest
 
 from tests.engines import toolchain
 from tests.engines.assemble import find_recipe
+from tests.engines.class_archives import class_archive
 from tests.engines.errors import EngineUnavailable
 from tests.engines.nodes import free_ports
 from tests.engines.recipes import OPENSEARCH_2
 from tests.engines.sources import EnginePool, chosen_engines
-from tests.engines.toolchain import find_jdk, find_maven, parse_java_version
+from tests.engines.toolchain import Jdk, find_jdk, find_maven, parse_java_version
 
 
 def fake_jdk(home: Path, version: str) -> Path:
@@ -101,3 +102,19 @@ def test_with_none_of_the_three_sources_the_error_names_them_all(
     monkeypatch.setenv("SINKRANK_JAVA_HOMES", str(tmp_path))
     with pytest.raises(EngineUnavailable, match=r"OPENSEARCH_URL .*Docker daemon.*Maven Central.*needs a JDK 17"):
         EnginePool().get(OPENSEARCH_2.name)
+
+
+def test_one_node_writes_the_archive_of_classes_and_what_a_killed_one_wrote_is_not_kept(tmp_path: Path) -> None:
+    home, jdk = tmp_path / "engine", Jdk(tmp_path / "jdk", 17)
+    first, second = class_archive(home, jdk), class_archive(home, jdk)
+    assert first.written is not None
+    assert second.written is None
+    first.written.write_bytes(b"a part")
+    first.keep(-9)
+    third = class_archive(home, jdk)
+    assert third.written is not None
+    third.written.write_bytes(b"whole")
+    third.keep(0)
+    assert class_archive(home, jdk).options()[-1] == f"-XX:SharedArchiveFile={third.kept}"
+    assert {path.name for path in third.kept.parent.iterdir()} == {"classes.jsa", "launcher.jar"}
+    assert third.kept.read_bytes() == b"whole"

@@ -75,6 +75,7 @@ def running(server: Server) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.effective_port}"
     finally:
         stopped.set()
+        server.pull_trigger()  # or it ends its turn first
         thread.join(10)
 
 

@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -248,36 +247,3 @@ def test_what_comes_in_is_not_changed(table, documents):
     np.testing.assert_array_equal(documents.weights, weights)
     np.testing.assert_array_equal(documents.offsets, offsets)
     np.testing.assert_array_equal(table, rows)
-
-
-def test_after_the_warm_up_no_kernel_is_compiled():
-    """In a process of its own, where no other test has compiled anything."""
-    program = """
-import sys
-import numpy as np
-from numba.core.dispatcher import Dispatcher
-from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import METHODS, Parameters, distances, mean_embeddings
-from reranker.transport import solve
-from reranker.transport.kernels import nbow_means
-from reranker.transport import nearest_documents, warm_up
-from reranker.transport.cost_cache import CostCache
-modules = [module for name, module in sys.modules.items() if name.startswith("reranker.transport.")]
-every = {value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
-warm_up()
-before = [len(kernel.signatures) for kernel in every]
-table = np.eye(40, dtype=np.float32)
-bag = WeightedBag(np.arange(40, dtype=np.int32), np.full(40, 1 / 40))
-for method in METHODS:
-    for epsilon in (0.1, 0.02, 0.001):
-        for tau in (None, 0.0, 0.3):
-            bags, parameters, cache = WeightedBags.join([bag] * 3), Parameters(epsilon, 3, tau), CostCache()
-            distances(bag, bags, table, method, parameters, n_threads=2, cost_cache=cache)
-            distances(bag, bags, table, method, parameters, n_threads=2, cost_cache=cache)
-            nearest_documents(bag, bags, table, 1, method, parameters, offsets=np.zeros(3))
-            nearest_documents(bag, bags, table, 1, method, Parameters(epsilon, cost="cosine"))
-mean_embeddings(bags, table)
-assert sum(before) >= 7
-assert [len(kernel.signatures) for kernel in every] == before
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)

@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, distances, nearest_documents, warm_up
+from reranker.transport import Parameters, distances, mean_embeddings, nearest_documents, warm_up
 from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import METHODS
 
@@ -37,6 +38,11 @@ def call_everything(n_query_words: int) -> None:
             for table, cache in ((rows, None), (rows.astype(np.float16), None), (rows, CostCache())):
                 distances(query, documents, table, method, parameters, 2, cost_cache=cache)
                 nearest_documents(query, documents, table, 3, method, parameters, 2, cost_cache=cache)
+            for tau in (0.0, 0.3):
+                distances(query, documents, rows, method, replace(parameters, tau=tau), 2)
+            nearest_documents(query, documents, rows, 1, method, parameters, offsets=np.zeros(len(documents)))
+            nearest_documents(query, documents, rows, 1, method, replace(parameters, cost="cosine"))
+    mean_embeddings(documents, rows)
 
 
 def test_no_query_compiles_anything_after_the_warm_up():

@@ -66,7 +66,9 @@ def test_clients_that_leave_are_noticed_over_tls_too(tmp_path: Path, embeddings:
         store.close()
 
 
-def test_writes_of_clients_that_leave_go_on(tmp_path: Path, embeddings: Embeddings) -> None:
+def test_writes_of_clients_that_leave_go_on(
+    tmp_path: Path, embeddings: Embeddings, caplog: pytest.LogCaptureFixture
+) -> None:
     with engine(is_stuck=True) as stuck:
         settings = settings_of(tmp_path, stuck)
         with serving(create_app(settings, None, embeddings), settings) as url:
@@ -80,6 +82,8 @@ def test_writes_of_clients_that_leave_go_on(tmp_path: Path, embeddings: Embeddin
             wait_until(lambda: stuck.n_left == 3, "what only reads is given up")
             assert get(f"{url}/-/live").status == 200
             assert stuck.n_left == 3
+            stuck.release()
+            wait_until(lambda: n_logged(caplog, "closed without an answer") == 6, "the writes have ended")
 
 
 def test_who_waits_keeps_his_place_while_others_leave(
@@ -94,7 +98,7 @@ def test_who_waits_keeps_his_place_while_others_leave(
             with connected(url, 5, request(*STUCK["search"])):
                 wait_until(lambda: stuck.n_waiting == 10, "all wait for the engine")
             wait_until(lambda: stuck.n_left == 5, "those that left are given up")
-            wait_until(lambda: n_logged(caplog) == 5, "the log tells of them")
+            wait_until(lambda: n_logged(caplog, "it left before its answer came") == 5, "the log tells of them")
             assert clients.answers == []
             stuck.release()
             clients.join()
@@ -112,5 +116,5 @@ def with_url(url: str, kind: str) -> tuple[str, str, object]:
     return method, url + path, body
 
 
-def n_logged(caplog: pytest.LogCaptureFixture) -> int:
-    return sum("it left before its answer came" in record.getMessage() for record in caplog.records)
+def n_logged(caplog: pytest.LogCaptureFixture, words: str) -> int:
+    return sum(words in record.getMessage() for record in caplog.records)
