@@ -12,7 +12,6 @@ from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.ranking.scores import score_of
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from reranker.transport.cost_cache import CostCache
 from tests.tiny import TRANSLATION_COST, tiny_embeddings
 
 
@@ -258,19 +257,6 @@ def test_the_best_few_are_the_first_of_all_where_hubs_and_unknown_words_move_the
     found = hubs.rerank("chat eau xyzzy", texts, language="fr", top_n=top_n)
     assert found.documents == everything.documents[:top_n]
     assert sorted(order(everything)) == list(range(90))
-
-
-def test_a_query_that_comes_again_finds_its_costs_kept_and_gives_the_same_values(reranker):
-    texts = ["bread water", "dog", "cat dog"]
-    again = Reranker(reranker.embeddings)
-    first = again.rerank("chat eau", texts, language="fr", method="sinkhorn")
-    kept = again.cost_cache.n_bytes
-    assert kept > 0
-    assert again.rerank("chat eau", texts, language="fr", method="sinkhorn") == first
-    assert again.cost_cache.n_bytes == kept
-    other = Reranker(reranker.embeddings, cost_cache=CostCache(limit_bytes=0))
-    assert other.rerank("chat eau", texts, language="fr", method="sinkhorn") == first
-    assert other.cost_cache.n_bytes == 0
 
 
 def test_unknown_words_go_with_their_candidates_whatever_the_first_stage_ranks_are(reranker):

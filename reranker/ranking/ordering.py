@@ -19,7 +19,6 @@ from reranker.ranking.ranked import RankedDocument, Reasons, Reranking
 from reranker.ranking.scores import score, scores_of_totals
 from reranker.text.bags import WeightedBag
 from reranker.transport import Distances, Parameters, auto_shares
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import solve_problem
 from reranker.transport.nbow import candidate_means
 from reranker.transport.nearest import nearest_of
@@ -44,7 +43,6 @@ class Ordering:
         method: str,
         parameters: Parameters,
         n_threads: int,
-        cost_cache: CostCache,
     ) -> None:
         self._query = query
         self._problem = problem
@@ -55,7 +53,6 @@ class Ordering:
         # By the words that were asked for, also when the moved query has more.
         self._parameters = replace(parameters, shares=parameters.shares or auto_shares(len(query)))
         self._n_threads = n_threads
-        self._cost_cache = cost_cache
 
     def by_distance(self, top_n: int) -> Reranking:
         """The nearest `top_n` first, by distance and correction alone."""
@@ -67,7 +64,6 @@ class Ordering:
             self._parameters,
             self._n_threads,
             offsets=moves.offset,
-            cost_cache=self._cost_cache,
         )
         ordered_by = order_distance(found.distances.values, moves.unknown_share, moves.offset[found.order])
         scores = [score(each) for each in ordered_by.tolist()]
@@ -121,7 +117,7 @@ class Ordering:
         return self._reranking(documents, found, n_solved, moved)
 
     def _solve(self, problem: Problem) -> Distances:
-        return solve_problem(problem, self._method, self._parameters, self._n_threads, self._cost_cache)
+        return solve_problem(problem, self._method, self._parameters, self._n_threads)
 
     def _encoder_cosines(self, encoding: QueryEncoding) -> NDArray[np.float64] | None:
         """Between the encoded query and each candidate (n,), NaN for one without a known word; None where the query

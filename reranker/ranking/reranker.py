@@ -29,7 +29,6 @@ from reranker.text.bags import BagOfWords
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.transport import Parameters, check_method
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.problem import distinct_terms, weighed_problem
 
 Observer = Callable[[Query, Reranking, float], None]
@@ -49,7 +48,6 @@ class Reranker:
         idf: IdfTable | None = None,
         n_threads: int = 1,
         hubness: HubnessSample = HubnessSample(),
-        cost_cache: CostCache | None = None,
         observer: Observer | None = None,
         preferred_languages: Sequence[str] = (),
     ) -> None:
@@ -57,7 +55,6 @@ class Reranker:
         Args:
             idf: of the documents; None takes that of the embeddings' training texts.
             hubness: the queries that the documents' hubness is measured by; without one it is left out.
-            cost_cache: where the costs of a query are kept for when it comes again; None makes one.
             observer: told of each re-ranking.
             preferred_languages: of queries, the likeliest first; they decide where a query names none and several
                 know as many of its words (`detection.guess_language`).
@@ -65,7 +62,6 @@ class Reranker:
         self.embeddings = embeddings
         self.idf = embeddings.idf if idf is None else idf
         self.n_threads = n_threads
-        self.cost_cache = CostCache() if cost_cache is None else cost_cache
         self._figures = KnownFigures(Hubness(hubness, self.idf, embeddings))
         self._observer = observer
         self.preferred_languages = preferred_languages
@@ -170,7 +166,6 @@ class Reranker:
             check_method(method),
             parameters,
             self.n_threads,
-            self.cost_cache,
         )
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
             n_translated = 0 if translated is None else int(np.count_nonzero(translated))

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from reranker.text.bags import WeightedBags
 from reranker.transport import exact, nbow, reference
 from reranker.transport.cost import ground_cost
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.kernels.tolerances import SHRUNK
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters
 from reranker.transport.problem import Problem, distinct_terms
@@ -25,13 +24,8 @@ Matrix = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def solve(
-    problem: Problem,
-    wanted: Sequence[tuple[str, Parameters]],
-    n_threads: int = 1,
-    cost_cache: CostCache | None = None,
-) -> list[Distances]:
-    """As `reranker.transport.solve.solve`; `cost_cache` has no effect."""
+def solve(problem: Problem, wanted: Sequence[tuple[str, Parameters]], n_threads: int = 1) -> list[Distances]:
+    """As `reranker.transport.solve.solve`."""
     costs: dict[str, Matrix] = {}
     return [_distances(problem, method, parameters, n_threads, costs) for method, parameters in wanted]
 

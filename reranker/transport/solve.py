@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from reranker.transport import exact, nbow
 from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.kernels import cost_tables, log_scaling, scaling, short_scaling
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters, scaling_precision
 from reranker.transport.problem import Problem
@@ -30,14 +29,12 @@ Wanted = tuple[str, Parameters]
 _Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
 
 
-def solve(
-    problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1, cost_cache: CostCache | None = None
-) -> list[Distances]:
+def solve(problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1) -> list[Distances]:
     """The distances of all candidates by each part of a method (`methods.parts`), from the same tables of costs."""
     method, parameters = wanted[-1]
     if method == "nbow":
         return [nbow.distances(problem, n_threads)]
-    return solve_from(CandidateCosts(problem, table_precision(method, parameters), n_threads, cost_cache), wanted)
+    return solve_from(CandidateCosts(problem, table_precision(method, parameters), n_threads), wanted)
 
 
 def solve_from(

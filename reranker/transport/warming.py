@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import METHODS, distances
 from reranker.transport.nearest import nearest_documents
 from reranker.transport.parameters import Parameters
@@ -28,9 +27,8 @@ def warm_up() -> None:
             distances(bag, bags, table, method)
     if find_spec("ot") is not None:  # else `emd` asks for the extra `exact`
         nearest_documents(bag, bags, table, 1, "emd")
-    kept = CostCache()
     for method, epsilon in (("rwmd", 0.1), ("sinkhorn", 0.1), ("sinkhorn", 0.02), ("sinkhorn", 0.01)):  # also float64
-        distances(bag, bags, table, method, Parameters(epsilon=epsilon), cost_cache=kept)  # kernels of kept costs
+        distances(bag, bags, table, method, Parameters(epsilon=epsilon))
         distances(*_solve(_LONGER), method, Parameters(epsilon=epsilon))
     distances(bag, bags, table, "sinkhorn", Parameters(epsilon=0.001))  # in the log domain
     distances(*_solve(_LONG), "rwmd")  # products in fixed point

@@ -261,7 +261,6 @@ from reranker.transport import METHODS, Parameters, distances, mean_embeddings
 from reranker.transport import solve
 from reranker.transport.kernels import nbow_means
 from reranker.transport import nearest_documents, warm_up
-from reranker.transport.cost_cache import CostCache
 modules = [module for name, module in sys.modules.items() if name.startswith("reranker.transport.")]
 every = {value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
 warm_up()
@@ -271,9 +270,8 @@ bag = WeightedBag(np.arange(40, dtype=np.int32), np.full(40, 1 / 40))
 for method in METHODS:
     for epsilon in (0.1, 0.02, 0.001):
         for tau in (None, 0.0, 0.3):
-            bags, parameters, cache = WeightedBags.join([bag] * 3), Parameters(epsilon, 3, tau), CostCache()
-            distances(bag, bags, table, method, parameters, n_threads=2, cost_cache=cache)
-            distances(bag, bags, table, method, parameters, n_threads=2, cost_cache=cache)
+            bags, parameters = WeightedBags.join([bag] * 3), Parameters(epsilon, 3, tau)
+            distances(bag, bags, table, method, parameters, n_threads=2)
             nearest_documents(bag, bags, table, 1, method, parameters, offsets=np.zeros(3))
             nearest_documents(bag, bags, table, 1, method, Parameters(epsilon, cost="cosine"))
 mean_embeddings(bags, table)
