@@ -66,8 +66,11 @@ class CandidateCosts:
         """The places of all candidates, part by part. Who works in this order has no table computed twice."""
         return [np.arange(part.first, part.last) for part in self._parts]
 
-    def parts_of(self, places: Places) -> Iterator[tuple[Part, Places, Places]]:
+    def parts_of(self, places: Places) -> Iterator[tuple[Part, Places, Places | slice]]:
         """The parts that hold any of the candidates: (part, their places in it, their places among `places`)."""
+        if len(self._parts) == 1:
+            yield self._parts[0], places, slice(None)
+            return
         for part in self._parts:
             where = np.flatnonzero((places >= part.first) & (places < part.last))
             if not len(where):

@@ -71,23 +71,30 @@ def solve_problem(
     parameters: Parameters,
     n_threads: int = 1,
     solve: _Solve | None = None,
+    shares: Sequence[float] | None = None,
 ) -> Distances:
-    """`distances` of what was checked before; None for `solve` chooses an implementation as `distances` does."""
+    """`distances` of what was checked before.
+
+    Args:
+        solve: None chooses an implementation as `distances` does.
+        shares: what `part_shares` gives; None: for as many words as the query of the problem has.
+    """
     if solve is None:
         n_pairs = len(problem.query) * len(problem.candidates.term_ids)
         solve = plain.solve if compilation.takes_plain(n_pairs) else _implementation("compiled")
     solved = solve(problem, parts(method, parameters), n_threads)
-    return _mixed(method, part_shares(method, parameters, len(problem.query)), solved)
+    return _mixed(method, shares or part_shares(method, parameters, len(problem.query)), solved)
 
 
 def _mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) -> Distances:
     """The distances of a method from those of its `parts`."""
     if len(solved) == 1:
         return solved[0]
-    values = np.zeros(len(solved[-1].values))
+    last = solved[-1]
+    values = np.zeros(len(last.values))
     for share, found in zip(shares, solved, strict=True):
         values += share * found.values
-    return replace(solved[-1], values=values, method=method)
+    return Distances(values, method, last.converged, last.marginal_error, last.precision, last.n_iterations)
 
 
 def part_shares(method: str, parameters: Parameters, n_query_words: int) -> tuple[float, ...]:

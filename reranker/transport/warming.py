@@ -33,10 +33,10 @@ def warm_up() -> None:
     distances(bag, bags, table, "sinkhorn", Parameters(epsilon=0.001))  # in the log domain
     distances(*_solve(_LONG), "rwmd")  # products in fixed point
     QuerySample(np.eye(2, dtype=np.float32), 1).mean_cosines(np.eye(2, dtype=np.float32))
-    from reranker.transport.kernels.likeness import shared_products
+    from reranker.transport.kernels.likeness import neighbour_means
 
-    words = np.arange(2, dtype=np.int64)
-    shared_products(words, words, np.ones(2), words[:1], 2, np.zeros((1, 1)))
+    places = np.arange(3)
+    neighbour_means(places[:2].astype(np.int32), places, np.ones(2), 2, places[:2], np.ones(2), 1)
     from reranker.transport.kernels.compiling import note_all_kept
 
     note_all_kept()
