@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -33,9 +31,9 @@ def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question(gi
     found = ordering.by_evidence(first_stage, with_feedback=True, with_neighbours=False)
 
     parameters = Parameters(shares=given or OF_QUESTIONS)
-    once = Evidence(first_stage, distances(query, documents, table, "auto", parameters).values, corrections)
-    moved = moved_query(query, documents, once.scores())
+    evidence = Evidence(first_stage, distances(query, documents, table, "auto", parameters).values, corrections)
+    moved = moved_query(query, documents, evidence.scores())
     assert len(moved) > 24
-    twice = replace(once, feedback=distances(moved, documents, table, "auto", parameters).values)
-    expected = [score_of(parts) for parts in twice.parts()]
+    evidence.add_feedback(distances(moved, documents, table, "auto", parameters).values)
+    expected = [score_of(parts) for parts in evidence.parts()]
     assert {each.index: each.score for each in found.documents} == pytest.approx(dict(enumerate(expected)), abs=2e-6)
