@@ -34,7 +34,6 @@ from reranker.search.searcher import Searcher, SearchRequest
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
 from reranker.transport import warm_up
-from reranker.transport.cost_cache import CostCache
 
 DEPTHS = (100, 300, 500, 1_000)
 PAGE = 10
@@ -106,7 +105,6 @@ def measure(searcher: Searcher, work: Work, depths: Sequence[int], n_queries: in
     queries = work.collection.queries[:n_queries]
     with indexed(work.collection, work.document_language, searcher.store, searcher.embeddings) as made:
         rows = [quality(searcher, work, made.index, queries, depth) for depth in depths]
-        searcher.reranker(made.index).cost_cache = CostCache(0)
         took = times(searcher, work, made.index, queries, depths, rounds)
     return {
         "documents": made.n_documents,

@@ -78,7 +78,7 @@ STAGES = {
     "re-rank: compiled": [
         "reranker.transport.kernels.cost_tables:deduplicate",
         "reranker.transport.kernels.cost_tables:fill_tables",
-        "reranker.transport.kernels.likeness:shared_products",
+        "reranker.transport.kernels.likeness:neighbour_means",
         "reranker.transport.kernels.nbow_means:fill_means",
         "reranker.transport.kernels.nbow_means:one_less_products",
         "reranker.transport.kernels.nearest_means:mean_products",

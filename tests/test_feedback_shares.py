@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,6 @@ from reranker.ranking.ordering import Ordering
 from reranker.ranking.scores import score_of
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import AutoShares, Parameters, distances
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.problem import checked_problem
 
 OF_QUESTIONS = AutoShares(nearest=0.45, sinkhorn=0.35, nbow=0.20)  # docs/methods.md
@@ -30,13 +27,13 @@ def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question(gi
     corrections = Corrections.make(30)
     problem, indices = checked_problem(query, documents, table), range(30)
     shares = Parameters(shares=given)
-    ordering = Ordering(query, problem, corrections, indices, "auto", shares, 1, CostCache())
+    ordering = Ordering(query, problem, corrections, indices, "auto", shares, 1)
     found = ordering.by_evidence(first_stage, with_feedback=True, with_neighbours=False)
 
     parameters = Parameters(shares=given or OF_QUESTIONS)
-    once = Evidence(first_stage, distances(query, documents, table, "auto", parameters).values, corrections)
-    moved = moved_query(query, documents, once.scores())
+    evidence = Evidence(first_stage, distances(query, documents, table, "auto", parameters).values, corrections)
+    moved = moved_query(query, documents, evidence.scores())
     assert len(moved) > 24
-    twice = replace(once, feedback=distances(moved, documents, table, "auto", parameters).values)
-    expected = [score_of(parts) for parts in twice.parts()]
+    evidence.add_feedback(distances(moved, documents, table, "auto", parameters).values)
+    expected = [score_of(parts) for parts in evidence.parts()]
     assert {each.index: each.score for each in found.documents} == pytest.approx(dict(enumerate(expected)), abs=2e-6)

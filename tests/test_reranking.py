@@ -12,7 +12,6 @@ from reranker.embeddings.detection import guess_language
 from reranker.embeddings.hubness import HubnessSampleBuilder
 from reranker.ranking.scores import score_of
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from reranker.transport.cost_cache import CostCache
 from tests.tiny import TRANSLATION_COST, tiny_embeddings
 
 
@@ -260,17 +259,26 @@ def test_the_best_few_are_the_first_of_all_where_hubs_and_unknown_words_move_the
     assert sorted(order(everything)) == list(range(90))
 
 
-def test_a_query_that_comes_again_finds_its_costs_kept_and_gives_the_same_values(reranker):
-    texts = ["bread water", "dog", "cat dog"]
-    again = Reranker(reranker.embeddings)
-    first = again.rerank("chat eau", texts, language="fr", method="sinkhorn")
-    kept = again.cost_cache.n_bytes
-    assert kept > 0
-    assert again.rerank("chat eau", texts, language="fr", method="sinkhorn") == first
-    assert again.cost_cache.n_bytes == kept
-    other = Reranker(reranker.embeddings, cost_cache=CostCache(limit_bytes=0))
-    assert other.rerank("chat eau", texts, language="fr", method="sinkhorn") == first
-    assert other.cost_cache.n_bytes == 0
+def test_copies_keep_the_first_stage_order_whatever_rounding_leaves_between_them(reranker):
+    """Each of 30 texts comes three times with one score; feedback and neighbours count."""
+    random = np.random.default_rng(5)
+    texts = [" ".join(random.choice(["cat", "dog", "water", "bread", "car"], 1 + k % 7)) for k in range(30)] * 3
+    bags = [(reranker.embeddings.bag(text, "en"), "en") for text in texts]
+    scores = np.tile(random.random(30), 3)
+    found = reranker.rerank_bags(reranker.query("cat dog water bread", "en"), bags, first_stage_scores=scores)
+    assert found.has_feedback
+    places = {each.index: each.reranked_rank for each in found.documents}
+    assert all(places[k] < places[k + 30] < places[k + 60] for k in range(30))
+
+
+def test_of_a_ranking_the_documents_of_a_page_are_made_as_they_are_asked_for(reranker):
+    found = reranker.rerank("chat", ["dog", "cat", "zzz", "cat dog"], language="fr").documents
+    every = list(found)
+    assert [each.reranked_rank for each in every] == [1, 2, 3, 4]
+    assert (found[1:3], found[-1], len(found)) == (tuple(every[1:3]), every[3], 4)
+    assert found[4:] == ()
+    with pytest.raises(IndexError):
+        found[4]
 
 
 def test_unknown_words_go_with_their_candidates_whatever_the_first_stage_ranks_are(reranker):

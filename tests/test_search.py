@@ -302,19 +302,6 @@ def test_the_hubness_sample_of_the_index_orders_its_hits(store, embeddings):
         store.save_hubness_sample("pets", before)
 
 
-def test_the_costs_of_a_query_are_kept_for_the_next_page(store, embeddings):
-    searcher = Searcher(store, embeddings)
-    first = searcher.search(SearchRequest("chat eau", "pets", language="fr"))
-    kept = searcher.cost_cache.n_bytes
-    assert kept > 0
-    again = searcher.search(SearchRequest("chat eau", "pets", language="fr"))
-    assert again.hits == first.hits
-    assert searcher.cost_cache.n_bytes == kept
-    second = searcher.search(SearchRequest("chat eau", "pets", language="fr", offset=2, size=2))
-    assert second.hits == first.hits[2:4]
-    assert searcher.cost_cache.n_bytes == kept
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -454,11 +441,3 @@ def test_an_explanation_counts_an_exact_title_as_the_search_does(titled):
     request = SearchRequest("cat", "titled", language="en")
     (hit,) = [hit for hit in titled.search(request).hits if hit.id == "titled"]
     assert titled.explain(request, "titled").score_parts == hit.score_parts
-
-
-def test_a_warm_up_leaves_no_costs_for_the_search_that_is_timed(titled, embeddings):
-    searcher, request = Searcher(titled.store, embeddings), SearchRequest("cat", "titled", language="en")
-    searcher.search(request)
-    assert searcher.cost_cache.n_bytes > 0
-    searcher.warm_up(request)
-    assert searcher.cost_cache.n_bytes == 0

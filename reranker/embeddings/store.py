@@ -42,7 +42,7 @@ class Embeddings:
 
     Attributes:
         path: the folder.
-        vectors: (n_terms, dim), each row of length 1: a memory map of float32, or `CompactRows` for other precisions.
+        vectors: (n_terms, dim), each row of length 1: mapped float32, or `CompactRows` for other precisions.
         document_frequencies: (n_terms,) int32, documents of the training text with each term; None if not counted.
         precision: the number type of the stored vectors.
         n_terms: number of terms, all languages.
@@ -67,14 +67,13 @@ class Embeddings:
     ) -> None:
         self.path = path
         self.meta = meta
-        self.vectors = vectors
+        # Indexing a plain array is faster than a memory map; the memory is the same.
+        self.vectors = np.asarray(vectors) if isinstance(vectors, np.ndarray) else vectors
         self.vocabulary = vocabulary
         self.n_terms, self.dim = vectors.shape
         self.languages = vocabulary.languages
         self.version: str = meta["version"]
         self.precision: Precision = meta["precision"]
-        # The same memory; indexing a plain array is faster than a memory map.
-        self._rows = np.asarray(vectors) if isinstance(vectors, np.ndarray) else vectors
         self.document_frequencies = document_frequencies
         self._known: dict[str, dict[str, int]] = {language: {} for language in self.languages}
         self._taken: dict[str, dict[str, int]] = {}
@@ -209,7 +208,7 @@ class Embeddings:
         """
         if not len(bag):
             return None
-        mean = bag.weights.astype(np.float32) @ self._rows[bag.term_ids]
+        mean = bag.weights.astype(np.float32) @ self.vectors[bag.term_ids]
         norm = float(np.linalg.norm(mean))
         return (mean / norm).astype(np.float32) if norm > _VANISHING_NORM else None
 
@@ -251,7 +250,7 @@ class Embeddings:
         term_id = self.term_id(language, normalize_term(term, language))
         if term_id is None:
             raise UnknownWords(self._unknown_word(term, language))
-        cosines = self._cosines(self._rows[term_id])
+        cosines = self._cosines(self.vectors[term_id])
         wanted = np.ones(self.n_terms, dtype=bool)
         if target_language is not None:
             wanted = self.vocabulary.places == self.languages.index(target_language)
@@ -274,7 +273,7 @@ class Embeddings:
         for _ in checked_blocks(self.path, self.meta):
             pass
         hasher = version_hasher(self.dim, self.precision)
-        stored = np.asarray(self.vectors.codes) if isinstance(self.vectors, CompactRows) else self._rows
+        stored = np.asarray(self.vectors.codes) if isinstance(self.vectors, CompactRows) else self.vectors
         for start in range(0, self.n_terms, _CHUNK_ROWS):
             hasher.update(stored[start : start + _CHUNK_ROWS].data)
         hasher.update(self.vocabulary.digest())
@@ -306,7 +305,7 @@ class Embeddings:
     def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         cosines = np.empty(self.n_terms, dtype=np.float32)
         for start in range(0, self.n_terms, _CHUNK_ROWS):
-            chunk = self._rows[start : start + _CHUNK_ROWS]
+            chunk = self.vectors[start : start + _CHUNK_ROWS]
             np.matmul(chunk, vector, out=cosines[start : start + len(chunk)])
         return cosines
 

@@ -223,10 +223,8 @@ class HitTexts:
         return self._unpacked(packed, language, *[key for key in keys if isinstance(key, int)])
 
     def _unpack(self, packed: str, language: str, *keys: int) -> Bag | None:
-        bag = checked_bag(packed, self._embeddings)
-        if bag is None:
-            return None
-        return (replace(bag, exact_keys=frozenset(keys)) if keys else bag), language
+        bag = checked_bag(packed, self._embeddings, frozenset(keys))
+        return None if bag is None else (bag, language)
 
     def source_bag(self, source: Any, fields: Sequence[str], or_all: bool = False) -> Bag:
         """The bag of a `_source`'s text and its language; an empty one where there is no known word.

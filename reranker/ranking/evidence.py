@@ -7,7 +7,7 @@ shares sum to 1, so the score lies in [0.02, 1] and is the sum of its parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -66,8 +66,8 @@ def translated_share(n_query_words: int) -> float:
     >>> translated_share(3), translated_share(60)
     (0.3, 0.0)
     """
-    words = (_SHORT_QUERY_WORDS, _LONG_QUERY_WORDS)
-    return float(np.interp(n_query_words, words, (TRANSLATED_SHARE, _LONG_TRANSLATED_SHARE)))
+    way = min(max((n_query_words - _SHORT_QUERY_WORDS) / (_LONG_QUERY_WORDS - _SHORT_QUERY_WORDS), 0.0), 1.0)
+    return (1.0 - way) * TRANSLATED_SHARE + way * _LONG_TRANSLATED_SHARE
 
 
 def check_first_stage_share(share: float | None) -> None:
@@ -76,31 +76,14 @@ def check_first_stage_share(share: float | None) -> None:
         raise WrongParameter(f"first_stage_share is {share}; give 0 to 1, or leave it out for the default shares")
 
 
-class _Scaled(NamedTuple):
-    """What the first stage and transport say of n candidates, scaled.
-
-    Attributes:
-        first_stage: (n,) from 0 to 1.
-        nearness: (n,) from 0 to 1 by the order distance; `slope`: by how much it falls with that, (n,) or one for all.
-    """
-
-    first_stage: NDArray[np.float64]
-    nearness: NDArray[np.float64]
-    slope: NDArray[np.float64] | float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What is known of n candidates of one query.
+    """What is known of n candidates of one query: the first stage's scores and transport, and what is added to them.
 
-    Attributes:
+    Args:
         first_stage: (n,) scores, higher is better; NaN for a candidate that the first stage says nothing of: its share
             goes to the other evidence.
         distances: (n,) of the transport; +inf for a candidate without a known word.
         corrections: of the candidates.
-        feedback: (n,) distances from the moved query; None without feedback.
-        neighbours: (n,) scores of the candidates that each resembles (`ranking.neighbours`); None where they do not
-            count.
         exact: (n,) whether a field of the candidate is the query word for word: transport moves nothing to that field,
             so the order distance counts as 0, however long the other fields are, and the encoder finds none more
             like. None for nowhere.
@@ -108,36 +91,49 @@ class Evidence:
         translated: (n,) whether the first stage's score is by translations of the query's words: it counts
             `translated_share` by default, and is scaled over these candidates alone. None for nowhere.
         translated_share: see the function of that name.
-        encoder: (n,) cosines between the encoded query and the candidates' nBOW embeddings; NaN for a candidate
-            without a known word. None where the query is not encoded.
-        scaled: made of the first stage, the distances and the corrections where it is left out.
     """
 
-    first_stage: NDArray[np.float64]
-    distances: NDArray[np.float64]
-    corrections: Corrections
-    feedback: NDArray[np.float64] | None = None
-    neighbours: NDArray[np.float64] | None = None
-    exact: NDArray[np.bool_] | None = None
-    first_stage_share: float | None = None
-    translated: NDArray[np.bool_] | None = None
-    translated_share: float = TRANSLATED_SHARE
-    encoder: NDArray[np.float64] | None = None
-    scaled: _Scaled = field(default=None)  # type: ignore[assignment]
+    def __init__(
+        self,
+        first_stage: NDArray[np.float64],
+        distances: NDArray[np.float64],
+        corrections: Corrections,
+        *,
+        exact: NDArray[np.bool_] | None = None,
+        first_stage_share: float | None = None,
+        translated: NDArray[np.bool_] | None = None,
+        translated_share: float = TRANSLATED_SHARE,
+    ) -> None:
+        self._corrections = corrections
+        self._exact = exact if exact is not None and exact.any() else None
+        self._first_stage_share = first_stage_share
+        self._translated = translated
+        self._translated_share = translated_share
+        self._has_score = ~np.isnan(first_stage)
+        self._all_have_score = bool(self._has_score.all())
+        nearness, self._slope = self._nearness(distances)
+        # From 0 to 1, by the names of `Shares`.
+        self._scaled = {"first_stage": self._scaled_first_stage(first_stage), "transport": nearness}
 
-    def __post_init__(self) -> None:
-        if self.scaled is None:
-            made = _Scaled(self._scaled_first_stage(), *self._nearness(self.distances))
-            object.__setattr__(self, "scaled", made)
+    def add_feedback(self, distances: NDArray[np.float64]) -> None:
+        """Adds the distances (n,) from the moved query."""
+        self._scaled["feedback"], _ = self._nearness(distances)
+
+    def add_neighbours(self, scores: NDArray[np.float64]) -> None:
+        """Adds the scores (n,) of the candidates that each resembles (`ranking.neighbours`)."""
+        self._scaled["neighbours"] = scaled(scores)
+
+    def add_encoder(self, cosines: NDArray[np.float64]) -> None:
+        """Adds the cosines (n,) between the encoded query and the candidates' nBOW embeddings, NaN for a candidate
+        without a known word."""
+        likeness = scaled(cosines, ~np.isnan(cosines))
+        self._scaled["encoder"] = likeness if self._exact is None else np.where(self._exact, 1.0, likeness)
 
     def scores(self) -> NDArray[np.float64]:
         """The score of each candidate (n,), not rounded."""
-        first, transport, *others = self._shares()
-        found: NDArray[np.float64] = first * self.scaled.first_stage + transport * self.scaled.nearness
-        found += WINDOW_FLOOR
-        for share, values in zip(others, self._other_evidence(), strict=True):
-            if values is not None:
-                found += share * values
+        shares, found = self._shares(), np.full(len(self._has_score), WINDOW_FLOOR)
+        for kind, values in self._scaled.items():
+            found += shares[kind] * values
         return found
 
     def parts(self) -> list[ScoreParts]:
@@ -146,80 +142,62 @@ class Evidence:
 
     def columns(self) -> NDArray[np.float64]:
         """(8, n): the values of `ScoreParts` in the order of its fields."""
-        first, transport, *others = self._shares()
-        falls = transport * self.scaled.slope
-        columns = np.zeros((8, len(self.distances)))
+        shares, columns = self._shares(), np.zeros((8, len(self._has_score)))
+        falls = shares["transport"] * self._slope
         columns[0] = WINDOW_FLOOR
-        columns[1] = first * self.scaled.first_stage
-        columns[3] = 0.0 - falls * self.corrections.added_by_lacking_words
-        columns[4] = 0.0 - falls * self.corrections.added_by_hubness
-        columns[2] = transport * self.scaled.nearness - columns[3] - columns[4]
-        for column, share, values in zip(columns[5:], others, self._other_evidence(), strict=True):
-            if values is not None:
-                column[:] = share * values
+        columns[3] = 0.0 - falls * self._corrections.added_by_lacking_words
+        columns[4] = 0.0 - falls * self._corrections.added_by_hubness
+        for row, kind in ((1, "first_stage"), (2, "transport"), (5, "feedback"), (6, "neighbours"), (7, "encoder")):
+            if kind in self._scaled:
+                columns[row] = shares[kind] * self._scaled[kind]
+        columns[2] -= columns[3]
+        columns[2] -= columns[4]
         return columns
 
-    def _other_evidence(self) -> tuple[NDArray[np.float64] | None, ...]:
-        """Feedback, neighbours and encoder from 0 to 1, (n,) each; None for what does not count."""
-        return (
-            None if self.feedback is None else self._nearness(self.feedback)[0],
-            None if self.neighbours is None else scaled(self.neighbours),
-            None if self.encoder is None else self._encoder_likeness(self.encoder),
-        )
+    def _shares(self) -> dict[str, NDArray[np.float64] | float]:
+        """Of each kind of evidence, for all candidates or (n,) for each; what is missing leaves its share to the
+        others, in proportion."""
+        shares = _default_shares(*(kind in self._scaled for kind in ("feedback", "neighbours", "encoder")))
+        wanted = shares
+        if self._first_stage_share is not None:
+            wanted = shares.with_share("first_stage", self._first_stage_share)
+        if self._translated is None and self._all_have_score:
+            return {kind: (1.0 - WINDOW_FLOOR) * share for kind, share in zip(Shares._fields, wanted, strict=True)}
+        across = wanted
+        if self._first_stage_share is None:
+            across = shares.with_share("first_stage", self._translated_share)
+        choices = np.array([wanted, across, shares.with_share("first_stage", 0.0)]).T
+        kinds = np.where(self._has_score, 0 if self._translated is None else self._translated, 2)
+        return dict(zip(Shares._fields, (1.0 - WINDOW_FLOOR) * choices[:, kinds.astype(np.intp)], strict=True))
 
-    def _shares(self) -> NDArray[np.float64]:
-        """Of each kind of evidence, (5, n) for each candidate or (5, 1) for all; what is missing leaves its share to
-        the others, in proportion."""
-        shares = self._default_shares()
-        wanted, across = shares, shares.with_share("first_stage", self.translated_share)
-        if self.first_stage_share is not None:
-            wanted = across = shares.with_share("first_stage", self.first_stage_share)
-        has_none = np.isnan(self.first_stage)
-        if self.translated is None and not has_none.any():
-            return (1.0 - WINDOW_FLOOR) * np.array(wanted)[:, None]
-        without = shares.with_share("first_stage", 0.0)
-        choices = np.array([wanted, across, without]).T
-        kinds = np.where(has_none, 2, 0 if self.translated is None else self.translated)
-        found: NDArray[np.float64] = choices[:, kinds.astype(np.intp)]
-        return (1.0 - WINDOW_FLOOR) * found
-
-    def _default_shares(self) -> Shares:
-        """Those of the evidence that there is, where each candidate has all of it."""
-        if self.feedback is None:
-            shares = PLAIN if self.neighbours is None else WITH_NEIGHBOURS
-        else:
-            shares = WITH_FEEDBACK if self.neighbours is not None else WITH_FEEDBACK.with_share("neighbours", 0.0)
-        if self.encoder is None:
-            return shares
-        return shares.with_share("encoder", SHORT_QUERY_ENCODER_SHARE if shares is PLAIN else ENCODER_SHARE)
-
-    def _scaled_first_stage(self) -> NDArray[np.float64]:
+    def _scaled_first_stage(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) from 0 to 1; scores by translations are scaled apart, since they are lower."""
-        has_score = ~np.isnan(self.first_stage)
-        if self.translated is None:
-            return scaled(self.first_stage, has_score)
-        return scaled(self.first_stage, has_score & ~self.translated) + scaled(
-            self.first_stage, has_score & self.translated
-        )
-
-    def _encoder_likeness(self, cosines: NDArray[np.float64]) -> NDArray[np.float64]:
-        """1 for exact candidates and the likest, 0 for the least like and for those without a known word."""
-        likeness = scaled(cosines, ~np.isnan(cosines))
-        return likeness if self.exact is None else np.where(self.exact, 1.0, likeness)
+        if self._translated is None:
+            return scaled(scores, self._has_score)
+        own, translated = self._has_score & ~self._translated, self._has_score & self._translated
+        return scaled(scores, own) + scaled(scores, translated)
 
     def _nearness(self, distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | float]:
         """1 for exact candidates and the nearest by `Correction.order_distance`, 0 for the farthest and for those
         without a known word; and by how much it falls with the order distance: 0 where it does not."""
-        ordered_by = order_distance(distances, self.corrections.unknown_share, self.corrections.offset)
-        if self.exact is not None and self.exact.any():
-            ordered_by = np.where(self.exact, ordered_by.min(initial=0.0), ordered_by)
+        ordered_by = order_distance(distances, self._corrections.unknown_share, self._corrections.offset)
+        if self._exact is not None:
+            ordered_by = np.where(self._exact, ordered_by.min(initial=0.0), ordered_by)
         is_known = np.isfinite(ordered_by)
-        near = scaled(-ordered_by, is_known)
-        all_known = bool(is_known.all())
-        known = ordered_by if all_known else ordered_by[is_known]
-        spread = float(np.ptp(known)) if len(known) else 0.0
-        slope = 1.0 / spread if spread > 0 else 0.0
-        return near, slope if all_known else np.where(is_known, slope, 0.0)
+        near, spread = _scaled_and_spread(-ordered_by, is_known)
+        return near, is_known / spread if spread > 0 else 0.0
+
+
+@cache
+def _default_shares(has_feedback: bool, has_neighbours: bool, has_encoder: bool) -> Shares:
+    """Those of the evidence that there is, where each candidate has all of it."""
+    if not has_feedback:
+        shares = WITH_NEIGHBOURS if has_neighbours else PLAIN
+    else:
+        shares = WITH_FEEDBACK if has_neighbours else WITH_FEEDBACK.with_share("neighbours", 0.0)
+    if not has_encoder:
+        return shares
+    return shares.with_share("encoder", SHORT_QUERY_ENCODER_SHARE if shares is PLAIN else ENCODER_SHARE)
 
 
 def scaled(values: NDArray[np.float64], is_known: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
@@ -231,10 +209,19 @@ def scaled(values: NDArray[np.float64], is_known: NDArray[np.bool_] | None = Non
     >>> scaled(np.array([3.0, 1.0, 2.0, 9.0]), np.array([True, True, True, False]))
     array([1. , 0. , 0.5, 0. ])
     """
-    found = np.zeros(len(values))
+    return _scaled_and_spread(values, is_known)[0]
+
+
+def _scaled_and_spread(
+    values: NDArray[np.float64], is_known: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.float64], float]:
+    """`scaled`, and how far the largest known value is from the least."""
     if is_known is not None and not is_known.all():
-        found[is_known] = scaled(values[is_known])
-    elif len(values):
-        least, most = values.min(), values.max()
-        found[:] = (values - least) / (most - least) if most > least else 1.0
-    return found
+        found = np.zeros(len(values))
+        found[is_known], spread = _scaled_and_spread(values[is_known], None)
+        return found, spread
+    if not len(values):
+        return values, 0.0
+    least = values.min()
+    spread = float(values.max() - least)
+    return (values - least) / spread if spread > 0 else np.ones(len(values)), spread

@@ -7,6 +7,8 @@ eighth power of its score: where one is far ahead it counts nearly alone, and wh
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,16 +55,27 @@ def moved_query(query: WeightedBag, candidates: WeightedBags, scores: NDArray[np
     counts[best] = (scores[best] / scores[best[0]]) ** _POWER
     term_ids, places = distinct_of(candidates)
     summed = np.bincount(places, np.repeat(counts, np.diff(candidates.offsets)) * candidates.weights)
-    held = np.flatnonzero(summed)
-    if not len(held):
+    heaviest = _heaviest(summed)
+    if not len(heaviest):
         return query
-    heaviest = held[np.argsort(-summed[held], kind="stable")[:N_WORDS]]
-    added = _SHARE * summed[heaviest] / summed[heaviest].sum()
+    added = summed[heaviest] * (_SHARE / summed[heaviest].sum())
     return _joined(query, term_ids[heaviest], added)
+
+
+def _heaviest(weights: NDArray[Any]) -> NDArray[np.int64]:
+    """The places of the `N_WORDS` largest weights above 0; of equal ones the first."""
+    least = np.partition(weights, -N_WORDS)[-N_WORDS] if len(weights) > N_WORDS else 0.0
+    places = np.flatnonzero(weights >= least if least > 0 else weights)
+    if len(places) > N_WORDS:  # several are as heavy as the last
+        places = places[np.argsort(-weights[places], kind="stable")[:N_WORDS]]
+    return places
 
 
 def _joined(query: WeightedBag, term_ids: NDArray[np.int32], weights: NDArray[np.float64]) -> WeightedBag:
     """The query's words and others, each once; the weights sum to 1."""
-    distinct, places = np.unique(np.concatenate([query.term_ids, term_ids]), return_inverse=True)
-    summed = np.bincount(places, np.concatenate([(1.0 - _SHARE) * query.weights, weights]))
-    return WeightedBag(distinct.astype(np.int32), summed / summed.sum())
+    joined = dict(zip(term_ids.tolist(), weights.tolist(), strict=True))
+    for term_id, weight in zip(query.term_ids.tolist(), query.weights.tolist(), strict=True):
+        joined[term_id] = joined.get(term_id, 0.0) + (1.0 - _SHARE) * weight
+    rows = sorted(joined.items())
+    summed = np.array([weight for _, weight in rows])
+    return WeightedBag(np.array([term_id for term_id, _ in rows], dtype=np.int32), summed / summed.sum())

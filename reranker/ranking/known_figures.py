@@ -7,30 +7,30 @@ forgotten with the bag, or when another re-ranker (other document frequencies, e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.embeddings.hubness import Hubness
-from reranker.text.bags import BagOfWords
+from reranker.text.bags import BagOfWords, end_to_end
 from reranker.transport.nbow import means_at
 from reranker.transport.problem import Problem
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Figures:
-    """Of one bag in one language.
+class _Figures(NamedTuple):
+    """Of one bag.
 
     Attributes:
-        owner: tells who computed them.
-        mean: (dim,) its mean embedding, of length 1 or 0.
+        owner: tells who computed them; `language`: of the bag.
+        mean: the bytes of its mean embedding (dim,), float32 of length 1 or 0.
         hubness: by the language of the query.
     """
 
     owner: object
-    mean: NDArray[np.float32]
-    hubness: dict[str, float] = field(default_factory=dict)
+    language: str
+    mean: bytes
+    hubness: dict[str, float]
 
 
 class KnownFigures:
@@ -49,28 +49,27 @@ class KnownFigures:
         Args:
             candidates: bags, each with its language; weighed they are the candidates of the problem.
         """
-        known = [self._kept(bag, own) for bag, own in candidates]
-        new = [place for place, one in enumerate(known) if one is None]
+        figures: list[_Figures] = [bag.figures for bag, _ in candidates]
+        new = [
+            place
+            for place, one in enumerate(figures)
+            if one is None or one.owner is not self._owner or one.language != candidates[place][1]
+        ]
         if new:
-            means = means_at(problem, np.array(new, dtype=np.int64), n_threads)
-            for place, mean in zip(new, means, strict=True):
+            for place, mean in zip(new, means_at(problem, np.array(new), n_threads), strict=True):
                 bag, own = candidates[place]
-                known[place] = bag.kept[own] = _Figures(self._owner, mean.copy())  # a view would keep the means of all
-        figures = [one for one in known if one is not None]
+                figures[place] = bag.figures = _Figures(self._owner, own, mean.tobytes(), {})
         if not figures:
             return None
-        problem.of_candidates.means = np.concatenate([one.mean for one in figures]).reshape(len(figures), -1)
+        means = end_to_end([one.mean for one in figures], np.float32).reshape(len(figures), -1)
+        problem.of_candidates.means = means
         if not self._hubness.is_known(language):
             return None
         unmeasured = [place for place, one in enumerate(figures) if language not in one.hubness]
         if unmeasured:
-            found = self._hubness.of(language, problem.of_candidates.means[unmeasured])
+            found = self._hubness.of(language, means if len(unmeasured) == len(means) else means[unmeasured])
             if found is None:
                 return None
             for place, value in zip(unmeasured, found.tolist(), strict=True):
                 figures[place].hubness[language] = value
         return np.array([one.hubness[language] for one in figures])
-
-    def _kept(self, bag: BagOfWords, language: str) -> _Figures | None:
-        kept = bag.kept.get(language)
-        return kept if isinstance(kept, _Figures) and kept.owner is self._owner else None

@@ -31,28 +31,10 @@ def neighbour_scores(bags: WeightedBags, scores: NDArray[np.float64]) -> NDArray
     n_nearest = min(N_NEAREST, len(scores) - 1)
     if n_nearest < 1:
         return scores
-    likeness = _likeness(bags, best)
-    # By value and not by place: equally near ones count alike, whatever order the candidates come in.
-    least = np.partition(likeness, -n_nearest, axis=1)[:, -n_nearest]
-    weights = np.where(likeness >= least[:, None], likeness, 0.0)
-    weights *= weights
-    weights *= weights  # to the fourth: `**` takes twenty times as long
-    totals = weights.sum(axis=1)
-    means = weights @ scores[best] / np.where(totals > 0, totals, 1.0)
-    found: NDArray[np.float64] = np.where(totals > 0, means, scores)
-    return found
-
-
-def _likeness(bags: WeightedBags, best: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(n, n_best): the Bhattacharyya coefficient of each bag and each of the best; 0 of a bag and itself."""
     term_ids, terms = distinct_of(bags)
-    shared = terms.astype(np.int64), np.asarray(bags.offsets, np.int64), np.sqrt(bags.weights), best.astype(np.int64)
+    shared = terms, bags.offsets, np.sqrt(bags.weights), len(term_ids), best, scores, n_nearest
     if not compilation.is_ready():
-        found = plain.shared_products(*shared, len(term_ids))
-    else:
-        from reranker.transport.kernels.likeness import shared_products  # Numba takes a second to import
+        return plain.neighbour_means(*shared)
+    from reranker.transport.kernels.likeness import neighbour_means  # Numba takes a second to import
 
-        found = np.zeros((len(bags), len(best)))
-        shared_products(*shared, len(term_ids), found)
-    found[best, np.arange(len(best))] = 0.0
-    return found
+    return neighbour_means(*shared)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -15,15 +14,16 @@ from reranker.ranking.corrections import Corrections, order_distance
 from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.neighbours import neighbour_scores
-from reranker.ranking.ranked import RankedDocument, Reasons, Reranking
-from reranker.ranking.scores import score, scores_of_totals
+from reranker.ranking.ranked import RankedDocuments, Reasons, Reranking
 from reranker.text.bags import WeightedBag
-from reranker.transport import Distances, Parameters, auto_shares
-from reranker.transport.cost_cache import CostCache
-from reranker.transport.methods import solve_problem
+from reranker.transport import Distances, Parameters
+from reranker.transport.methods import part_shares, solve_problem
 from reranker.transport.nbow import candidate_means
 from reranker.transport.nearest import nearest_of
 from reranker.transport.problem import Problem
+
+# Of sums of some ten numbers up to 1.
+_DECIMALS = 12
 
 
 class Ordering:
@@ -44,7 +44,6 @@ class Ordering:
         method: str,
         parameters: Parameters,
         n_threads: int,
-        cost_cache: CostCache,
     ) -> None:
         self._query = query
         self._problem = problem
@@ -52,10 +51,8 @@ class Ordering:
         self._corrections = corrections
         self._indices = indices
         self._method = method
-        # By the words that were asked for, also when the moved query has more.
-        self._parameters = replace(parameters, shares=parameters.shares or auto_shares(len(query)))
+        self._parameters = parameters
         self._n_threads = n_threads
-        self._cost_cache = cost_cache
 
     def by_distance(self, top_n: int) -> Reranking:
         """The nearest `top_n` first, by distance and correction alone."""
@@ -67,11 +64,10 @@ class Ordering:
             self._parameters,
             self._n_threads,
             offsets=moves.offset,
-            cost_cache=self._cost_cache,
         )
-        ordered_by = order_distance(found.distances.values, moves.unknown_share, moves.offset[found.order])
-        scores = [score(each) for each in ordered_by.tolist()]
-        documents = self._ranked(found.order, found.distances.values, scores, Reasons(moves))
+        values = found.distances.values
+        scores = 1.0 / (1.0 + order_distance(values, moves.unknown_share, moves.offset[found.order]))
+        documents = RankedDocuments(found.order, values, scores, self._indices, Reasons(moves))
         return self._reranking(documents, found.distances, found.n_solved)
 
     def by_evidence(
@@ -107,21 +103,24 @@ class Ordering:
         )
         if with_feedback:
             moved = self._solve(problem.with_moved_query(moved_query(problem.query, bags, evidence.scores())))
-            evidence = replace(evidence, feedback=moved.values)
-        if encoding is not None:
-            evidence = replace(evidence, encoder=self._encoder_cosines(encoding))
+            evidence.add_feedback(moved.values)
+        cosines = None if encoding is None else self._encoder_cosines(encoding)
+        if cosines is not None:
+            evidence.add_encoder(cosines)
         if with_neighbours:
-            evidence = replace(evidence, neighbours=neighbour_scores(bags, evidence.scores()))
+            evidence.add_neighbours(neighbour_scores(bags, evidence.scores()))
         columns = evidence.columns()
-        totals = columns[0] + columns[1:5].sum(axis=0) + columns[5] + columns[6] + columns[7]
-        order = np.argsort(-totals, kind="stable")
+        totals = columns[0] + columns[1:5].sum(axis=0) + columns[5] + columns[6] + columns[7]  # as `ScoreParts.total`
+        # What rounding leaves between equal candidates must not order them.
+        order = np.argsort(-totals.round(_DECIMALS), kind="stable")
         reasons = Reasons(self._corrections, columns)
-        documents = self._ranked(order, found.values[order], scores_of_totals(totals[order]), reasons)
-        n_solved = int(np.count_nonzero(np.diff(bags.offsets)))
-        return self._reranking(documents, found, n_solved, moved)
+        documents = RankedDocuments(order, found.values[order], totals[order], self._indices, reasons)
+        return self._reranking(documents, found, int(np.count_nonzero(np.diff(bags.offsets))), moved)
 
     def _solve(self, problem: Problem) -> Distances:
-        return solve_problem(problem, self._method, self._parameters, self._n_threads, self._cost_cache)
+        # By the words that were asked for, also when the moved query has more.
+        shares = part_shares(self._method, self._parameters, len(self._query))
+        return solve_problem(problem, self._method, self._parameters, self._n_threads, shares=shares)
 
     def _encoder_cosines(self, encoding: QueryEncoding) -> NDArray[np.float64] | None:
         """Between the encoded query and each candidate (n,), NaN for one without a known word; None where the query
@@ -133,19 +132,8 @@ class Ordering:
         cosines = np.einsum("ij,j->i", candidate_means(self._problem, self._n_threads), vector)
         return np.where(np.diff(self._problem.candidates.offsets) > 0, cosines, np.nan).astype(np.float64)
 
-    def _ranked(
-        self, order: NDArray[np.int64], distances: NDArray[np.float64], scores: list[float], reasons: Reasons
-    ) -> tuple[RankedDocument, ...]:
-        """Args: order: places of the candidates; distances and scores in this order."""
-        indices, without = self._indices, np.isinf(distances).tolist()
-        rows = zip(order.tolist(), distances.tolist(), scores, without, strict=True)
-        return tuple(
-            RankedDocument(indices[place], rank, distance, score, is_without, reasons, place)
-            for rank, (place, distance, score, is_without) in enumerate(rows, start=1)
-        )
-
     def _reranking(
-        self, documents: tuple[RankedDocument, ...], found: Distances, n_solved: int, moved: Distances | None = None
+        self, documents: RankedDocuments, found: Distances, n_solved: int, moved: Distances | None = None
     ) -> Reranking:
         """Args: found, moved: the distances from the query, and from the moved query."""
         last = found if moved is None else moved

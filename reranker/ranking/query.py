@@ -10,7 +10,7 @@ from reranker.embeddings import Embeddings
 from reranker.embeddings.detection import guess_and_tie
 from reranker.embeddings.query_encoder import QueryEncoding
 from reranker.ranking.unknown_terms import unknown_share
-from reranker.text.bags import WeightedBag
+from reranker.text.bags import BagOfWords, WeightedBag
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.text.tokens import letter_tokens, tokenize
@@ -24,7 +24,7 @@ class Query:
     """A query's words, weighed.
 
     Attributes:
-        weighted: the known words.
+        bag: the known words, counted; `weighted`: the same, weighed.
         unknown_words: the tokens that take no embedding, numbers among them, in reading order.
         unknown_share: of all tokens, 0 to 1 (`unknown_terms.unknown_share`).
         tokens: all of them, in reading order.
@@ -34,6 +34,7 @@ class Query:
 
     text: str
     language: str
+    bag: BagOfWords
     weighted: WeightedBag
     unknown_words: tuple[str, ...]
     unknown_share: float = 0.0
@@ -76,10 +77,12 @@ def read_query(
     if len(unknown) == len(tokens) and language in embeddings.languages:
         # Rather than find nothing: the words within its numbers (`internet2`).
         tokens += [word for word in letter_tokens(text, language) if _is_known_part(language, word, embeddings)]
-    weighted = idf.weigh(embeddings.bag_of_tokens(tokens, language), language)
+    bag = embeddings.bag_of_tokens(tokens, language)
+    weighted = idf.weigh(bag, language)
     encoder = embeddings.query_encoder
     encoding = None if encoder is None else encoder.query(text, language)
-    return Query(text, language, weighted, unknown, unknown_share(tokens, unknown), tuple(tokens), is_tie, encoding)
+    share = unknown_share(tokens, unknown)
+    return Query(text, language, bag, weighted, unknown, share, tuple(tokens), is_tie, encoding)
 
 
 def check_known_words(query: Query, embeddings: Embeddings, has_language: bool) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 from reranker.answers import ScoreParts
 from reranker.answers.search import Precision
 from reranker.ranking.corrections import NO_CORRECTION, Correction, Corrections
+from reranker.ranking.scores import rounded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +29,7 @@ class Reasons:
     columns: NDArray[np.float64] | None = None
 
 
-@dataclass(slots=True)  # a frozen one takes three times as long to make, and each search makes hundreds
+@dataclass(slots=True)  # a frozen one takes three times as long to make
 class RankedDocument:
     """One candidate in its new place.
 
@@ -64,6 +68,46 @@ class RankedDocument:
         return self.correction.order_distance(self.distance)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedDocuments(Sequence[RankedDocument]):
+    """Candidates in their new order, each made when it is asked for: a page shows a few of hundreds.
+
+    Attributes:
+        order: (n,) places of the candidates, the best first.
+        distances, scores: (n,) in this order; the scores are rounded when a document is made.
+        indices: of the candidates, by their places.
+        reasons: of all candidates.
+    """
+
+    order: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    indices: Sequence[int]
+    reasons: Reasons
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @overload
+    def __getitem__(self, rank: int) -> RankedDocument: ...
+
+    @overload
+    def __getitem__(self, rank: slice) -> tuple[RankedDocument, ...]: ...
+
+    def __getitem__(self, rank: int | slice) -> RankedDocument | tuple[RankedDocument, ...]:
+        """The document of a rank, from 0, or those of some ranks."""
+        if isinstance(rank, slice):
+            return tuple(map(self.__getitem__, range(len(self))[rank]))
+        rank = range(len(self))[rank]
+        place, distance = int(self.order[rank]), float(self.distances[rank])
+        score = rounded(float(self.scores[rank]))
+        is_without = math.isinf(distance)
+        return RankedDocument(self.indices[place], rank + 1, distance, score, is_without, self.reasons, place)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+
 @dataclass(frozen=True, slots=True)
 class Reranking:
     """Candidates in their new order, and how it was reached.
@@ -79,7 +123,7 @@ class Reranking:
         has_feedback: the query was moved towards its best candidates for a second solve.
     """
 
-    documents: tuple[RankedDocument, ...]
+    documents: Sequence[RankedDocument]
     method: str
     precision: Precision
     n_converged: int

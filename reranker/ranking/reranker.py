@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,9 @@ from reranker.text.bags import BagOfWords
 from reranker.text.idf import IdfTable
 from reranker.text.languages import language_code
 from reranker.transport import Parameters, check_method
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.problem import distinct_terms, weighed_problem
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 Observer = Callable[[Query, Reranking, float], None]
 """Told of each re-ranking: the query, the result, and the seconds that it took."""
@@ -49,7 +51,6 @@ class Reranker:
         idf: IdfTable | None = None,
         n_threads: int = 1,
         hubness: HubnessSample = HubnessSample(),
-        cost_cache: CostCache | None = None,
         observer: Observer | None = None,
         preferred_languages: Sequence[str] = (),
     ) -> None:
@@ -57,7 +58,6 @@ class Reranker:
         Args:
             idf: of the documents; None takes that of the embeddings' training texts.
             hubness: the queries that the documents' hubness is measured by; without one it is left out.
-            cost_cache: where the costs of a query are kept for when it comes again; None makes one.
             observer: told of each re-ranking.
             preferred_languages: of queries, the likeliest first; they decide where a query names none and several
                 know as many of its words (`detection.guess_language`).
@@ -65,7 +65,6 @@ class Reranker:
         self.embeddings = embeddings
         self.idf = embeddings.idf if idf is None else idf
         self.n_threads = n_threads
-        self.cost_cache = CostCache() if cost_cache is None else cost_cache
         self._figures = KnownFigures(Hubness(hubness, self.idf, embeddings))
         self._observer = observer
         self.preferred_languages = preferred_languages
@@ -110,8 +109,7 @@ class Reranker:
             preferred = self.preferred_languages if preferred_languages is None else preferred_languages
             if guess_language(query.text, self.embeddings, preferred) != query.language:
                 return self.query_with_unknown_words(query.text, None, preferred)
-        bag = self.embeddings.bag_of_tokens(query.tokens, query.language)
-        return replace(query, weighted=self.idf.weigh(bag, query.language))
+        return replace(query, weighted=self.idf.weigh(query.bag, query.language))
 
     def rerank_bags(
         self,
@@ -149,19 +147,23 @@ class Reranker:
         if top_n is not None and top_n < 1:
             raise WrongParameter(f"top_n is {top_n}; give 1 or more, or leave it out for all")
         started = time.perf_counter()
-        ranks = np.arange(len(candidates)) if first_stage_ranks is None else first_stage_ranks
-        first_stage_order = np.argsort(ranks, kind="stable")
-        indices = first_stage_order.tolist()
-        in_order = [candidates[place] for place in indices]
+        indices: Sequence[int] = range(len(candidates))
+        if first_stage_ranks is not None:
+            by_rank = np.argsort(first_stage_ranks, kind="stable")
+            indices = by_rank.tolist()
+            candidates = [candidates[place] for place in indices]
+            first_stage_scores, translated = _at(first_stage_scores, by_rank), _at(translated, by_rank)
+            exact = _at(exact, by_rank)
         if first_stage_scores is not None and len(candidates):
             start_encoding(query, method)
         vectors = self.embeddings.vectors
-        bags = self.idf.weigh_all(in_order, partial(distinct_terms, n_terms=len(vectors)))
+        bags = self.idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
         problem = weighed_problem(query.weighted, bags, vectors)
-        corrections = Corrections.make(len(candidates))
         if method == CORRECTED_METHOD:
-            hubness = self._figures.hubness(query.language, in_order, problem, self.n_threads)
-            corrections = find_corrections(query, in_order, hubness, self.embeddings)
+            hubness = self._figures.hubness(query.language, candidates, problem, self.n_threads)
+            corrections = find_corrections(query, candidates, hubness, self.embeddings)
+        else:
+            corrections = Corrections.make(len(candidates))
         ordering = Ordering(
             query.weighted,
             problem,
@@ -170,19 +172,18 @@ class Reranker:
             check_method(method),
             parameters,
             self.n_threads,
-            self.cost_cache,
         )
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
             n_translated = 0 if translated is None else int(np.count_nonzero(translated))
             learns = is_worth_it(query.n_words, len(candidates) - n_translated, query.encoding is not None)
             reranking = ordering.by_evidence(
-                first_stage_scores[first_stage_order],
+                first_stage_scores,
                 with_feedback=learns and feedback,
                 with_neighbours=learns,
                 encoding=query.encoding,
-                exact=None if exact is None else exact[first_stage_order],
+                exact=exact,
                 first_stage_share=first_stage_share,
-                translated=None if translated is None else translated[first_stage_order],
+                translated=translated,
             )
         else:
             reranking = ordering.by_distance(max(len(candidates), 1) if top_n is None else top_n)
@@ -318,3 +319,7 @@ class Reranker:
                 top_n=top_n,
             )
         )
+
+
+def _at(values: NDArray[_Number] | None, places: NDArray[np.int64]) -> NDArray[_Number] | None:
+    return None if values is None else values[places]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,19 +26,17 @@ def score(distance: float) -> float:
     >>> score(0.0), score(1.0), score(float("inf"))
     (1.0, 0.5, 0.02)
     """
-    if math.isinf(distance):
-        return WINDOW_FLOOR
-    return max(WINDOW_FLOOR, round(1.0 / (1.0 + distance), SCORE_DECIMALS))
+    return rounded(1.0 / (1.0 + distance))
 
 
 def score_of(parts: ScoreParts) -> float:
     """The sum of the parts, rounded as all scores are: 0.02 to 1."""
-    return min(1.0, max(WINDOW_FLOOR, round(parts.total, SCORE_DECIMALS)))
+    return rounded(parts.total)
 
 
-def scores_of_totals(totals: NDArray[np.float64]) -> list[float]:
-    """The same, of many sums of parts."""
-    return [round(total, SCORE_DECIMALS) for total in np.clip(totals, WINDOW_FLOOR, 1.0).tolist()]
+def rounded(score: float) -> float:
+    """A score as it is shown: to 6 decimals, 0.02 to 1."""
+    return min(1.0, max(WINDOW_FLOOR, round(score, SCORE_DECIMALS)))
 
 
 def scores_behind(window: int, first_rank: int, n: int) -> list[float]:

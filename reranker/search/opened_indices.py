@@ -15,7 +15,6 @@ from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import Store
 from reranker.text.idf import IdfTable
 from reranker.translation import Translator
-from reranker.transport.cost_cache import CostCache
 
 # How long an index's versions and idf are trusted before they are read again.
 INDEX_CACHE_SECONDS = 30.0
@@ -47,7 +46,6 @@ class OpenedIndices:
         embeddings: Embeddings,
         n_threads: int,
         clock: Callable[[], float],
-        cost_cache: CostCache,
         observer: Observer | None,
         query_language: str | None,
     ) -> None:
@@ -55,7 +53,6 @@ class OpenedIndices:
         self._embeddings = embeddings
         self._n_threads = n_threads
         self._clock = clock
-        self._cost_cache = cost_cache
         self._observer = observer
         self._query_language = query_language
         self._lock = threading.Lock()
@@ -86,7 +83,7 @@ class OpenedIndices:
         hubness = store.hubness_sample(index)
         languages = store.languages(index)
         preferred = preferred_languages(embeddings, self._query_language, languages)
-        reranker = Reranker(embeddings, idf, self._n_threads, hubness, self._cost_cache, self._observer, preferred)
+        reranker = Reranker(embeddings, idf, self._n_threads, hubness, self._observer, preferred)
         if before is not None and before.idf_version == own_idf.version:
             translator = before.translator  # with the words that it has translated
         else:

@@ -25,7 +25,6 @@ from reranker.search.request import SearchRequest
 from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Candidate
-from reranker.transport.cost_cache import CostCache
 
 
 class Searcher:
@@ -47,8 +46,7 @@ class Searcher:
         self.store = store
         self.embeddings = embeddings
         self._clock = clock
-        self.cost_cache = CostCache()  # one for all indices: what it may hold is a limit for the process
-        self._indices = OpenedIndices(store, embeddings, n_threads, clock, self.cost_cache, observer, query_language)
+        self._indices = OpenedIndices(store, embeddings, n_threads, clock, observer, query_language)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Runs both stages.
@@ -77,16 +75,6 @@ class Searcher:
             "total": round((done - started) * 1000, 3),
         }
         return search_answer(request, query, hits, len(window.candidates) + len(rest), reranking, took_ms)
-
-    def warm_up(self, request: SearchRequest) -> None:
-        """Runs a search once, so that the next one finds embeddings, the index's figures and compiled code loaded. The
-        costs that it computed are forgotten: the next search computes them too.
-
-        Raises:
-            as `search`.
-        """
-        self.search(request)
-        self.cost_cache.clear()
 
     def explain(self, request: SearchRequest, doc_id: str, pairs_per_word: int = PAIRS_PER_WORD) -> ExplainAnswer:
         """Takes the score of one document for a search apart: its evidence, and the transport word by word.

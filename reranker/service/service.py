@@ -183,7 +183,7 @@ class Service:
         """As `reranker`, with other document frequencies."""
         own = self.reranker
         observer = _observer(self.metrics)
-        return Reranker(self.embeddings, idf, own.n_threads, cost_cache=own.cost_cache, observer=observer)
+        return Reranker(self.embeddings, idf, own.n_threads, observer=observer)
 
 
 def _observer(metrics: Metrics) -> Observer:

@@ -93,13 +93,13 @@ class TextBags:
         return bag
 
 
-def checked_bag(packed: str, embeddings: Embeddings) -> BagOfWords | None:
-    """A packed bag; None for any other text, or for one of other embeddings.
+def checked_bag(packed: str, embeddings: Embeddings, exact_keys: frozenset[int] = frozenset()) -> BagOfWords | None:
+    """A packed bag, with keys (`bags.unpack`); None for any other text, or for one of other embeddings.
 
     Term ids are checked: whoever may write to the index may have written anything.
     """
     try:
-        bag = unpack(packed)
+        bag = unpack(packed, exact_keys)
     except BadInput:
         return None
     return bag if bag.is_within(embeddings.n_terms) else None

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.text.bags import BagOfWords, DistinctTerms, WeightedBag, WeightedBags
+from reranker.text.bags import BagOfWords, DistinctTerms, WeightedBag, WeightedBags, end_to_end
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class DocumentFrequencies:
     """How many documents of a language contain each term.
 
@@ -29,17 +30,28 @@ class DocumentFrequencies:
     def idf(self, term_ids: NDArray[np.int32]) -> NDArray[np.float64]:
         """Smoothed idf of each term, log((N + 1) / (df + 1)) (Balikas et al. 2018, section 3.2); a term that was never
         counted has df 0."""
-        weights: NDArray[np.float64] = np.log((self.n_documents + 1) / (self.of(term_ids) + 1))
-        return weights
+        return self._idf[self._places(term_ids)]
 
     def of(self, term_ids: NDArray[np.int32]) -> NDArray[np.float64]:
         """(n,) document frequency of each term; 0 for a term that was never counted."""
-        found = np.zeros(len(term_ids), dtype=np.float64)
-        if len(self.term_ids):
-            places = np.minimum(np.searchsorted(self.term_ids, term_ids), len(self.term_ids) - 1)
-            hit = self.term_ids[places] == term_ids
-            found[hit] = self.counts[places[hit]]
-        return found
+        return self._counts[self._places(term_ids)]
+
+    def _places(self, term_ids: NDArray[np.int32]) -> NDArray[np.intp]:
+        """Where each term is counted; one past the end for a term that never was."""
+        if not len(self.term_ids):
+            return np.zeros(len(term_ids), dtype=np.intp)
+        places = self.term_ids.searchsorted(term_ids)
+        return np.where(self.term_ids.take(places, mode="clip") == term_ids, places, len(self.term_ids))
+
+    @cached_property
+    def _counts(self) -> NDArray[np.float64]:
+        """By the places of terms."""
+        return np.append(self.counts, 0).astype(np.float64)
+
+    @cached_property
+    def _idf(self) -> NDArray[np.float64]:
+        idf: NDArray[np.float64] = np.log((self.n_documents + 1) / (self._counts + 1))
+        return idf
 
     @classmethod
     def count(cls, bags: Iterable[BagOfWords]) -> DocumentFrequencies:
@@ -151,10 +163,11 @@ class IdfTable:
         offsets = np.zeros(len(bags) + 1, dtype=np.int64)
         if not bags:
             return WeightedBags(np.empty(0, np.int32), np.empty(0, np.float64), offsets)
-        lengths = [len(bag.term_ids) for bag, _ in bags]
+        words = [bag.term_ids for bag, _ in bags]
+        lengths = np.fromiter(map(len, words), np.int64, len(words))
         np.cumsum(lengths, out=offsets[1:])
-        term_ids = np.concatenate([bag.term_ids for bag, _ in bags])
-        counts = np.concatenate([bag.counts for bag, _ in bags])
+        term_ids = end_to_end(words, np.int32)
+        counts = end_to_end([bag.counts for bag, _ in bags], np.int32)
         distinct = None if find_distinct is None else find_distinct(term_ids)
         weights = counts.astype(np.float64)
         languages = {language for _, language in bags}

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.text.bags import DistinctTerms, WeightedBags
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.cost_table import cost_table, width
 from reranker.transport.kernels import cost_tables
 from reranker.transport.problem import Problem
@@ -49,21 +48,17 @@ class CandidateCosts:
     by threads.
     """
 
-    def __init__(
-        self, problem: Problem, precision: str = "float32", n_threads: int = 1, cost_cache: CostCache | None = None
-    ) -> None:
+    def __init__(self, problem: Problem, precision: str = "float32", n_threads: int = 1) -> None:
         """
         Args:
             precision: of the tables: "float32", good for an epsilon of `parameters.FLOAT32_FROM_EPSILON` or more, or
                 "float64".
             n_threads: the most threads that may work; they give the same values bit for bit.
-            cost_cache: where costs are looked for first, and kept where those of all candidates are in one table.
         """
         self.problem = problem
         self.precision = precision
         self.n_threads = n_threads
         self.dtype: np.dtype[np.floating] = np.dtype(precision)
-        self._cost_cache = cost_cache
         bytes_per_term = width(len(problem.query)) * self.dtype.itemsize
         self._parts = _parts(problem, max(TABLE_BYTES // bytes_per_term, 1))
 
@@ -71,8 +66,11 @@ class CandidateCosts:
         """The places of all candidates, part by part. Who works in this order has no table computed twice."""
         return [np.arange(part.first, part.last) for part in self._parts]
 
-    def parts_of(self, places: Places) -> Iterator[tuple[Part, Places, Places]]:
+    def parts_of(self, places: Places) -> Iterator[tuple[Part, Places, Places | slice]]:
         """The parts that hold any of the candidates: (part, their places in it, their places among `places`)."""
+        if len(self._parts) == 1:
+            yield self._parts[0], places, slice(None)
+            return
         for part in self._parts:
             where = np.flatnonzero((places >= part.first) & (places < part.last))
             if not len(where):
@@ -87,14 +85,8 @@ class CandidateCosts:
         if part.cost is not None and part.ground_cost == ground_cost:
             return part.cost
         part.cost, part.ground_cost = None, ground_cost
-        query, embeddings = self.problem.query, self.problem.embeddings
-        cache = self._cost_cache if len(self._parts) == 1 else None
-        key = embeddings, query.term_ids, part.terms, f"{ground_cost} {self.precision}"
-        found = cache.get(*key) if cache is not None else None
-        if found is None:
-            found = cost_table(query, part.terms, embeddings, self.dtype, self.n_threads, ground_cost)
-            if cache is not None:
-                cache.put(*key, found)
+        problem = self.problem
+        found = cost_table(problem.query, part.terms, problem.embeddings, self.dtype, self.n_threads, ground_cost)
         part.cost = found
         return found
 

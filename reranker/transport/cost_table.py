@@ -81,5 +81,5 @@ def _aligned(n_rows: int, n_columns: int, dtype: np.dtype[np.floating]) -> Table
     """A table without values that begins with a cache line: a register that lies across two takes twice as long."""
     n_bytes = n_rows * n_columns * dtype.itemsize
     room = np.empty(n_bytes + REGISTER_BYTES, np.uint8)
-    start = -room.ctypes.data % REGISTER_BYTES
+    start = -room.__array_interface__["data"][0] % REGISTER_BYTES
     return room[start : start + n_bytes].view(dtype).reshape(n_rows, n_columns)

@@ -13,7 +13,6 @@ from reranker.base.errors import BadInput, WrongParameter
 from reranker.base.suggestions import did_you_mean
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import compilation, plain, reference
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.parameters import Parameters
 from reranker.transport.problem import Problem, checked_problem
 from reranker.transport.results import Distances
@@ -26,7 +25,7 @@ AUTO_COST = "cosine"
 
 _DEFAULTS = Parameters()
 
-_Solve = Callable[[Problem, Sequence[tuple[str, Parameters]], int, CostCache | None], list[Distances]]
+_Solve = Callable[[Problem, Sequence[tuple[str, Parameters]], int], list[Distances]]
 
 
 def distances(
@@ -38,7 +37,6 @@ def distances(
     n_threads: int = 1,
     *,
     implementation: str | None = None,
-    cost_cache: CostCache | None = None,
 ) -> Distances:
     """Distances of one query to many documents, by optimal transport between their words.
 
@@ -51,7 +49,6 @@ def distances(
         n_threads: the most threads that may work; they give the same values bit for bit.
         implementation: "compiled", "plain" (NumPy alone), or "reference" (slow; the others are tested against it).
             None: "compiled", but "plain" for a small problem while the compiled loops are not ready (`compilation`).
-        cost_cache: where the costs of the same query and candidates are kept for the next call.
 
     Raises:
         BadInput: the query is empty, the method unknown, or weights, term ids or embeddings break their contract.
@@ -65,7 +62,7 @@ def distances(
     if n_threads < 1:
         raise BadInput(f"n_threads is {n_threads}; give 1 or more")
     problem = checked_problem(query, candidates, embeddings)
-    return solve_problem(problem, check_method(method), parameters, n_threads, cost_cache, solve)
+    return solve_problem(problem, check_method(method), parameters, n_threads, solve)
 
 
 def solve_problem(
@@ -73,25 +70,31 @@ def solve_problem(
     method: str,
     parameters: Parameters,
     n_threads: int = 1,
-    cost_cache: CostCache | None = None,
     solve: _Solve | None = None,
+    shares: Sequence[float] | None = None,
 ) -> Distances:
-    """`distances` of what was checked before; None for `solve` chooses an implementation as `distances` does."""
+    """`distances` of what was checked before.
+
+    Args:
+        solve: None chooses an implementation as `distances` does.
+        shares: what `part_shares` gives; None: for as many words as the query of the problem has.
+    """
     if solve is None:
         n_pairs = len(problem.query) * len(problem.candidates.term_ids)
         solve = plain.solve if compilation.takes_plain(n_pairs) else _implementation("compiled")
-    solved = solve(problem, parts(method, parameters), n_threads, cost_cache)
-    return _mixed(method, part_shares(method, parameters, len(problem.query)), solved)
+    solved = solve(problem, parts(method, parameters), n_threads)
+    return _mixed(method, shares or part_shares(method, parameters, len(problem.query)), solved)
 
 
 def _mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) -> Distances:
     """The distances of a method from those of its `parts`."""
     if len(solved) == 1:
         return solved[0]
-    values = np.zeros(len(solved[-1].values))
+    last = solved[-1]
+    values = np.zeros(len(last.values))
     for share, found in zip(shares, solved, strict=True):
         values += share * found.values
-    return replace(solved[-1], values=values, method=method)
+    return Distances(values, method, last.converged, last.marginal_error, last.precision, last.n_iterations)
 
 
 def part_shares(method: str, parameters: Parameters, n_query_words: int) -> tuple[float, ...]:

@@ -12,7 +12,6 @@ from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import compilation
 from reranker.transport.kernels.tolerances import VANISHING_NORM
 from reranker.transport.problem import Problem, check_embeddings, check_rows, checked_candidates
-from reranker.transport.results import Distances
 from reranker.transport.threads import together, worthwhile
 
 # Words whose embeddings are copied together, where they cannot be read as they are: 2 MB at 300 dimensions.
@@ -60,11 +59,12 @@ def plain_means(bags: WeightedBags, embeddings: NDArray[np.float32]) -> NDArray[
 
 
 def _plain_mean(bag: WeightedBag, embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of one bag with a word; for a few words quicker than a call of the compiled loop."""
+    """Of one bag with a word."""
     rows = np.asarray(embeddings[bag.term_ids], dtype=np.float64)
-    check_rows(bag.term_ids, rows)
     mean = np.einsum("i,ij->j", bag.weights, rows)  # not by BLAS, which may start threads
     norm = float(np.sqrt(mean @ mean))
+    if not np.isfinite(norm):
+        check_rows(bag.term_ids, rows)
     scaled = mean / norm if norm > VANISHING_NORM else np.zeros(len(mean))
     return scaled.astype(np.float32)
 
@@ -86,21 +86,18 @@ def means_at(problem: Problem, places: Places, n_threads: int = 1) -> NDArray[np
     return _means(problem.candidates, problem.embeddings, places, n_threads)
 
 
-def distances(problem: Problem, n_threads: int = 1, places: Places | None = None) -> Distances:
-    """1 - cosine of the mean embeddings, of the candidates at some places or all."""
+def fill(problem: Problem, places: Places | None, n_threads: int, values: NDArray[np.float64]) -> None:
+    """Writes 1 - cosine of the mean embeddings of the query and of the candidates at some places (None: all); nothing
+    for a candidate without a word."""
     from reranker.transport.kernels import nbow_means
 
-    candidates, embeddings = problem.candidates, problem.embeddings
+    candidates, embeddings, query = problem.candidates, problem.embeddings, problem.query
     if places is None:
-        places = np.arange(len(candidates))
-        means = candidate_means(problem, n_threads)
+        places, means = np.arange(len(candidates)), candidate_means(problem, n_threads)
     else:
         means = _means(candidates, embeddings, places, n_threads)
-    values = np.full(len(places), np.inf)
-    query_mean = _plain_mean(problem.query, embeddings).astype(np.float64)
-    nbow_means.one_less_products(means, query_mean, candidates.offsets, places, values)
-    converged, errors, n_iterations = (np.full(len(places), of) for of in (True, 0.0, np.int32(0)))
-    return Distances(values, "nbow", converged, errors, "float32", n_iterations)
+    rows, row_ids = _readable_rows(embeddings, query.term_ids)
+    nbow_means.one_less_products(rows, row_ids, query.weights, means, candidates.offsets, places, values)
 
 
 def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, n_threads: int) -> NDArray[np.float32]:
@@ -108,14 +105,13 @@ def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, 
 
     means = np.empty((len(places), embeddings.shape[1]), np.float32)
     offsets = bags.offsets.astype(np.int64, copy=False)
-    in_place = embeddings.dtype == np.float32 and embeddings.flags.c_contiguous
+    in_place = _are_readable(embeddings)
     for part in [slice(0, len(places))] if in_place else _copied_together(offsets, places):
         own, unsound = places[part], np.full(1, -1)
         if in_place:
-            rows, row_ids = np.asarray(embeddings).view(), bags.term_ids.astype(np.int32, copy=False)
+            rows, row_ids = _readable_rows(embeddings, bags.term_ids.astype(np.int32, copy=False))
         else:
             rows, row_ids = _copied(bags, embeddings, own)
-        rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
         work = partial(
             nbow_means.fill_means,
             np.zeros(1, np.int64),
@@ -151,4 +147,22 @@ def _copied(
     terms, row = np.unique(bags.term_ids[of_words], return_inverse=True)
     row_ids = np.zeros(len(bags.term_ids), np.int32)
     row_ids[of_words] = row
-    return np.ascontiguousarray(np.take(embeddings, terms, axis=0), dtype=np.float32), row_ids
+    return _readable_rows(embeddings, terms)[0], row_ids
+
+
+def _are_readable(embeddings: NDArray[np.float32]) -> bool:
+    """Whether compiled loops can read the rows where they lie."""
+    return embeddings.dtype == np.float32 and embeddings.flags.c_contiguous
+
+
+def _readable_rows(
+    embeddings: NDArray[np.float32], term_ids: NDArray[np.int32]
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """The embeddings of some terms as compiled loops read them, and which row each term has among them."""
+    if _are_readable(embeddings):
+        rows, row_ids = np.asarray(embeddings).view(), term_ids
+    else:
+        rows = np.ascontiguousarray(np.take(embeddings, term_ids, axis=0), dtype=np.float32)
+        row_ids = np.arange(len(term_ids), dtype=np.int32)
+    rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
+    return rows, row_ids

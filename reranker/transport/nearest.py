@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from reranker.base.errors import BadInput, WrongParameter
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import check_method, solve_problem
 from reranker.transport.parameters import Parameters
 from reranker.transport.problem import Problem, checked_problem
@@ -44,7 +43,6 @@ def nearest_documents(
     n_threads: int = 1,
     *,
     offsets: NDArray[np.float64] | None = None,
-    cost_cache: CostCache | None = None,
 ) -> Nearest:
     """The k candidates that `distances` puts first, with the same distances bit for bit.
 
@@ -55,7 +53,6 @@ def nearest_documents(
         method, parameters, n_threads: as `distances`.
         offsets: (n_candidates,) finite numbers that are added to the distances before the k least are chosen and
             ordered: what else is known for or against a candidate. None: 0.
-        cost_cache: as `distances`.
 
     Raises:
         BadInput: as `distances`; or offsets of another number or not finite.
@@ -69,7 +66,7 @@ def nearest_documents(
     """
     check_method(method)
     problem = checked_problem(query, candidates, embeddings)
-    return nearest_of(problem, k, method, parameters, n_threads, offsets=offsets, cost_cache=cost_cache)
+    return nearest_of(problem, k, method, parameters, n_threads, offsets=offsets)
 
 
 def nearest_of(
@@ -80,7 +77,6 @@ def nearest_of(
     n_threads: int = 1,
     *,
     offsets: NDArray[np.float64] | None = None,
-    cost_cache: CostCache | None = None,
 ) -> Nearest:
     """`nearest_documents` of what was checked before; the method must be one of `METHODS`."""
     for name, number in (("k", k), ("n_threads", n_threads)):
@@ -90,9 +86,9 @@ def nearest_of(
     if method == "emd" and k < np.count_nonzero(np.diff(problem.candidates.offsets)):  # else bounds would spare none
         from reranker.transport import pruning  # Numba takes a second to import
 
-        found, n_solved = pruning.nearest_by_emd(problem, parameters, k, offsets, n_threads, cost_cache)
+        found, n_solved = pruning.nearest_by_emd(problem, parameters, k, offsets, n_threads)
     else:
-        found = solve_problem(problem, method, parameters, n_threads, cost_cache)
+        found = solve_problem(problem, method, parameters, n_threads)
         n_solved = int(np.isfinite(found.values).sum())
     order = np.argsort(found.values + offsets, kind="stable")[:k].astype(np.int64)
     return Nearest(order, at_places(found, order), n_solved)

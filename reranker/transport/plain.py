@@ -14,37 +14,36 @@ from numpy.typing import NDArray
 from reranker.text.bags import WeightedBags
 from reranker.transport import exact, nbow, reference
 from reranker.transport.cost import ground_cost
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.kernels.tolerances import SHRUNK
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters
 from reranker.transport.problem import Problem, distinct_terms
-from reranker.transport.results import Distances
+from reranker.transport.results import Distances, closed_form
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def solve(
-    problem: Problem,
-    wanted: Sequence[tuple[str, Parameters]],
-    n_threads: int = 1,
-    cost_cache: CostCache | None = None,
-) -> list[Distances]:
-    """As `reranker.transport.solve.solve`; `cost_cache` has no effect."""
+def solve(problem: Problem, wanted: Sequence[tuple[str, Parameters]], n_threads: int = 1) -> list[Distances]:
+    """As `reranker.transport.solve.solve`."""
     costs: dict[str, Matrix] = {}
     return [_distances(problem, method, parameters, n_threads, costs) for method, parameters in wanted]
 
 
-def shared_products(terms: Ints, offsets: Ints, values: Vector, best: Ints, n_terms: int) -> Matrix:
-    """(n_documents, n_best): the sums of the products of the values of each term that a document and one of the best
-    share; the arguments are those of `kernels.likeness.shared_products`."""
-    found = np.zeros((len(offsets) - 1, len(best)))
+def neighbour_means(
+    terms: NDArray[np.int32], offsets: Ints, roots: Vector, n_terms: int, best: Ints, scores: Vector, n_nearest: int
+) -> Vector:
+    """As `kernels.likeness.neighbour_means`."""
+    likeness = np.zeros((len(scores), len(best)))
     for column, document in enumerate(best):
         words = slice(offsets[document], offsets[document + 1])
-        of_best = np.bincount(terms[words], values[words], n_terms)
-        found[:, column] = segment_sums(of_best[terms] * values, offsets)
-    return found
+        of_best = np.bincount(terms[words], roots[words], n_terms)
+        likeness[:, column] = segment_sums(of_best[terms] * roots, offsets)
+    likeness[best, np.arange(len(best))] = 0.0
+    least = np.partition(likeness, -n_nearest, axis=1)[:, -n_nearest]
+    weights = np.where(likeness >= least[:, None], likeness, 0.0) ** 4
+    totals = weights.sum(axis=1)
+    return np.where(totals > 0, weights @ scores[best] / np.where(totals > 0, totals, 1.0), scores)
 
 
 def segment_sums(values: NDArray[np.float64], offsets: Ints) -> NDArray[np.float64]:
@@ -72,7 +71,7 @@ def _distances(
     if cost is None:
         cost = costs[parameters.ground_cost] = _cost(problem, parameters.ground_cost)
     if method == "rwmd":
-        return _closed_form(_nearest_words(problem, cost), method)
+        return closed_form(_nearest_words(problem, cost), method, "float64")
     if method == "emd":
         places = np.arange(len(problem.candidates))
         values, errors, _ = exact.distances(
@@ -94,11 +93,7 @@ def _nbow(problem: Problem) -> Distances:
     (query,) = nbow.plain_means(WeightedBags.join([problem.query]), problem.embeddings).astype(np.float64)
     values = 1 - nbow.candidate_means(problem) @ query
     values[np.diff(candidates.offsets) == 0] = np.inf
-    return _closed_form(values, "nbow")
-
-
-def _closed_form(values: Vector, method: str) -> Distances:
-    return _found(values, method, np.ones(len(values), np.bool_), np.zeros(len(values)), np.zeros(len(values)))
+    return closed_form(np.maximum(values, 0.0), "nbow", "float64")  # rounding can leave -1e-17
 
 
 def _found(

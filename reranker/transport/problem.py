@@ -79,15 +79,16 @@ def checked_problem(query: WeightedBag, candidates: WeightedBags, embeddings: ND
 
 
 def weighed_problem(query: WeightedBag, candidates: WeightedBags, embeddings: NDArray[np.float32]) -> Problem:
-    """`checked_problem` of candidates that `IdfTable.weigh_all` weighed with `distinct_terms`: their weights are right
-    as they are made, and their term ids were checked there. The query and its embeddings are checked.
+    """`checked_problem` of a query and candidates that an `IdfTable` weighed, the candidates by `weigh_all` with
+    `distinct_terms`: their weights are right as they are made, and the candidates' term ids were checked there. Of the
+    query the embeddings are checked.
 
     Raises:
-        EmptyQuery, BadEmbeddings, BadInput: as `checked_problem`.
+        EmptyQuery, BadEmbeddings: as `checked_problem`.
     """
-    check_embeddings(embeddings)
-    known = OfCandidates(distinct=candidates.distinct)
-    return Problem(_checked_query(query, embeddings), candidates, embeddings, known)
+    _check_not_empty(query)
+    _check_embeddings_of(query, embeddings)
+    return Problem(query, candidates, embeddings, OfCandidates(distinct=candidates.distinct))
 
 
 def distinct_terms(term_ids: NDArray[np.int32], n_terms: int) -> DistinctTerms:
@@ -108,7 +109,7 @@ def distinct_terms(term_ids: NDArray[np.int32], n_terms: int) -> DistinctTerms:
 
 def check_embeddings(embeddings: NDArray[np.float32]) -> None:
     """Raises BadInput unless the embeddings are (n_terms, dim) floats; rows are looked at when they are used."""
-    if embeddings.ndim != 2 or not np.issubdtype(embeddings.dtype, np.floating):
+    if embeddings.ndim != 2 or embeddings.dtype.kind != "f":
         raise BadInput(
             f"embeddings are of shape {embeddings.shape} and type {embeddings.dtype};"
             " give (n_terms, dim) float32, one row a term"
@@ -148,14 +149,25 @@ def _checked_query(query: WeightedBag, embeddings: NDArray[np.float32]) -> Weigh
         BadEmbeddings: an embedding of a query word is not finite or not of norm 1.
         BadInput: weights or term ids that break the contract of `WeightedBag`.
     """
-    if not len(query.term_ids):
-        raise EmptyQuery("the query has no known word; give a text with at least one word that has an embedding")
+    _check_not_empty(query)
     bags = WeightedBags(query.term_ids, query.weights, np.array([0, len(query.term_ids)], dtype=np.int64))
     bags = _checked(bags, len(embeddings), "query weights")
-    rows = np.asarray(embeddings[bags.term_ids], dtype=np.float64)
-    check_rows(bags.term_ids, rows)
-    check_norms(bags.term_ids, rows)
-    return WeightedBag(bags.term_ids, bags.weights)
+    checked = WeightedBag(bags.term_ids, bags.weights)
+    _check_embeddings_of(checked, embeddings)
+    return checked
+
+
+def _check_not_empty(query: WeightedBag) -> None:
+    if not len(query.term_ids):
+        raise EmptyQuery("the query has no known word; give a text with at least one word that has an embedding")
+
+
+def _check_embeddings_of(query: WeightedBag, embeddings: NDArray[np.float32]) -> None:
+    rows = np.asarray(embeddings[query.term_ids], dtype=np.float64)
+    squared = np.einsum("ij,ij->i", rows, rows)
+    if not (abs(squared - 1) < NORM_TOLERANCE).all():  # false for NaN too
+        check_rows(query.term_ids, rows)
+        check_norms(query.term_ids, rows)
 
 
 def checked_candidates(candidates: WeightedBags, n_terms: int) -> WeightedBags:
@@ -206,7 +218,7 @@ def _checked(bags: WeightedBags, n_terms: int, name: str) -> WeightedBags:
 def _check_term_ids(term_ids: NDArray[np.int32], n_terms: int) -> None:
     if not len(term_ids):
         return
-    if not np.issubdtype(term_ids.dtype, np.integer):
+    if term_ids.dtype.kind not in "iu":
         raise BadInput(f"term ids are of type {term_ids.dtype}; give int32")
     if term_ids.min() < 0 or term_ids.max() >= n_terms:
         wrong = (term_ids < 0) | (term_ids >= n_terms)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from reranker.transport.bounds import dual_bounds
 from reranker.transport.candidate_costs import CandidateCosts, Places
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.parameters import Parameters
 from reranker.transport.problem import Problem
 from reranker.transport.results import Distances
@@ -61,7 +60,6 @@ def nearest_by_emd(
     k: int,
     offsets: Vector,
     n_threads: int = 1,
-    cost_cache: CostCache | None = None,
 ) -> tuple[Distances, int]:
     """Distances by `emd`, +inf where not solved, and how many were solved.
 
@@ -69,7 +67,7 @@ def nearest_by_emd(
     that bound they are solved, one by one: each solve may lower the limit for the next.
     """
     least = _Least(offsets, k)
-    costs = CandidateCosts(problem, "float64", n_threads, cost_cache)
+    costs = CandidateCosts(problem, "float64", n_threads)
     bounds = np.full(len(offsets), np.inf)
 
     def tighten(places: Places) -> None:

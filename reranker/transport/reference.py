@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from reranker.base.extras import extra
 from reranker.text.bags import WeightedBag
 from reranker.transport.cost import gathered, ground_cost
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.kernels.tolerances import SHRUNK, VANISHING_NORM
 from reranker.transport.parameters import CONVERGED_BELOW, FLOAT64_FROM_EPSILON, Parameters
 from reranker.transport.problem import Problem
@@ -20,13 +19,8 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-def solve(
-    problem: Problem,
-    wanted: Sequence[tuple[str, Parameters]],
-    n_threads: int = 1,
-    cost_cache: CostCache | None = None,
-) -> list[Distances]:
-    """As `reranker.transport.solve.solve`; `n_threads` and `cost_cache` have no effect."""
+def solve(problem: Problem, wanted: Sequence[tuple[str, Parameters]], n_threads: int = 1) -> list[Distances]:
+    """As `reranker.transport.solve.solve`; `n_threads` has no effect."""
     return [_distances(problem, method, parameters) for method, parameters in wanted]
 
 

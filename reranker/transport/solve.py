@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from reranker.transport import exact, nbow
 from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.kernels import cost_tables, log_scaling, scaling, short_scaling
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters, scaling_precision
 from reranker.transport.problem import Problem
-from reranker.transport.results import Distances
+from reranker.transport.results import Distances, closed_form
 from reranker.transport.threads import run, together, worthwhile
 
 # Of `sinkhorn` until rounding leaves nothing to gain: what a solve is taken to need when threads are counted.
@@ -30,14 +29,14 @@ Wanted = tuple[str, Parameters]
 _Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
 
 
-def solve(
-    problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1, cost_cache: CostCache | None = None
-) -> list[Distances]:
+def solve(problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1) -> list[Distances]:
     """The distances of all candidates by each part of a method (`methods.parts`), from the same tables of costs."""
     method, parameters = wanted[-1]
     if method == "nbow":
-        return [nbow.distances(problem, n_threads)]
-    return solve_from(CandidateCosts(problem, table_precision(method, parameters), n_threads, cost_cache), wanted)
+        values = np.full(len(problem.candidates), np.inf)
+        nbow.fill(problem, None, n_threads, values)
+        return [closed_form(values, method, "float32")]
+    return solve_from(CandidateCosts(problem, table_precision(method, parameters), n_threads), wanted)
 
 
 def solve_from(
@@ -49,23 +48,27 @@ def solve_from(
         wanted: `rwmd`, `emd`, `sinkhorn`, `relaxed`, or `nbow`, which needs no costs.
         in_log_domain: whatever epsilon is.
     """
-    problem, asked = costs.problem, places
+    problem, n_threads, asked = costs.problem, costs.n_threads, places
     places = np.arange(len(problem.candidates)) if places is None else np.asarray(places, dtype=np.int64)
-    by_cost = [each for each in wanted if each[0] != "nbow"]
-    values, errors, iterations = _nothing_found(len(by_cost), len(places))
     arithmetic = "log" if in_log_domain else costs.precision
+    values, errors, iterations = _nothing_found(len(wanted), len(places))
+    by_cost = []
+    for rows in _solved_together(wanted, arithmetic):
+        if wanted[rows.start][0] == "nbow":
+            nbow.fill(problem, asked, n_threads, values[rows.start])
+        else:
+            by_cost.append(rows)
     for part, own, where in costs.parts_of(places) if by_cost else ():
-        for rows in _solved_together(by_cost, arithmetic):
-            found = _solve_part(costs, part, own, by_cost[rows], arithmetic)
+        for rows in by_cost:
+            found = _solve_part(costs, part, own, wanted[rows], arithmetic)
             values[rows, where], errors[rows, where], iterations[rows, where] = found
-    solved = iter(
-        [
-            _distances(problem, places, each, costs.n_threads, arithmetic, values[row], errors[row], iterations[row])
-            for row, each in enumerate(by_cost)
-        ]
-    )
+    if np.isnan(values.sum()):  # what float32 or float64 could not hold
+        _solve_lost(problem, places, wanted, n_threads, values, errors, iterations)
+    np.maximum(values, 0, out=values)  # rounding can leave -1e-17
+    converged = errors < wanted[-1][1].converged_below()
     return [
-        nbow.distances(problem, costs.n_threads, asked) if method == "nbow" else next(solved) for method, _ in wanted
+        Distances(values[row], each[0], converged[row], errors[row], _arithmetic(arithmetic, *each), iterations[row])
+        for row, each in enumerate(wanted)
     ]
 
 
@@ -78,6 +81,8 @@ def table_precision(method: str, parameters: Parameters) -> str:
 
 def _arithmetic(wanted: str, method: str, parameters: Parameters) -> str:
     """How a method is computed from tables of a precision: "float32", "float64" or "log"."""
+    if method == "nbow":
+        return "float32"
     if wanted == "float64" and method not in ("rwmd", "emd") and parameters.epsilon < FLOAT64_FROM_EPSILON:
         return "log"
     return wanted
@@ -140,8 +145,10 @@ def _solve_scaled(
 ) -> _Found:
     values, errors, iterations = _nothing_found(len(wanted), len(places))
     query, bags, parameters = costs.problem.query, part.bags, wanted[0][1]
-    starts = np.array([_start(method, query.weights) for method, _ in wanted])
-    a, b, starts = (x.astype(costs.dtype) for x in (query.weights, bags.weights, starts))
+    starts = np.empty((len(wanted), len(query)), costs.dtype)
+    for row, (method, _) in enumerate(wanted):
+        starts[row] = _start(method, query.weights)
+    a, b = query.weights.astype(costs.dtype), bags.weights.astype(costs.dtype)
     settings = (
         np.array([own.power(method) for method, own in wanted]),
         parameters.over_relaxed,
@@ -149,13 +156,16 @@ def _solve_scaled(
         parameters.stop_below(costs.precision),
         scaling.SMALLEST[costs.precision],
     )
-    longest_first = np.argsort(-np.diff(bags.offsets)[places], kind="stable")  # so that threads end together
+    n_operations = len(bags.term_ids) * cost.shape[1] * 2 * _USUAL_ITERATIONS
+    n_threads = worthwhile(min(costs.n_threads, len(places)), n_operations)
+    order = np.arange(len(places))
+    if n_threads > 1:  # the longest first, so that threads end together
+        order = np.argsort(-np.diff(bags.offsets)[places], kind="stable")
     work = partial(
-        scaling.scale_many, np.zeros(1, np.int64), longest_first, len(a) <= short_scaling.MOST_WORDS, cost,
+        scaling.scale_many, np.zeros(1, np.int64), order, len(a) <= short_scaling.MOST_WORDS, cost,
         -1 / parameters.epsilon, part.index, bags.offsets, places, a, b, starts, *settings, values, errors, iterations,
     )  # fmt: skip
-    n_operations = len(bags.term_ids) * cost.shape[1] * 2 * _USUAL_ITERATIONS
-    together(work, worthwhile(min(costs.n_threads, len(places)), n_operations))
+    together(work, n_threads)
     return values, errors, iterations
 
 
@@ -164,7 +174,8 @@ def _solve_log(
 ) -> _Found:
     values, errors, iterations = _nothing_found(1, len(places))
     query, bags = costs.problem.query, part.bags
-    log_a, log_b, log_start = (np.log(x) for x in (query.weights, bags.weights, _start(method, query.weights)))
+    log_a, log_b = np.log(query.weights), np.log(bags.weights)
+    log_start = np.log(np.broadcast_to(_start(method, query.weights), len(query)))
     settings = (
         float(parameters.epsilon),
         parameters.power(method),
@@ -183,31 +194,28 @@ def _solve_log(
     return values, errors, iterations
 
 
-def _start(method: str, query_weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The scaling of the query to begin with, times a (`reference.scaled_plan`)."""
-    n = len(query_weights)
-    return np.full(n, 1 / n) if method == "sinkhorn" else query_weights
+def _start(method: str, query_weights: NDArray[np.float64]) -> NDArray[np.float64] | float:
+    """The scaling of the query to begin with, times a (`reference.scaled_plan`); one number where all are the same."""
+    return 1 / len(query_weights) if method == "sinkhorn" else query_weights
 
 
-def _distances(
+def _solve_lost(
     problem: Problem,
     places: Places,
-    wanted: Wanted,
+    wanted: Sequence[Wanted],
     n_threads: int,
-    arithmetic: str,
     values: NDArray[np.float64],
     errors: NDArray[np.float64],
     iterations: NDArray[np.int32],
-) -> Distances:
-    method, parameters = wanted
-    lost = np.flatnonzero(np.isnan(values))
-    if len(lost):  # what float32 or float64 could not hold
-        costs = CandidateCosts(problem.part(places[lost]), "float64", n_threads)
-        (again,) = solve_from(costs, [wanted], in_log_domain=True)
-        values[lost], errors[lost], iterations[lost] = again.values, again.marginal_error, again.n_iterations
-    np.maximum(values, 0, out=values)  # rounding can leave -1e-17
-    converged = errors < parameters.converged_below()
-    return Distances(values, method, converged, errors, _arithmetic(arithmetic, method, parameters), iterations)
+) -> None:
+    """Solves in the log domain what came out as NaN; the arrays are (len(wanted), len(places))."""
+    for row, each in enumerate(wanted):
+        lost = np.flatnonzero(np.isnan(values[row]))
+        if len(lost):
+            costs = CandidateCosts(problem.part(places[lost]), "float64", n_threads)
+            (again,) = solve_from(costs, [each], in_log_domain=True)
+            values[row, lost], errors[row, lost] = again.values, again.marginal_error
+            iterations[row, lost] = again.n_iterations
 
 
 def _nothing_found(n_methods: int, n: int) -> _Found:

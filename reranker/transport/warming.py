@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import METHODS, distances
 from reranker.transport.nearest import nearest_documents
 from reranker.transport.parameters import Parameters
@@ -28,17 +27,16 @@ def warm_up() -> None:
             distances(bag, bags, table, method)
     if find_spec("ot") is not None:  # else `emd` asks for the extra `exact`
         nearest_documents(bag, bags, table, 1, "emd")
-    kept = CostCache()
     for method, epsilon in (("rwmd", 0.1), ("sinkhorn", 0.1), ("sinkhorn", 0.02), ("sinkhorn", 0.01)):  # also float64
-        distances(bag, bags, table, method, Parameters(epsilon=epsilon), cost_cache=kept)  # kernels of kept costs
+        distances(bag, bags, table, method, Parameters(epsilon=epsilon))
         distances(*_solve(_LONGER), method, Parameters(epsilon=epsilon))
     distances(bag, bags, table, "sinkhorn", Parameters(epsilon=0.001))  # in the log domain
     distances(*_solve(_LONG), "rwmd")  # products in fixed point
     QuerySample(np.eye(2, dtype=np.float32), 1).mean_cosines(np.eye(2, dtype=np.float32))
-    from reranker.transport.kernels.likeness import shared_products
+    from reranker.transport.kernels.likeness import neighbour_means
 
-    words = np.arange(2, dtype=np.int64)
-    shared_products(words, words, np.ones(2), words[:1], 2, np.zeros((1, 1)))
+    places = np.arange(3)
+    neighbour_means(places[:2].astype(np.int32), places, np.ones(2), 2, places[:2], np.ones(2), 1)
     from reranker.transport.kernels.compiling import note_all_kept
 
     note_all_kept()

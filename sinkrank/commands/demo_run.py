@@ -212,7 +212,7 @@ def _search(showcase: Showcase, searcher: Searcher, console: Console) -> None:
             size=N_HITS,
         )
         if search is showcase.searches[0]:
-            searcher.warm_up(request)  # loads embeddings and code: the times shown are of searching
+            searcher.search(request)  # loads embeddings and code: the times shown are of searching
         answer = searcher.search(request)
         console.print()
         console.print(_hits(search, request, answer, searcher, titles))

@@ -57,7 +57,7 @@ def test_rows_are_normalised(tmp_path):
 
 
 def test_vectors_are_mapped_and_cannot_be_written(tiny):
-    assert isinstance(tiny.vectors, np.memmap)
+    assert isinstance(tiny.vectors.base, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
         tiny.vectors[0, 0] = 1
 

@@ -18,13 +18,21 @@ ABOVE_FLOOR = 1 - WINDOW_FLOOR
 def evidence(
     first_stage, distances, corrections=None, feedback=None, neighbours=None, exact=None, share=None, encoder=None
 ):
-    corrections = corrections or Corrections.make(len(distances))
-    moved = None if feedback is None else np.array(feedback, float)
-    like = None if neighbours is None else np.array(neighbours, float)
     is_exact = None if exact is None else np.array(exact, bool)
-    scores = np.array(first_stage, float)
-    cosines = None if encoder is None else np.array(encoder, float)
-    return Evidence(scores, np.array(distances, float), corrections, moved, like, is_exact, share, encoder=cosines)
+    found = Evidence(
+        np.array(first_stage, float),
+        np.array(distances, float),
+        corrections or Corrections.make(len(distances)),
+        exact=is_exact,
+        first_stage_share=share,
+    )
+    if feedback is not None:
+        found.add_feedback(np.array(feedback, float))
+    if neighbours is not None:
+        found.add_neighbours(np.array(neighbours, float))
+    if encoder is not None:
+        found.add_encoder(np.array(encoder, float))
+    return found
 
 
 def corrected(unknown_share, *rows):

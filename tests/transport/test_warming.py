@@ -10,7 +10,6 @@ from numba.core.dispatcher import Dispatcher
 
 from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import Parameters, distances, mean_embeddings, nearest_documents, warm_up
-from reranker.transport.cost_cache import CostCache
 from reranker.transport.methods import METHODS
 
 pytestmark = pytest.mark.slow
@@ -35,9 +34,9 @@ def call_everything(n_query_words: int) -> None:
     for method in METHODS:
         for epsilon in (0.1, 0.02, 0.001) if method not in ("nbow", "rwmd", "emd") else (0.1,):
             parameters = Parameters(epsilon=epsilon, n_iterations=7)
-            for table, cache in ((rows, None), (rows.astype(np.float16), None), (rows, CostCache())):
-                distances(query, documents, table, method, parameters, 2, cost_cache=cache)
-                nearest_documents(query, documents, table, 3, method, parameters, 2, cost_cache=cache)
+            for table in (rows, rows.astype(np.float16)):
+                distances(query, documents, table, method, parameters, 2)
+                nearest_documents(query, documents, table, 3, method, parameters, 2)
             for tau in (0.0, 0.3):
                 distances(query, documents, rows, method, replace(parameters, tau=tau), 2)
             nearest_documents(query, documents, rows, 1, method, parameters, offsets=np.zeros(len(documents)))

@@ -1,4 +1,4 @@
-"""The compiled loop that finds how alike documents are by the words that they share."""
+"""The compiled loop that finds the documents that each document resembles, by the words that they share."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ Ints = NDArray[np.int64]
 
 
 @compiled
-def shared_products(terms: Ints, offsets: Ints, values: Double, best: Ints, n_terms: int, found: Double) -> None:
-    """Adds the product of the values of each term that a document and one of the best share, term by term in the
-    document's order.
+def neighbour_means(
+    terms: NDArray[np.int32], offsets: Ints, roots: Double, n_terms: int, best: Ints, scores: Double, n_nearest: int
+) -> Double:
+    """The mean score of each document's nearest neighbours, by the fourth power of their likeness; its own score where
+    none of the best shares a word with it.
+
+    The likeness of two documents is the sum of the products of the roots of each term that both have; 0 of a document
+    and itself. Equally near neighbours all count.
 
     Args:
-        terms: (n_words,) from 0 to n_terms - 1; offsets: (n_documents + 1,); values: (n_words,).
-        best: (n_best,) documents.
-        found: (n_documents, n_best) of zeros.
+        terms: (n_words,) from 0 to n_terms - 1; offsets: (n_documents + 1,); roots: (n_words,) above 0.
+        best: (n_best,) documents among which neighbours are looked for, more than `n_nearest`.
+        scores: (n_documents,).
     """
     # The words of the best documents by term: those of term t lie from starts[t] to starts[t + 1].
     starts = np.zeros(n_terms + 1, np.int64)
@@ -33,11 +38,28 @@ def shared_products(terms: Ints, offsets: Ints, values: Double, best: Ints, n_te
     for column in range(len(best)):
         for word in range(offsets[best[column]], offsets[best[column] + 1]):
             place = free[terms[word]]
-            columns[place], held[place] = column, values[word]
+            columns[place], held[place] = column, roots[word]
             free[terms[word]] += 1
-    for document in range(len(offsets) - 1):
-        row = found[document]
+    found, row, nearest = np.empty(len(scores)), np.empty(len(best)), np.empty(n_nearest)
+    for document in range(len(scores)):
+        row[:] = 0
         for word in range(offsets[document], offsets[document + 1]):
-            value = values[word]
+            root = roots[word]
             for place in range(starts[terms[word]], starts[terms[word] + 1]):
-                row[columns[place]] += value * held[place]
+                row[columns[place]] += root * held[place]
+        nearest[:] = 0
+        least = np.argmin(nearest)
+        for column in range(len(best)):
+            if best[column] == document:
+                row[column] = 0
+            elif row[column] > nearest[least]:
+                nearest[least] = row[column]
+                least = np.argmin(nearest)
+        total = weighed = 0.0
+        for column in range(len(best)):
+            if row[column] >= nearest[least]:
+                weight = row[column] * row[column] * row[column] * row[column]
+                total += weight
+                weighed += weight * scores[best[column]]
+        found[document] = weighed / total if total > 0 else scores[document]
+    return found

@@ -39,15 +39,21 @@ def fill_means(
             break
         for k in range(first, min(first + BAGS_AT_ONCE, len(places))):
             start, end = offsets[places[k]], offsets[places[k] + 1]
-            _add_rows(embeddings, row_ids[start:end], weights[start:end], sums)
-            squared = 0.0
-            for i in range(len(sums)):
-                squared += sums[i] * sums[i]
-            if not np.isfinite(squared):
+            if not _fill_mean(embeddings, row_ids[start:end], weights[start:end], sums, means[k]):
                 unsound[0] = k
-            scale = 1 / np.sqrt(squared) if squared > VANISHING_NORM**2 else 0.0
-            for i in range(len(sums)):
-                means[k, i] = sums[i] * scale
+
+
+@compiled
+def _fill_mean(embeddings: Single, row_ids: NDArray[np.int32], weights: Double, sums: Double, mean: Single) -> bool:
+    """Writes the weighted mean of some rows, of length 1 or 0; whether it is finite. `sums` is to work in."""
+    _add_rows(embeddings, row_ids, weights, sums)
+    squared = 0.0
+    for i in range(len(sums)):
+        squared += sums[i] * sums[i]
+    scale = 1 / np.sqrt(squared) if squared > VANISHING_NORM**2 else 0.0
+    for i in range(len(sums)):
+        mean[i] = sums[i] * scale
+    return bool(np.isfinite(squared))
 
 
 @compiled
@@ -73,11 +79,21 @@ def _add_rows(embeddings: Single, row_ids: NDArray[np.int32], weights: Double, s
 
 
 @compiled
-def one_less_products(means: Single, query: Double, offsets: Ints, places: Ints, values: Double) -> None:
-    """Writes 1 - <mean, query>, 0 or more, of the bags at some places that have words."""
+def one_less_products(
+    embeddings: Single, row_ids: NDArray[np.int32], weights: Double, means: Single, offsets: Ints, places: Ints,
+    values: Double,
+) -> None:  # fmt: skip
+    """Writes 1 - <mean, query mean>, 0 or more, of the bags at some places that have words.
+
+    Args:
+        embeddings, row_ids, weights: each query word's row and weight.
+        means: (len(places), dim) of the bags.
+    """
+    query = np.empty(means.shape[1], np.float32)
+    _fill_mean(embeddings, row_ids, weights, np.empty(means.shape[1], np.float64), query)
     for k in range(len(places)):
         if offsets[places[k]] < offsets[places[k] + 1]:
             total = 0.0
             for i in range(len(query)):
-                total += np.float64(means[k, i]) * query[i]
+                total += np.float64(means[k, i]) * np.float64(query[i])
             values[k] = max(1 - total, 0.0)

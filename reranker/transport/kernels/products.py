@@ -51,12 +51,15 @@ def float_panel(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _strips(units: NDArray[Any], n_lanes: int) -> NDArray[Any]:
-    parts, column = [], 0
+    strips, column, dim = np.empty(units.size, units.dtype), 0, units.shape[1]
     for n_registers in _STRIPS:
-        while column + n_registers * n_lanes <= len(units):
-            parts.append(units[column : column + n_registers * n_lanes].T.ravel())
-            column += n_registers * n_lanes
-    return np.concatenate(parts)
+        n_words = n_registers * n_lanes
+        while column + n_words <= len(units):
+            strips[column * dim : (column + n_words) * dim].reshape(dim, n_words)[:] = units[
+                column : column + n_words
+            ].T
+            column += n_words
+    return strips
 
 
 @compiled_only
