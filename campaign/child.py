@@ -14,18 +14,22 @@ from campaign.tools.context import Context
 from campaign.trials import find_trial
 
 
+class Ended(BaseException):
+    """Told to stop. Nothing that catches errors, such as an optional import, may catch it."""
+
+
 def outcome(context: Context) -> dict[str, Any]:
     """Runs the trial of this context; an error of the trial itself is a failure."""
     try:
         find_trial(context.trial).run(context)
-    except Exception:
+    except (Exception, Ended):
         context.check(False, f"the trial itself failed: {traceback.format_exc()[-1500:]}")
     kept = {key: value for key, value in asdict(context).items() if key in ("figures", "failures", "n_failures")}
     return {**kept, "n_checks": context.n_checks}
 
 
 def _end(*_: object) -> None:
-    raise TimeoutError("it was ended at its limit")
+    raise Ended("it was ended at its limit")
 
 
 def main() -> None:

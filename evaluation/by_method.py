@@ -1,5 +1,4 @@
-"""Turns the methods' results into the rows of a table: re-ranked candidates, all documents re-ranked, and the mean of
-the directions."""
+"""Turns the methods' results into the rows of a table."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ def columns(plan: Plan) -> list[str]:
 
 
 def rows(tasks: Sequence[TaskResult]) -> list[list[str]]:
-    """Makes rows of tasks of one kind of query: one for each direction and method, one without identical spellings, and
+    """Returns the rows for one kind of query: one for each direction and method, one without identical spellings, and
     the mean of several directions."""
     found = []
     for task in tasks:
@@ -48,7 +47,7 @@ def _stripped_mean(results: Sequence[StrippedResult]) -> StrippedResult:
 
 
 def _stripped_row(direction: str, n_queries: int, result: StrippedResult, methods: Sequence[MethodResult]) -> list[str]:
-    """Like `_row`, without all documents re-ranked."""
+    """Like `_row`, for re-ranked candidates only."""
     return [
         direction,
         f"{result.method}, {STRIPPED}",
@@ -60,7 +59,7 @@ def _stripped_row(direction: str, n_queries: int, result: StrippedResult, method
 
 
 def means(tasks: Sequence[TaskResult]) -> list[MethodResult]:
-    """Returns each method's mean over the tasks, with equal weights."""
+    """Returns each method's mean over the tasks."""
     by_method = zip(*(task.methods for task in tasks), strict=True)
     return [
         MethodResult(

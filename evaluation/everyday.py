@@ -1,9 +1,8 @@
 """Fifty queries as people type them, two to four everyday words, with the pages of LibreOffice's help that answer them.
 
-They were written from the titles of held-out English pages, in other words, before any search was run, and are all
-kept, whatever the order makes of them. Then the pages that BM25 and the default order had first were judged, without
-knowing which was whose; four more of them answer. The queries show what a user may see; for measuring there are judged
-collections.
+The queries paraphrase titles of held-out English pages. They were written before any search was run, and none was
+removed afterwards. Then the first pages of BM25 and of the default order were judged, without knowing which order they
+came from; four more pages answer. The queries show what a user may see. Use judged collections to measure quality.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ EVERYDAY_QUERIES: Mapping[str, tuple[str, ...]] = {
     "put text in middle": ("swriter/guide/text_centervert",),
     "move paragraph to right": ("swriter/guide/indenting",),
 }
-"""By query the ids of the pages that answer it, without `text/` at their beginning."""
+"""Ids of the pages that answer a query, by query, without the prefix `text/`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Comparison:
     Attributes:
         n_queries: number of queries.
         n_first, n_first_before: queries whose first hit answers, in the new and the old order.
-        n_better, n_worse: queries for which the first such page has a higher or lower rank than before.
+        n_better, n_worse: queries for which the first page that answers is higher or lower than before.
     """
 
     n_queries: int

@@ -30,7 +30,7 @@ from reranker.embeddings import DEFAULT_RULE, Embeddings, UnknownWordsRule, chec
 from reranker.ranking.corrections import CORRECTED_METHOD
 from reranker.transport import METHODS, Parameters, check_method, warm_up
 
-# Without `emd`: 400 queries against 400 pages take it some ten times as long as all the others together.
+# Without `emd`: for 400 queries and 400 pages it takes some ten times as long as all the others together.
 DEFAULT_METHODS = ("nbow", "rwmd", "sinkhorn", "relaxed", "auto")
 DEFAULT_DEPTH = 100
 
@@ -43,8 +43,8 @@ class Plan:
         limit: number of test pages in a task; None for all.
         depth: candidates of the first stage that the second re-ranks.
         everything: whether to re-rank all documents too, to see what the first stage loses.
-        unknown_words: the rule by which tokens without an embedding get one (`reranker.embeddings`).
-        systems: names of other systems (`evaluation.systems`); all rank all documents.
+        unknown_words: rule for tokens without an embedding (`reranker.embeddings`).
+        systems: names of other systems (`evaluation.systems`). They rank all documents.
     """
 
     directions: tuple[Direction, ...]
@@ -120,11 +120,11 @@ class TaskResult:
     """The results of a task.
 
     Attributes:
-        recall: of the first stage at the plan's depth, the upper bound of `two_stage`.
-        n_unknown: queries without a known word; they find nothing.
+        recall: recall of the first stage at the plan's depth, the upper bound of `two_stage`.
+        n_unknown: number of queries without a known word; they find nothing.
         mean_query_words: mean number of distinct known words in a query.
-        unknown_shares: share (0 to 1) of the tokens that get no embedding, of the queries and of the documents.
-        skipped_shares: the same by the rule `skip`, by which no word gets another's embedding.
+        unknown_shares: share (0 to 1) of the tokens without an embedding, in the queries and in the documents.
+        skipped_shares: the same with the rule `skip`, with which no word borrows an embedding.
         systems: the methods and the plan's systems; empty if the plan has no systems.
         stripped: one method with identical spellings removed from the queries; None if not measured.
     """
@@ -146,7 +146,7 @@ class TaskResult:
 
 @dataclass(frozen=True)
 class FittedSystem:
-    """A system's part of a report (see `System`), and the CPU time (s) of learning or loading."""
+    """A system's part of a report (see `System`), with the CPU time (s) of training or loading."""
 
     name: str
     description: str
@@ -179,13 +179,13 @@ def run_plan(
     progress: Progress = no_progress,
     systems: Sequence[System] = (),
 ) -> Iterator[TaskResult]:
-    """Yields the result of each task at once, with kinds of query in the outer loop.
+    """Yields the result of each task as soon as it is known, with kinds of query in the outer loop.
 
     Args:
-        systems: of the plan, fitted.
+        systems: the plan's systems, fitted.
 
     Raises:
-        BadInput: the corpus or the embeddings lack a direction.
+        BadInput: the corpus or the embeddings lack a language of a direction.
     """
     languages = {language for each in plan.directions for language in (each.query_language, each.document_language)}
     if missing := sorted(languages - set(embeddings.languages)):
@@ -207,7 +207,7 @@ def run_plan(
 
 
 def _part(progress: Progress, place: int, n_tasks: int) -> Progress:
-    """The progress of one task as a part of all, as if all tasks were equally large."""
+    """The progress of one task as a part of the whole progress, with equal parts for all tasks."""
 
     def report(done: int, total: int | None, description: str) -> None:
         whole = total or 1
@@ -247,7 +247,7 @@ def measure_task(
     results: list[MethodResult] = []
     beside: list[SystemResult] = []
     for place, method in enumerate(plan.methods):
-        # A distance depends only on its pair, so those of the candidates are taken from those of all documents.
+        # A distance depends only on its query and document, so the candidates' distances are a part of all distances.
         ours = Transport(method, encoded.embeddings, plan.parameters, depth, n_threads)
         found = ours.distances_of(encoded, part(place))
         two_stage = everything = found.values

@@ -1,7 +1,7 @@
-"""The corpora whose held-out pages `sinkrank evaluate` asks, by name, and which corpus is learned from before.
+"""The corpora of `sinkrank evaluate` by name: their held-out pages, and the pages that train the embeddings.
 
-`python -m evaluation.held_out gnome gnome.jsonl --home .sinkrank` writes the held-out pages as documents, whose words
-`sinkrank embeddings build --collection` takes, and which `sinkrank ingest` reads.
+`python -m evaluation.held_out gnome gnome.jsonl --home .sinkrank` writes the held-out pages as documents for
+`sinkrank embeddings build --collection` and `sinkrank ingest`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "texts": shipped.LANGUAGES,
     }
 )
-"""Those of each corpus; its keys are all there are."""
+"""The languages of each corpus. The keys are the names of all corpora."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Pages that ask, and pages that were learned from.
+    """Test pages, and the corpus of the training pages.
 
     Attributes:
-        corpus: its test pages ask and are searched; its training pages are those of `learned_from`.
-        learned_from: what embeddings are trained on; the corpus itself, or another where it is for testing alone.
+        corpus: its test pages are queries and documents; its training pages are those of `learned_from`.
+        learned_from: corpus that trains the embeddings: the same, or another one if the corpus is for testing only.
     """
 
     corpus: Corpus
@@ -44,17 +44,17 @@ class HeldOut:
 
 
 def load(name: str, home: Path, progress: Progress = no_progress, *, of_development: bool = False) -> HeldOut:
-    """Reads a corpus, which is fetched where it is missing.
+    """Reads a corpus, and fetches it if it is missing.
 
-    GNOME's help and the manual pages are those of the suite of the papers: without near-duplicates and pages that are
-    in English (`evaluation.corpora.fairness`).
+    GNOME's help and the manual pages are as in the suite of the papers: without near-duplicates and untranslated pages
+    (`evaluation.corpora.fairness`).
 
     Args:
         name: one of `LANGUAGES`.
-        of_development: a part of the training pages in the place of the held-out ones.
+        of_development: use a part of the training pages instead of the held-out pages.
 
     Raises:
-        BadInput: the development part of a corpus that is for testing alone.
+        BadInput: `of_development` for a corpus that is for testing only.
         CorpusUnavailable: it cannot be fetched.
     """
     if name == "gnome":
@@ -77,7 +77,7 @@ def load(name: str, home: Path, progress: Progress = no_progress, *, of_developm
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m evaluation.held_out", description=__doc__)
     parser.add_argument("corpus", choices=list(LANGUAGES))
-    parser.add_argument("file", type=Path, help="JSONL to write")
+    parser.add_argument("file", type=Path, help="JSONL file to write")
     parser.add_argument("--home", type=Path, default=Path(".sinkrank"))
     options = parser.parse_args(arguments)
     write_jsonl(options.file, as_documents(load(options.corpus, options.home).corpus.test_pages))

@@ -1,4 +1,4 @@
-"""Measures a method on a task's queries without the tokens that a document holds in the same spelling."""
+"""Measures a method on a task's queries without the tokens that documents spell alike."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from reranker.transport import Parameters
 
 @dataclass(frozen=True)
 class StrippedResult:
-    """One method's measures over the candidates of the first stage, both by what is left of the queries.
+    """One method's measures over the candidates of the first stage. Both stages use the shortened queries.
 
     Attributes:
-        n_empty: queries that have no token left; they count as 0.
+        n_empty: number of queries without any token left; they count as 0.
         removed_share: share (0 to 1) of the queries' tokens that are removed.
-        recall: of the first stage.
+        recall: recall of the first stage.
     """
 
     method: str
@@ -31,8 +31,8 @@ class StrippedResult:
 
 
 def stripped(task: Task) -> Task:
-    """The task without the query tokens that any document holds in the same spelling, and without the queries that have
-    none left; the judgments stay, so that these count as 0."""
+    """Removes the query tokens that any document spells alike, and queries without any token left. The judgments stay,
+    so these queries count as 0."""
     shared = {token for tokens in task.documents.values() for token in tokens}
     left = {
         query_id: tuple(token for token in tokens if token not in shared) for query_id, tokens in task.queries.items()
@@ -43,9 +43,9 @@ def stripped(task: Task) -> Task:
 def measure_stripped(
     encoded: EncodedTask, methods: tuple[str, ...], parameters: Parameters, depth: int, n_threads: int = 1
 ) -> StrippedResult | None:
-    """`auto`, or the last of other methods, on what is left of the queries; None in one language.
+    """Measures `auto`, or the last method if it is not among them, with the shortened queries. None in one language.
 
-    The documents, their idf and their hubness are those of the whole queries.
+    The documents, their idf and their hubness are the same as for the whole queries.
     """
     task, direction = encoded.task, encoded.task.direction
     if direction.query_language == direction.document_language:

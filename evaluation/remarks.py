@@ -1,4 +1,4 @@
-"""Turns the results of one kind of query into what is said under their table: whether `auto` keeps its bar, and how
+"""Turns the results of one kind of query into the remarks under their table: whether `auto` meets its goal, and how
 many words have no embedding."""
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from evaluation.experiment import TaskResult
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar for `auto` over the tasks of one kind of query.
+    """A goal for `auto` over the tasks of one kind of query.
 
     Attributes:
-        against: methods; in each direction the best of them counts.
+        against: methods to compare with; in each direction the best of them.
         allowed: how much lower the MRR of `auto` may be.
-        worst: the lowest difference in MRR (`auto` minus the other).
-        direction: of the lowest difference.
+        worst: the lowest difference in MRR (`auto` minus the other method).
+        direction: direction of the lowest difference.
     """
 
     against: tuple[str, ...]
@@ -41,8 +41,8 @@ _BARS = ((("relaxed", "sinkhorn"), 0.01), (("nbow",), 0.005))
 
 
 def bars(tasks: Sequence[TaskResult]) -> list[Bar]:
-    """Those whose methods were all measured, over tasks of one kind of query; MRR of all documents re-ranked, or of the
-    candidates where these alone were."""
+    """The goals whose methods were all measured, over tasks of one kind of query. The MRR is of all documents re-ranked
+    if they were, otherwise of the candidates."""
     by_direction = [(str(task.direction), _mrr(task)) for task in tasks]
     found = []
     for against, allowed in _BARS:
@@ -58,10 +58,10 @@ def _mrr(task: TaskResult) -> dict[str, float]:
 
 
 def remarks(tasks: Sequence[TaskResult], unknown_words: str) -> list[str]:
-    """Sentences on tasks of one kind of query.
+    """The remarks on tasks of one kind of query.
 
     Args:
-        unknown_words: the rule by which words without an embedding took one.
+        unknown_words: rule for words without an embedding.
     """
     found = [f"auto, MRR in the worst direction: {bar}." for bar in bars(tasks)]
     by = "" if unknown_words == "skip" else f" by rule {unknown_words} (and by skip)"

@@ -1,4 +1,4 @@
-"""Turns results into a report: tables for the terminal, Markdown and JSON; nothing of the machine in it."""
+"""Turns results into a report: tables for the terminal, Markdown and JSON, with nothing about the machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reranker.embeddings.hubness import SAMPLE_QUERIES, SAMPLE_TOKENS
 FORMAT = 1
 JSON_NAME, MARKDOWN_NAME = "evaluation.json", "evaluation.md"
 
-# What each corpus is, where it comes from, and on what terms.
+# Description, source and licence of each corpus.
 _SOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "libreoffice": {
@@ -61,11 +61,11 @@ class Report:
     """Everything needed to understand and reproduce the figures.
 
     Attributes:
-        left_out: number of pages that the corpus's rules left out, by "rule/language".
+        left_out: number of pages that the corpus's rules removed, by "rule/language".
         seen_share: share (0 to 1, by words) of the test pages' text in paragraphs that a training page has.
-        learned_from: the corpus of the training pages.
+        learned_from: corpus of the training pages.
         trained_on: the corpus, a hash of its training units and the seed; None for embeddings from other sources.
-        systems: the other systems that were measured.
+        systems: other systems that were measured.
     """
 
     corpus: str
@@ -94,7 +94,7 @@ class Report:
         *,
         learned_from: Corpus | None = None,
     ) -> Report:
-        """The report of an evaluation; `learned_from` is the corpus that the training pages are of, None the same."""
+        """Makes the report of an evaluation. `learned_from` is the corpus of the training pages; None for the same."""
         learned_from = learned_from or corpus
         return cls(
             corpus=corpus.name,
@@ -114,7 +114,7 @@ class Report:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON can hold it; directions as `fi-en`."""
+        """The report as values that JSON can represent; directions as `fi-en`."""
         plan = asdict(self.plan) | {"directions": [str(each) for each in self.plan.directions]}
         tasks = [asdict(task) | {"direction": str(task.direction)} for task in self.tasks]
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -136,7 +136,7 @@ class Report:
 
 
 def tables(report: Report) -> list[Table]:
-    """Makes a table for each kind of query, for the terminal, and a second one if systems were measured."""
+    """Makes the tables for the terminal: one for each kind of query, and a second one if systems were measured."""
     found = []
     for query_kind, tasks in _by_kind(report.tasks):
         title = f"{query_kind}: {_KINDS[query_kind]}"
@@ -167,7 +167,7 @@ def _by_direction(rows: Iterable[list[str]]) -> list[list[list[str]]]:
 
 
 def markdown(report: Report) -> str:
-    """The report as a page of Markdown."""
+    """The report in Markdown."""
     source = _source(report.corpus)
     plan = report.plan
     of_another = "" if report.learned_from == report.corpus else f", of the corpus {report.learned_from}"
@@ -236,7 +236,7 @@ def _notes(task: TaskResult) -> list[str]:
 
 
 def _source(corpus: str) -> Mapping[str, str]:
-    """What the corpus is; its development half says so."""
+    """The description of the corpus, with a note if it is its development half."""
     source = _SOURCES.get(corpus.removesuffix(DEVELOPMENT_SUFFIX), {})
     if source and corpus.endswith(DEVELOPMENT_SUFFIX):
         return {**source, "title": f"{source['title']}, development half of the training pages"}
@@ -259,7 +259,7 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 
 def _lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table in Markdown; the first two columns hold words, the others figures."""
+    """A table in Markdown. The first two columns are text, the others figures."""
     return [_line(columns), _line(["---", "---", *["---:"] * (len(columns) - 2)]), *(_line(row) for row in rows)]
 
 

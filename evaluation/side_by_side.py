@@ -19,7 +19,7 @@ READING = (
 
 
 def rows(tasks: Sequence[TaskResult]) -> list[list[str]]:
-    """One row a direction and system, of tasks of one kind of query; then the mean of the directions, if several."""
+    """The rows for one kind of query: one for each direction and system, then the mean of several directions."""
     found = [_row(str(task.direction), task.n_queries, result) for task in tasks for result in task.systems]
     if len(tasks) > 1:
         n_queries = sum(task.n_queries for task in tasks)
@@ -28,7 +28,7 @@ def rows(tasks: Sequence[TaskResult]) -> list[list[str]]:
 
 
 def means(tasks: Sequence[TaskResult]) -> list[SystemResult]:
-    """Each system's mean over the tasks, every direction counted once."""
+    """Each system's mean over the tasks."""
     by_system = zip(*(task.systems for task in tasks), strict=True)
     return [
         SystemResult(

@@ -16,7 +16,7 @@ from reranker.embeddings import Embeddings
 
 SEED = 2018
 
-# Raise it when training gives other vectors for the same texts: older stores are then trained again.
+# Raise it if training gives other vectors for the same texts, so that older stores are trained again.
 RECIPE = 1
 
 

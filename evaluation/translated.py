@@ -1,5 +1,5 @@
-"""The default order of a search across languages, on a task: kNN and the translated search find the candidates, and the
-score of the translated search counts with transport."""
+"""The default order of a search across languages, on a task: kNN and the translated search find the candidates, which
+are ordered by transport and the score of the translated search."""
 
 from __future__ import annotations
 

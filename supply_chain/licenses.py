@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,12 @@ _CLASSIFIERS = {
     "License :: OSI Approved :: MIT License": "MIT",
     "License :: OSI Approved :: Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 }
-_SPDX: Any = get_spdx_licensing()
+
+
+@cache
+def _spdx() -> Any:
+    """Read when it is first needed: it takes half a second."""
+    return get_spdx_licensing()
 
 
 class LicenceProblem(ValueError):
@@ -97,7 +103,7 @@ def licence_in(fields: Mapping[str, str]) -> str:
 def _normalised(expression: str) -> str:
     """The expression with SPDX's own spelling; empty if it is none."""
     try:
-        return str(_SPDX.parse(expression, validate=True))
+        return str(_spdx().parse(expression, validate=True))
     except (ExpressionError, ValueError):
         return ""
 
@@ -108,7 +114,7 @@ def check_allowed(name: str, expression: str) -> None:
     Raises:
         LicenceProblem: the licence is not among `ALLOWED`.
     """
-    if not _is_allowed(_SPDX.parse(expression, validate=True)):
+    if not _is_allowed(_spdx().parse(expression, validate=True)):
         raise LicenceProblem(
             f"{name} has the licence {expression}, which is not among ALLOWED in supply_chain/licenses.py; leave the "
             "package out, or allow the licence if its terms permit it"
@@ -116,9 +122,9 @@ def check_allowed(name: str, expression: str) -> None:
 
 
 def _is_allowed(node: Any) -> bool:
-    if isinstance(node, _SPDX.AND):
+    if isinstance(node, _spdx().AND):
         return all(map(_is_allowed, node.args))
-    if isinstance(node, _SPDX.OR):
+    if isinstance(node, _spdx().OR):
         return any(map(_is_allowed, node.args))
     return str(node) in ALLOWED
 

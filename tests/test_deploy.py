@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import kubernetes_validate
 import pytest
 import regex
 import yaml
@@ -116,10 +115,14 @@ def test_a_process_that_waits_for_its_engine_is_not_killed_for_it() -> None:
 
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.name)
 def test_a_manifest_is_what_kubernetes_takes(path: Path) -> None:
+    import kubernetes_validate  # takes two seconds
+
     kubernetes_validate.validate(read(path), "1.32", strict=True)
 
 
 def test_a_manifest_with_a_misspelled_key_is_found() -> None:
+    import kubernetes_validate
+
     wrong = read(DEPLOY / "kubernetes" / "service.yaml")
     wrong["spec"]["port"] = wrong["spec"].pop("ports")
     with pytest.raises(kubernetes_validate.ValidationError):

@@ -29,6 +29,6 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a `whole_file`."""
+    """Writes text to a `whole_file`."""
     with whole_file(path) as file:
         file.write(content)

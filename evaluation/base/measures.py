@@ -15,7 +15,7 @@ with extra("evaluation", "the evaluation"):
 MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
     {"MRR": RR, "P@1": P @ 1, "P@10": P @ 10, "nDCG@10": nDCG @ 10}
 )
-"""By their names in reports. With one relevant document for each query, P@10 is at most 0.1."""
+"""The measures by their names in reports. With one relevant document for each query, P@10 is at most 0.1."""
 
 
 def measure(qrels: Iterable[Qrel], run: Iterable[ScoredDoc]) -> dict[str, float]:
@@ -30,6 +30,6 @@ def measure(qrels: Iterable[Qrel], run: Iterable[ScoredDoc]) -> dict[str, float]
 
 
 def recall(qrels: Iterable[Qrel], run: Iterable[ScoredDoc], depth: int) -> float:
-    """R@depth: the share of queries whose document is among the first `depth`, the most that re-ranking can find."""
+    """R@depth: the share of queries whose document is among the first `depth`. It is the upper bound of re-ranking."""
     wanted = R @ depth
     return float(ir_measures.calc_aggregate([wanted], list(qrels), list(run))[wanted])

@@ -20,8 +20,8 @@ class Collection:
     """A judged collection.
 
     Attributes:
-        corpus: the file of the documents, JSON lines.
-        queries: those with a relevant document, in the order of the file.
+        corpus: JSONL file of the documents.
+        queries: the queries with a relevant document, in the order of the file.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Collection:
                 yield record.document
 
     def texts(self, doc_ids: Container[str], language: str) -> dict[str, str]:
-        """Returns title and text of these documents, by id; of several with one id, the first."""
+        """Returns title and text of these documents by id. If several have the same id, the first is taken."""
         found: dict[str, str] = {}
         for document in self.documents(language):
             if document.doc_id in doc_ids:

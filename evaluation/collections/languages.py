@@ -13,10 +13,10 @@ from reranker.base.errors import BadInput, UnknownLanguage
 from reranker.embeddings import Embeddings
 from reranker.text.languages import language_code
 
-# Each chunk of this many letters gives a guess; the most frequent counts.
+# Number of letters in a chunk. The language is detected for each chunk, and the most frequent one is taken.
 _CHUNK_LETTERS = 2_000
 _MAX_CHUNKS = 20
-# Of each text, so that a long text does not fill a chunk.
+# Maximum number of letters of one text, so that a long text does not fill a chunk.
 _TEXT_LETTERS = 200
 _MIN_CONFIDENCE = 0.5
 

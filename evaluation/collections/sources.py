@@ -15,15 +15,15 @@ from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput, NotFound
 
 _PACKAGE = "ir_datasets"
-# Often enough that the progress bar moves.
+# Number of rows between two steps of the progress bar.
 _ROWS_A_REPORT = 1_000
-# It is written to the temporary folder; a larger one needs a folder that the user chooses.
+# Larger data sets do not go to the temporary folder; the user must choose a folder.
 MAX_DOCUMENTS = 1_000_000
 
 
 @contextmanager
 def opened_collection(source: str, qrels: Path | None = None, progress: Progress = no_progress) -> Iterator[Collection]:
-    """Opens a collection by its folder, or by its name in ir_datasets and writes it to a temporary folder.
+    """Opens a collection by its folder, or by its name in ir_datasets. The latter is written to a temporary folder.
 
     Args:
         qrels: other judgments than the collection's own.

@@ -12,7 +12,7 @@ from reranker.text.documents import Document
 from reranker.text.normalization import normalize_term
 from reranker.text.tokens import is_stop_word
 
-# A token of transport (letters), or a number, which BM25 finds.
+# A token of letters, as transport uses it, or a number, which BM25 finds.
 _TOKEN = regex.compile(r"\p{L}[\p{L}\p{M}]*|\p{N}+")
 
 
@@ -21,8 +21,8 @@ class Stripped:
     """Queries without the tokens that the documents spell alike.
 
     Attributes:
-        queries: all of them, in order; one without any token left has an empty text.
-        n_tokens, n_removed: tokens of all queries without stop words, and how many of these were removed.
+        queries: all queries, in order. A query without any token left has an empty text.
+        n_tokens, n_removed: number of tokens of all queries, without stop words, and number of removed tokens.
     """
 
     queries: tuple[JudgedQuery, ...]

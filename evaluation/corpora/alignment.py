@@ -1,4 +1,4 @@
-"""Marks which paragraphs of a translation are aligned with the English page, by the structure of both."""
+"""Finds the paragraphs of a translation that are aligned with the English page, by the structure of both."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from evaluation.corpora.pages import Page, Paragraph
 
 
 def aligned(page: Page, english: Page) -> Page:
-    """The page, with the language before the ids of the paragraphs that are aligned with nothing in English.
+    """Puts the language before the ids of paragraphs that are aligned with no English paragraph.
 
-    An id is the number of a section and of the paragraph in it (`3.2`). Translations keep the structure of the page
-    that was translated, which need not be the version at hand: a section with another number of paragraphs than in
-    English is aligned with nothing.
+    An id is the number of a section and of the paragraph in it (`3.2`). A translation has the structure of the English
+    page that was translated, which may be another version. So a section whose number of paragraphs differs from the
+    English one is not aligned.
     """
     ours, theirs = _section_sizes(page), _section_sizes(english)
     return page._replace(

@@ -1,6 +1,6 @@
-"""Takes out of a corpus's test pages those that make no fair question: near-duplicates, pages in the wrong language.
+"""Removes test pages that cannot be judged fairly: near-duplicates, and pages in the wrong language.
 
-The rules (`MAX_JACCARD`, `MIN_CONFIDENCE`) are stated in every report with the number of pages that each took out.
+Every report states the rules (`MAX_JACCARD`, `MIN_CONFIDENCE`) and the number of pages that each removed.
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ with extra("evaluation", "the evaluation"):
     from scipy import sparse
 
 SHINGLE_TOKENS = 3
-"""Stop words do not count: three content words span some six words of text."""
+"""Number of words in a shingle, without stop words; three content words span some six words of text."""
 
 MAX_JACCARD = 0.5
-"""Two pages that share more of their shingles than that are near-duplicates: nobody can say which is meant."""
+"""Two pages that share more of their shingles than this are near-duplicates: nobody can say which one is meant."""
 
 MIN_CONFIDENCE = 0.9
-"""A page that py3langid takes for English with that much confidence, and that should not be, is untranslated."""
+"""A page that py3langid detects as English with this confidence, but should not be, is untranslated."""
 
 LANGUAGE_RULE = "detected as English"
 DUPLICATE_RULE = "near-duplicate of another page"
 
 
 def fair(corpus: Corpus) -> Corpus:
-    """The corpus without the test pages that break a rule; the training pages stay.
+    """Removes the test pages that break a rule. The training pages stay.
 
-    A page detected as English goes in its language. A near-duplicate, in any language, of a training page or of a test
-    page whose id comes before it in the alphabet goes in all languages, as its translations are near-duplicates too.
+    A page that is detected as English is removed in that language. A near-duplicate of a training page, or of a test
+    page with an earlier id in the alphabet, is removed in all languages, since its translations are near-duplicates
+    too.
     """
     mistaken = {(page.page_id, page.language) for page in corpus.test_pages if _is_english(page)}
     translated = [page for page in corpus.test_pages if (page.page_id, page.language) not in mistaken]
@@ -57,9 +58,9 @@ def fair(corpus: Corpus) -> Corpus:
 
 
 def near_duplicates(train: Sequence[Page], test: Sequence[Page]) -> set[str]:
-    """Ids of the test pages that a training page, or a test page with an id before theirs, comes too near to.
+    """Ids of the test pages that are near-duplicates of a training page, or of a test page with an earlier id.
 
-    All pages are of one language. The nearness of two pages is the Jaccard index of their sets of shingles.
+    All pages are in one language. The similarity of two pages is the Jaccard index of their sets of shingles.
     """
     ordered = sorted(test, key=lambda page: page.page_id)
     pages = [*train, *ordered]
@@ -74,7 +75,7 @@ def near_duplicates(train: Sequence[Page], test: Sequence[Page]) -> set[str]:
 
 
 def jaccard_indices(rows: Sequence[Page], columns: Sequence[Page]) -> NDArray[np.float64]:
-    """(n_rows, n_columns): shared shingles of two pages, as a share of all that they have; 0 where they have none."""
+    """(n_rows, n_columns), the Jaccard index of the shingles of two pages; 0 if they have none."""
     vocabulary: dict[tuple[str, ...], int] = {}
     column_sets = _sets(columns, vocabulary)
     row_sets = _sets(rows, vocabulary)
@@ -87,7 +88,7 @@ def jaccard_indices(rows: Sequence[Page], columns: Sequence[Page]) -> NDArray[np
 
 
 def _sets(pages: Iterable[Page], vocabulary: dict[tuple[str, ...], int]) -> sparse.csr_array:
-    """(n_pages, n_shingles) of ones; the vocabulary grows."""
+    """(n_pages, n_shingles), 1 for each shingle of a page. New shingles are added to the vocabulary."""
     places: list[int] = []
     ends = [0]
     for page in pages:

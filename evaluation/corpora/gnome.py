@@ -1,6 +1,6 @@
-"""GNOME's help, some 230 topics in six languages with aligned paragraphs, as a parallel corpus to be tested on.
+"""GNOME's help, some 230 topics in six languages with aligned paragraphs, as a parallel corpus for testing.
 
-No page of it is for training: what learned from another collection is asked about this one.
+No page of it trains embeddings, so it measures what was trained on another collection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HELP = Path("usr/share/help")
 def load_gnome(home: Path, progress: Progress = no_progress, *, run: RunCommand = run_command) -> Corpus:
     """Fetches (once), reads and cleans the corpus in `home/corpora/gnome`. All pages are test pages.
 
-    A page's module is the guides that list it, separated by blanks; pages of one guide are related.
+    The module of a page is the guides that list it, separated by blanks. Pages of the same guide are related.
 
     Raises:
         CorpusUnavailable: the package cannot be fetched.

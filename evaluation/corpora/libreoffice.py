@@ -29,15 +29,15 @@ from ingest.progress import Progress, no_progress
 __all__ = ["LANGUAGES", "N_TRAIN", "CorpusUnavailable", "fetch", "load_libreoffice", "read_pages"]
 
 LANGUAGES = tuple(PACKAGES)
-"""English first: the other languages are its translations."""
+"""The languages. English is first, because the others are its translations."""
 
 N_TRAIN = 1400
-"""Page ids for training; more than a thousand stay for the test."""
+"""Number of page ids for training; more than a thousand others are for the test."""
 
 # The version whose online pages have the paths of the packages in Debian 12.
 _URL = "https://help.libreoffice.org/7.4/{folder}/{page_id}.html"
 
-# A page takes about 1 ms: often enough for a smooth progress bar, and rare enough to cost nothing.
+# Pages between two steps of the progress bar. A page takes about 1 ms.
 _PAGES_A_REPORT = 64
 
 
@@ -50,7 +50,7 @@ def load_libreoffice(
 ) -> Corpus:
     """Fetches (once), reads, cleans and splits the corpus in `home/corpora/libreoffice`.
 
-    English is always read, to find text that is not translated.
+    English is always read, to find untranslated text.
 
     Raises:
         CorpusUnavailable: the packages cannot be fetched.
@@ -65,15 +65,15 @@ def load_libreoffice(
 
 
 def corpus_folder(home: Path) -> Path:
-    """The folder of packages, pages and cache."""
+    """The folder of the packages, the pages and the cache."""
     return home / "corpora" / "libreoffice"
 
 
 def read_pages(folder: Path, languages: Sequence[str] = LANGUAGES, progress: Progress = no_progress) -> list[Page]:
     """Reads the fetched pages of these languages, by language and page id.
 
-    The result of parsing is cached in `pages-<language>.jsonl`, until the pages or the parser change. Progress counts
-    the pages of one language, then languages.
+    The parsed pages are cached in `pages-<language>.jsonl` until the pages or the parser change. Progress counts the
+    pages of one language, then languages.
 
     Raises:
         CorpusUnavailable: a language is not fetched.

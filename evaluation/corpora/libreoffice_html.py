@@ -1,4 +1,4 @@
-"""The HTML of LibreOffice's help into paragraphs with ids; knows nothing of files or languages."""
+"""Parses the HTML of LibreOffice's help into paragraphs with ids. Knows nothing of files or languages."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ with extra("evaluation", "reading LibreOffice's help"):
     from lxml import html
 
 PARSER_VERSION = 1
-"""Part of the cache's key: raise it when a rule below changes."""
+"""A part of the cache's key; raise it if a rule below changes."""
 
 _BLOCKS = ("p", "h", "h1", "h2", "h3", "h4", "h5", "h6", "li", "div", "td", "th", "span")
 _PARAGRAPH_ID = re.compile(r"par_|hd_|N\d")
 
-# Dropped before reading:
-# - what a Mac shows instead of the text beside it ("Command" for "Ctrl"): a script hides one;
-# - lists of links to other pages: their words are the titles of other pages, not this one's content.
+# Removed before reading:
+# - the texts for Macs ("Command" for "Ctrl"), which a script would hide;
+# - lists of links to other pages, whose words are the titles of those pages.
 _DROPPED = ".//span[@class='MAC'] | .//*[contains(@class, 'relatedtopics')] | .//script | .//style"
 
 
 def parse_page(source: bytes) -> tuple[str, tuple[Paragraph, ...]] | None:
     """Return the title and the paragraphs of a help page, or None if it has no content area.
 
-    A paragraph is an outermost element under the content area with an id of LibreOffice's (`par_…`, `hd_…`,
-    `N0123`). Two kinds of prose carry no id and get one here: a sentence taken over from another page (`ref_`
-    and the name of its anchor) and a note, tip or warning (`note_` and its number on the page). Code is left
-    out: it is the same in every language, and a translation would be found by it and not by its words.
+    A paragraph is an outermost element in the content area with an id of LibreOffice's (`par_…`, `hd_…`, `N0123`). Two
+    kinds of text have no id and get one here: a sentence that is included from another page (`ref_` and the name of its
+    anchor), and a note, tip or warning (`note_` and its number on the page). Code is left out. It is the same in every
+    language, so a translation would be found by its code and not by its words.
 
-    A page may embed one paragraph of another page twice, or two pages' paragraphs with one id. The nth
-    element of an id, from the second on, is called `id~n`, and is kept only if it says something new.
+    A page may include the same paragraph twice, or paragraphs of two pages with the same id. From the second on, the
+    nth element with an id is called `id~n`, and is kept only if its text is new.
     """
     root = html.document_fromstring(source, parser=html.HTMLParser(encoding="utf-8"))
     area = root.get_element_by_id("DisplayArea", None)
@@ -67,7 +67,7 @@ def _paragraphs(area: html.HtmlElement) -> tuple[Paragraph, ...]:
 
 
 def _name_of(element: html.HtmlElement) -> str | None:
-    """Return the element's paragraph id, "note" for the text of a note, or None if it is no paragraph."""
+    """Return the element's paragraph id, "note" for the text of a note, or None if it is not a paragraph."""
     element_class = element.get("class") or ""
     element_id = element.get("id")
     if element_id is not None and _PARAGRAPH_ID.match(element_id):

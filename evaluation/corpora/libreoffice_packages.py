@@ -20,7 +20,7 @@ PACKAGES: Mapping[str, str] = MappingProxyType(
         "sv": "libreoffice-help-sv",
     }
 )
-"""Language to Debian package."""
+"""The Debian package of each language."""
 
 _HELP = Path("usr/share/libreoffice/help")
 
@@ -35,7 +35,7 @@ def fetch(
 ) -> dict[str, Path]:
     """Fetches the help in these languages into the folder. Returns the folder of pages by language.
 
-    Existing pages and packages, also those put there by hand, are not fetched again. Both appear only when they are
+    Existing pages and packages are not fetched again, also if a user put them there. Both appear only when they are
     complete. Progress counts languages.
 
     Raises:

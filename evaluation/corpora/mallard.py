@@ -1,4 +1,4 @@
-"""The Mallard XML of GNOME's help into paragraphs with ids; knows nothing of files or languages."""
+"""Parses the Mallard XML of GNOME's help into paragraphs with ids. Knows nothing of files or languages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ with extra("evaluation", "reading GNOME's help"):
 
 _MALLARD = "{http://projectmallard.org/1.0/}"
 
-# Commands and output are the same in every language: a translation would be found by them and not by its words.
+# Commands and output are the same in every language, so a translation would be found by them and not by its words.
 _NOT_PROSE = (f"{_MALLARD}code", f"{_MALLARD}screen")
 
 
@@ -25,12 +25,12 @@ class Topic(NamedTuple):
 
 
 def parse_topic(source: bytes) -> Topic | None:
-    """Return what a page says, or None if it is a guide, whose text is links to other pages.
+    """Return the contents of a page, or None if it is a guide, whose text is links to other pages.
 
-    A paragraph is a title or a `p` outside the page's head. Its id is its place among these: translations keep the
-    structure of the English page, element by element.
+    A paragraph is a title or a `p` outside the page's head. Its id is its position among these, since a translation
+    has the same elements as the English page.
 
-    Raises ValueError if it is not a page of Mallard.
+    Raises ValueError if it is not a Mallard page.
     """
     try:
         root = etree.fromstring(source, etree.XMLParser(resolve_entities=False, no_network=True))

@@ -24,15 +24,15 @@ PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "pl": ("manpages-pl", "manpages-pl-dev"),
     }
 )
-"""Language to Debian packages. Of the Finnish, Greek and Swedish ones nearly all translate pages of single programs,
-whose English pages lie in some fifty packages; they have some hundred pages each, and are left out."""
+"""The Debian packages of each language. Finnish, Greek and Swedish are left out: they have some hundred pages each, and
+nearly all of these translate pages of single programs, whose English pages are in some fifty packages."""
 
 LANGUAGES = tuple(PACKAGES)
 SOURCE = "Debian packages manpages, manpages-dev and their translations in fr, de, es and pl"
 LICENCE = "each page its own (Linux man-pages copyleft, GPL, BSD, MIT); the translations GPL-3.0-or-later"
 
 N_TRAIN = 400
-"""Page ids for training, of some 1,000."""
+"""Number of page ids for training, of some 1,000."""
 
 _PARSER_VERSION = 1
 _MANUALS = Path("usr/share/man")
@@ -47,7 +47,7 @@ def load_manpages(
 ) -> Corpus:
     """Fetches (once), reads, cleans and splits the corpus in `home/corpora/manpages`.
 
-    A page is a file that is not a link. Pages without a translation are left out.
+    Links to other files are not pages. Pages without a translation are left out.
 
     Raises:
         CorpusUnavailable: a package cannot be fetched.
@@ -71,8 +71,8 @@ def load_manpages(
 
 
 def _pages(archive: Archive, language: str, progress: Progress) -> list[Page]:
-    """Returns the parsed pages of a language. `pages-<language>.jsonl` keeps them, until the parser or the packages
-    change."""
+    """Returns the parsed pages of a language. They are cached in `pages-<language>.jsonl` until the parser or the
+    packages change."""
     cache = archive.folder / f"pages-{language}.jsonl"
     roots = []
     for done, name in enumerate(PACKAGES[language]):

@@ -1,6 +1,6 @@
-"""Pages in several languages, cleaned by stated rules, into what training, ingest and evaluation read.
+"""Cleans pages in several languages by stated rules, and splits them into training and test pages.
 
-Nothing here knows where pages come from; it reads no network and writes only through `write_jsonl`.
+Does not know where pages come from. It does not use the network, and writes only with `write_jsonl`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from evaluation.base.files import whole_file
 SPLIT_SEED = 2018
 """The year of Balikas et al.; any fixed number would do."""
 
-# What is tuned is tuned on pages that training has not seen, and that are no test pages.
+# Parameters are tuned on pages that neither train the embeddings nor are test pages.
 DEVELOPMENT_SUFFIX = "-development"
 _DEVELOPMENT_TRAIN_SHARE = 5 / 7
 _DEVELOPMENT_SEED = 7
 
 # The queries of the short-query tables are the first 20 words of a page, so a shorter page has no such query.
-# (Balikas 2018 only asks for more than five words; their documents are Wikipedia articles.)
+# (Balikas et al. 2018 only require more than five words; their documents are Wikipedia articles.)
 MIN_WORDS = 20
 
 # Headings such as "Example" or names such as "Calc" may be spelled alike in a good translation.
 MIN_WORDS_TO_COMPARE = 4
 
-# A page counts as untranslated when more than this share of its comparable words stand there in English.
+# A page is untranslated if more than this share of its comparable words is in English.
 MAX_ENGLISH_SHARE = 0.5
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -65,8 +65,8 @@ class Page(NamedTuple):
 class Corpus:
     """A parallel corpus, split by page id so that no language of a test page is seen in training.
 
-    `left_out` counts pages (one page in one language is one) by the rule that took them out; the keys are
-    "too short", "duplicate" and "untranslated", each followed by the language: "untranslated/fr".
+    `left_out` is the number of removed pages (each language of a page counts) by rule and language. The rules are
+    "too short", "duplicate" and "untranslated": "untranslated/fr".
     """
 
     name: str
@@ -77,15 +77,15 @@ class Corpus:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words of letters in the text; numbers and signs are not words."""
+    """Return the number of words in the text, without numbers and signs."""
     return len(_WORD.findall(text))
 
 
 def english_share(page: Page, english_page: Page) -> float:
     """Return the share (0 to 1, by words) of the page's comparable text that is identical to English.
 
-    Comparable are the paragraphs that both pages hold under one id and whose English text has at least
-    `MIN_WORDS_TO_COMPARE` words. Without any, all common paragraphs are compared; without these, it is 0.
+    Paragraphs are comparable if both pages have their id and the English text has at least `MIN_WORDS_TO_COMPARE`
+    words. Without any, all common paragraphs are compared; without these, the share is 0.
     """
     english = dict(english_page.paragraphs)
     if not any(english.get(paragraph_id) == text for paragraph_id, text in page.paragraphs):
@@ -101,24 +101,24 @@ def english_share(page: Page, english_page: Page) -> float:
 
 
 def is_translated(page: Page, english_page: Page) -> bool:
-    """Says whether at most half (`MAX_ENGLISH_SHARE`) of the page is still in English, by `english_share`.
+    """Whether at most half (`MAX_ENGLISH_SHARE`) of the page is still in English, by `english_share`.
 
-    A page in English needs no translation and always passes.
+    Always true for a page in English.
     """
     return page.language == "en" or english_share(page, english_page) <= MAX_ENGLISH_SHARE
 
 
 def select_pages(pages: Iterable[Page]) -> tuple[list[Page], dict[str, int]]:
-    """Return the pages that can be judged fairly, and how many were left out by each rule.
+    """Return the pages that can be judged fairly, and the number of pages that each rule removed.
 
-    A page in one language is left out if it
+    A page in one language is removed if it
     - has fewer than `MIN_WORDS` words ("too short");
     - is still mostly English ("untranslated", see `is_translated`), or has no English page to compare with;
-    - has the text of another page of its language, by the same words in the same order ("duplicate"): of two
-      equal pages nobody can say which is the right answer. The first page id in the alphabet stays.
+    - has the same words in the same order as another page in its language ("duplicate"), because nobody can say which
+      of the two is the right answer. The first page id in the alphabet stays.
 
-    The rules are tried in this order, and a page is counted once, under the first that takes it out. A page
-    that falls in English falls in every language, as the other languages are its translations.
+    The rules are applied in this order, and a page is counted for the first one that it breaks. A page that is removed
+    in English is removed in every language, since the others are its translations.
     """
     ordered = sorted(pages, key=lambda page: (page.language != "en", page.language, page.page_id))
     english = {page.page_id: page for page in ordered if page.language == "en"}
@@ -143,7 +143,7 @@ def select_pages(pages: Iterable[Page]) -> tuple[list[Page], dict[str, int]]:
 
 
 def _rule_against(page: Page, n_words: int, english_page: Page | None) -> str | None:
-    """Return the name of the first rule that a page by itself breaks, or None."""
+    """Return the name of the first rule that a page breaks, without comparing it to others of its language, or None."""
     if n_words < MIN_WORDS:
         return "too short"
     if english_page is None or not is_translated(page, english_page):
@@ -156,8 +156,8 @@ def split(
 ) -> tuple[tuple[Page, ...], tuple[Page, ...]]:
     """Return (train, test) pages: `n_train` page ids drawn with the seed, in all their languages; the rest.
 
-    The same page ids, `n_train` and seed give the same split, whatever the order of the pages.
-    Raises ValueError if fewer than `n_train` + 1 page ids are there, since nothing would be left to test.
+    The same page ids, `n_train` and seed give the same split for any order of the pages.
+    Raises ValueError for fewer than `n_train` + 1 page ids, since no test page would be left.
     """
     pages = list(pages)
     page_ids = sorted({page.page_id for page in pages})
@@ -173,7 +173,7 @@ def split(
 
 
 def development(corpus: Corpus) -> Corpus:
-    """Return the training pages as a corpus of their own, to choose by: 5 of 7 page ids to train, the others to test.
+    """Return the training pages as a corpus for tuning: 5 of 7 page ids are for training, the others for the test.
 
     No test page of the corpus is in it.
     Raises ValueError if there are fewer than two training page ids.
@@ -187,11 +187,11 @@ def aligned_units(pages: Iterable[Page]) -> Iterator[dict[str, str]]:
     """Yields `{"group", "language", "text"}`; the units of a group are translations of each other.
 
     It skips, in this order,
-    - paragraphs that equal the English one: most are not yet translated, and learning English words as Finnish ones
+    - paragraphs that equal the English one. Most are not translated yet, and learning English words as Finnish ones
       does more harm than skipping a name;
-    - groups that have only one language left;
-    - groups with the English text of an earlier one: "Syntax:" is on a hundred pages, and if counted a hundred times
-      it would tie its words only to each other.
+    - groups with only one language left;
+    - groups with the English text of an earlier one. "Syntax:" is on a hundred pages. If it counted a hundred times, its
+      words would be similar only to each other.
     """
     ordered = sorted(pages, key=lambda page: (page.page_id, page.language != "en", page.language))
     seen: set[str] = set()
@@ -207,7 +207,7 @@ def aligned_units(pages: Iterable[Page]) -> Iterator[dict[str, str]]:
 
 
 def _translations(versions: Iterable[Page]) -> dict[str, dict[str, str]]:
-    """Return paragraph id → language → text for the versions of one page, English being the first of them."""
+    """Return paragraph id → language → text for the versions of one page. The first version is the English one."""
     translations: dict[str, dict[str, str]] = {}
     for page in versions:
         for paragraph_id, text in page.paragraphs:
@@ -218,7 +218,7 @@ def _translations(versions: Iterable[Page]) -> dict[str, dict[str, str]]:
 
 
 def as_documents(pages: Iterable[Page]) -> Iterator[dict[str, Any]]:
-    """Yield the rows that ingest reads: id, language, title, text, url where there is one, and metadata."""
+    """Yield the rows that ingest reads: id, language, title, text, url if there is one, and metadata."""
     for page in pages:
         row: dict[str, Any] = {
             "id": f"{page.language}/{page.page_id}",
@@ -237,9 +237,9 @@ def by_language(pages: Iterable[Page], language: str) -> dict[str, Page]:
 
 
 def shared_paragraph_share(train: Iterable[Page], test: Sequence[Page]) -> float:
-    """Return the share (0 to 1, by words) of the test pages' text in paragraphs that a train page has too.
+    """Return the share (0 to 1, by words) of the test pages' text in paragraphs that a training page has too.
 
-    Help texts repeat whole paragraphs; the number says how much of the test text training has seen.
+    Help texts repeat whole paragraphs. The share shows how much of the test text was seen in training.
     """
     seen = {(page.language, text) for page in train for _, text in page.paragraphs}
     n_words = n_seen = 0
@@ -252,7 +252,7 @@ def shared_paragraph_share(train: Iterable[Page], test: Sequence[Page]) -> float
 
 
 def write_jsonl(path: Path, rows: Iterable[Any]) -> int:
-    """Write one JSON value a line, in UTF-8, and return their number.
+    """Write one JSON value per line, in UTF-8, and return the number of lines.
 
     The file appears whole or not at all.
     """

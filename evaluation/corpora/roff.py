@@ -1,4 +1,4 @@
-"""The roff source of a manual page (macros of man) into paragraphs with ids; knows nothing of files or languages."""
+"""Parses the roff source of a manual page (man macros) into paragraphs. Knows nothing of files or languages."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from evaluation.corpora.pages import Paragraph
 
-# A new paragraph begins at each of these.
+# Macros that begin a paragraph.
 _BREAKS = frozenset({"PP", "P", "LP", "IP", "TP", "TQ", "HP", "SH", "SS", "RS", "RE"})
 _HEADINGS = frozenset({"SH", "SS"})
-# Text in one font, and text whose words change the font and stand together.
+# Macros for text in one font, and for text whose words alternate fonts and are joined.
 _FONTS = frozenset({"B", "I", "SM", "SB"})
 _ALTERNATING = frozenset({"BR", "BI", "IB", "IR", "RB", "RI"})
-# Code, tables and macros, each until its end: they are the same in every language.
+# Code, tables and macro definitions with the macros that end them; they are the same in every language.
 _SKIPPED_UNTIL = {"nf": "fi", "EX": "EE", "TS": "TE", "de": ".", "SY": "YS"}
 
-# What follows the text: links to other pages, whose names are no content, and who translated or wrote it.
+# Sections that are left out: links to other pages, translators and authors.
 _DROPPED_SECTIONS = frozenset(
     {
         *("SEE ALSO", "COLOPHON", "AUTHOR", "AUTHORS", "COPYRIGHT", "REPORTING BUGS"),
@@ -47,10 +47,10 @@ _ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|((?:\\ |\S)+)')
 
 def parse_manual(source: str) -> tuple[str, tuple[Paragraph, ...]] | None:
     """Return the title (`access(2)`) and the paragraphs of a manual page, or None if it is a link to another page or
-    written with other macros.
+    uses other macros.
 
-    A paragraph's id is the number of its section and its own in it (`3.2`), sections and headings counted from 0.
-    Code, tables, links to other pages and who made the page are left out.
+    The id of a paragraph is the number of its section and its number in the section (`3.2`), both from 0. Code, tables,
+    links to other pages and the authors are left out.
     """
     title = ""
     paragraphs: list[Paragraph] = []
@@ -82,7 +82,7 @@ def _blocks(source: str) -> Iterator[tuple[str, str]]:
         elif macro in _BREAKS:
             if words:
                 yield kind, " ".join(words)
-            # A heading stands behind its macro or in the next line; behind the others stand marks and widths.
+            # A heading follows its macro on the same or the next line. Other macros are followed by marks and widths.
             kind, words = macro, []
             if macro in _HEADINGS and text:
                 yield macro, _joined(" ".join(_arguments(text)))
@@ -99,7 +99,7 @@ def _blocks(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _lines(source: str) -> Iterator[tuple[str, str]]:
-    """(macro or "", the text behind it), without comments and what is skipped."""
+    """(macro or "", the text after it), without comments and skipped blocks."""
     until = ""
     for line in source.splitlines():
         line = _COMMENT.sub("", line)

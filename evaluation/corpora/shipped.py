@@ -6,13 +6,13 @@ from evaluation.corpora.pages import SPLIT_SEED, Corpus, Page, Paragraph, split
 from ingest.embeddings.samples import LANGUAGES, SampleText, sample_texts
 
 N_TRAIN = 53
-"""Of 69 texts; the other 16 are for the test."""
+"""Number of texts for training, of 69; the other 16 are for the test."""
 
 __all__ = ["LANGUAGES", "N_TRAIN", "load_parallel_texts"]
 
 
 def load_parallel_texts() -> Corpus:
-    """Reads and splits the shipped corpus. A text is a page, and its sentences are paragraphs."""
+    """Reads and splits the shipped corpus. Texts are pages, and sentences are paragraphs."""
     train, test = split([_page(text) for text in sample_texts()], N_TRAIN, SPLIT_SEED)
     return Corpus("texts", LANGUAGES, train, test)
 

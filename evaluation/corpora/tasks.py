@@ -1,10 +1,10 @@
 """Turns the test pages of a parallel corpus into retrieval tasks: queries, documents and qrels.
 
-In every task a page asks for its own translation. Kinds of query (`QUERY_KINDS`):
+In every task a page is a query for its own translation. Kinds of query (`QUERY_KINDS`):
 
     pages     the whole page
-    first20   its first 20 words and the numbers among them (stop words do not count); so too first3, first8, first60
-    halves    its first half asks for the second half of its translation: no paragraph in common
+    first20   its first 20 words, without stop words, and the numbers among them; also first3, first8, first60
+    halves    its first half, for the second half of its translation: they have no paragraph in common
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ N_FIRST_TOKENS: Mapping[str, int] = MappingProxyType({"first3": 3, "first8": 8, 
 QUERY_KINDS = (*N_FIRST_TOKENS, "pages", "halves")
 DEFAULT_QUERY_KINDS = ("first20", "pages", "halves")
 
-# Balikas et al. 2018 keep documents of more than five words; here it holds for queries too, without numbers, but for
-# those that are cut shorter.
+# Balikas et al. 2018 keep documents of more than five words. Here the rule is for queries too, except those that are
+# cut shorter, and numbers do not count.
 MIN_TOKENS = 6
 
 SAMPLE_SEED = 2018
@@ -42,7 +42,7 @@ Texts = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, order=True)
 class Direction:
-    """The language of the queries and that of the documents: `fi-en` asks in Finnish for English pages."""
+    """The language of the queries and that of the documents: `fi-en` is for Finnish queries and English documents."""
 
     query_language: str
     document_language: str
@@ -55,8 +55,8 @@ class Direction:
         """Reads `fi-en`.
 
         Raises:
-            WrongParameter: not two languages with a hyphen between, or twice the same.
-            UnknownLanguage: one of them is not a language code.
+            WrongParameter: it is not two different languages with a hyphen between.
+            UnknownLanguage: one is not a language code.
         """
         return cls(*language_pair(text))
 
@@ -68,11 +68,11 @@ class Task:
     Attributes:
         queries: tokens by query id.
         documents: tokens by document id, in the documents' language.
-        query_side: what the documents are in the queries' language, by page id: nothing is searched there,
-            but the idf of the query's words is counted over it, as in an index that holds both languages.
+        query_side: the documents in the queries' language, by page id. They are not searched, but the idf of the
+            query's words is counted over them, as in an index of both languages.
         qrels: for each query its one relevant document.
-        written: every query and document as it is written, by query or document id, for what reads no tokens.
-        left_out: page ids that both languages have but that make no fair query or document, by reason.
+        written: the text of every query and document, by query or document id, for systems that do not read tokens.
+        left_out: page ids that both languages have, but that are not suitable, by reason.
     """
 
     direction: Direction
@@ -90,7 +90,7 @@ class Task:
 
 
 def default_directions(languages: Sequence[str]) -> list[Direction]:
-    """From English to each other language and back; all pairs where there is no English."""
+    """From English to each other language and back; all pairs if English is missing."""
     if "en" not in languages:
         return [Direction(*pair) for pair in permutations(languages, 2)]
     others = [language for language in languages if language != "en"]
@@ -102,11 +102,11 @@ def make_task(
 ) -> Task:
     """Makes the task of the first `limit` suitable pages of the shuffled test pages; None for all.
 
-    The shuffle depends only on the test page ids and the seed, so all directions have nearly the same pages.
+    The order depends only on the test page ids and the seed, so all directions have nearly the same pages.
 
     Raises:
-        BadInput: the kind of query is unknown, the corpus lacks a language, the limit is below 1, or no page is
-            suitable.
+        BadInput: the kind of query is unknown, the corpus lacks a language, the limit is below 1, or there is no
+            suitable page.
     """
     if query_kind not in QUERY_KINDS:
         raise BadInput(f"{query_kind!r} is not a kind of query; give one of {', '.join(QUERY_KINDS)}")
@@ -156,9 +156,9 @@ def make_task(
 def halves(asking: Page, searched: Page) -> tuple[str, str, str]:
     """(first half of one page, second half of its translation, second half of the page itself).
 
-    The paragraphs that both languages have, in the asking page's order, are cut in the middle. A paragraph of
-    the second half that repeats the text of one in the first, in either language, is left out; so are
-    paragraphs without translation.
+    The paragraphs that both languages have, in the order of the query's page, are split in the middle. Paragraphs of
+    the second half that repeat the text of one in the first half, in either language, are left out, as are paragraphs
+    without translation.
     """
     ours, theirs = dict(asking.paragraphs), dict(searched.paragraphs)
     shared = [paragraph_id for paragraph_id in ours if paragraph_id in theirs]
@@ -175,7 +175,7 @@ def halves(asking: Page, searched: Page) -> tuple[str, str, str]:
 
 
 def first_tokens(text: str, language: str, n: int) -> str:
-    """The text up to and with its nth word, as it is written; all of it where it has fewer. Numbers do not count.
+    """The text up to its nth word, as it is written; all of it if it has fewer. Numbers do not count as words.
 
     >>> first_tokens("The cat, the 2 DOGS and a mouse.", "en", 2)
     'The cat, the 2 DOGS'
@@ -188,7 +188,7 @@ def first_tokens(text: str, language: str, n: int) -> str:
 
 
 def _texts(asking: Page, searched: Page, query_kind: str) -> tuple[str, str, str]:
-    """Query, document, and the document in the query's language."""
+    """The query, the document, and the document in the query's language."""
     if query_kind == "halves":
         return halves(asking, searched)
     n_tokens = N_FIRST_TOKENS.get(query_kind)

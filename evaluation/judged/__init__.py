@@ -1,1 +1,1 @@
-"""Compares methods on an index by people's own relevance judgments, and chooses parameters by them."""
+"""Compares methods on an index with the user's own relevance judgments, and tunes parameters with them."""

@@ -1,4 +1,4 @@
-"""Runs ways to search over judged queries, and says which is better, with what certainty, and by which hits."""
+"""Runs judged queries in several ways, and compares them: measures, significance, and the hits that changed."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ with extra("evaluation", "the evaluation"):
 MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
     {"nDCG@10": nDCG @ 10, "MRR": RR, "P@1": P @ 1, "P@10": P @ 10, "R@100": R @ 100, "judged@10": Judged @ 10}
 )
-"""By the name in a report. `judged@10` is the share of the first ten that somebody has judged: where it is low, a
-method that brings other documents looks worse than it is."""
+"""The measures by their names in reports. `judged@10` is the share of judged documents among the first ten. If it is
+low, a method that finds other documents looks worse than it is."""
 
 
-# A loss of more than this is one that people notice.
+# People notice a loss of more than this.
 MUCH_WORSE = 0.1
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way to search, by the name in a report."""
+    """A way to search, with its name in a report."""
 
     name: str
     method: str
@@ -46,11 +46,11 @@ class Way:
 
 @dataclass(frozen=True)
 class Run:
-    """What a way found.
+    """The results of a way.
 
     Attributes:
-        ranking: document ids in order, by query id; empty where no word of the query is known, or it has none.
-        values: by measure, then by query id.
+        ranking: document ids in order, by query id; empty for a query without a known word.
+        values: value by measure, then by query id.
     """
 
     way: Way
@@ -70,10 +70,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Difference:
-    """How a run differs from the baseline in one measure: the mean, and the p-value after Holm's correction.
+    """The difference of a run from the baseline in one measure: the mean, and the p-value after Holm's correction.
 
     Attributes:
-        n_much_worse: queries that lose more than `MUCH_WORSE`.
+        n_much_worse: number of queries that lose more than `MUCH_WORSE`.
     """
 
     mean: float
@@ -86,7 +86,7 @@ class Difference:
 def run_way(
     way: Way, searcher: Searcher, index: str, queries: Sequence[JudgedQuery], progress: Progress = no_progress
 ) -> Run:
-    """Searches every query one way and measures it.
+    """Runs every query in one way and measures the results.
 
     Raises:
         StoreError: the index cannot be searched.
@@ -121,7 +121,7 @@ def _search(way: Way, searcher: Searcher, index: str, query: JudgedQuery) -> tup
 
 
 def measures_of(queries: Sequence[JudgedQuery], ranking: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
-    """Each of `MEASURES` by query id; a query that found nothing has 0."""
+    """The value of each of `MEASURES` by query id; 0 for a query that found nothing."""
     qrels = [Qrel(query.query_id, doc, grade) for query in queries for doc, grade in query.relevance.items()]
     run = [ScoredDoc(query_id, doc, -place) for query_id, docs in ranking.items() for place, doc in enumerate(docs)]
     names = {measure: name for name, measure in MEASURES.items()}
@@ -132,7 +132,7 @@ def measures_of(queries: Sequence[JudgedQuery], ranking: Mapping[str, Sequence[s
 
 
 def differences(runs: Sequence[Run], baseline: Run, measure: str) -> dict[str, Difference]:
-    """Each run against the baseline, by name: a paired randomisation test over queries, corrected for their number."""
+    """Compares each run with the baseline, by name: paired randomisation tests over queries, with Holm's correction."""
     others = [run for run in runs if run is not baseline]
     changes = [
         [run.values[measure][query_id] - before for query_id, before in baseline.values[measure].items()]
@@ -153,7 +153,7 @@ def differences(runs: Sequence[Run], baseline: Run, measure: str) -> dict[str, D
 
 @dataclass(frozen=True)
 class Summary:
-    """A run's mean in one measure with its 95 % interval, and its difference from the baseline, which has none."""
+    """A run's mean in one measure with its 95 % interval, and its difference from the baseline (None for itself)."""
 
     run: Run
     interval: Interval
@@ -161,14 +161,14 @@ class Summary:
 
 
 def summaries(runs: Sequence[Run], measure: str) -> list[Summary]:
-    """Of each run, against the first; resampling takes a while, so ask once."""
+    """Compares each run with the first. Resampling takes a while, so call it once."""
     changed = differences(runs, runs[0], measure)
     return [Summary(run, run.interval(measure), changed.get(run.way.name)) for run in runs]
 
 
 @dataclass(frozen=True)
 class QueryMove:
-    """One query: its measure by each run, and the rank of each judged document by each (None: not found)."""
+    """One query: its measure in each run, and the rank of each judged document in each run (None: not found)."""
 
     query: JudgedQuery
     values: Mapping[str, float]
@@ -176,7 +176,7 @@ class QueryMove:
 
 
 def query_moves(runs: Sequence[Run], queries: Sequence[JudgedQuery], measure: str) -> Iterator[QueryMove]:
-    """Query by query and hit by hit."""
+    """The comparison of each query, with the ranks of its judged documents."""
     for query in queries:
         places = {
             run.way.name: {doc: rank for rank, doc in enumerate(run.ranking[query.query_id], start=1)} for run in runs
@@ -189,7 +189,7 @@ def query_moves(runs: Sequence[Run], queries: Sequence[JudgedQuery], measure: st
 
 
 def by_gain(moves: Sequence[QueryMove], run: Run, baseline: Run) -> list[QueryMove]:
-    """Those that changed, the largest gain of `run` over the baseline first, the largest loss last."""
+    """The queries that changed, from the largest gain of `run` over the baseline to the largest loss."""
 
     def gain(move: QueryMove) -> float:
         return move.values[run.way.name] - move.values[baseline.way.name]

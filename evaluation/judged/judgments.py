@@ -19,10 +19,10 @@ class JudgedQuery:
     """A query of a file, with its judgments.
 
     Attributes:
-        language: of the query; None to guess it.
-        languages: of the documents; empty for all.
-        index: None for the one that the command names.
-        relevance: by document id; over 0 is relevant, and more is better.
+        language: language of the query; None to detect it.
+        languages: languages of the documents; empty for all.
+        index: None for the command's index.
+        relevance: grade by document id; above 0 is relevant, and higher is better.
     """
 
     query_id: str
@@ -34,11 +34,11 @@ class JudgedQuery:
 
 
 def read_judged_queries(queries: Path, qrels: Path) -> list[JudgedQuery]:
-    """The queries that have a relevant document, in the order of their file.
+    """Reads the queries that have a relevant document, in the order of their file.
 
     Raises:
-        BadInput: a line that cannot be read, a query id twice, or no query that has a relevant document.
-        NotFound: a file is not there.
+        BadInput: a line cannot be read, a query id is repeated, or no query has a relevant document.
+        NotFound: a file does not exist.
     """
     judged = _read_qrels(qrels)
     found: dict[str, JudgedQuery] = {}
@@ -71,8 +71,8 @@ def read_judged_queries(queries: Path, qrels: Path) -> list[JudgedQuery]:
 
 
 def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """TREC's `query iteration document relevance` a line, where a document's id may hold blanks; or BEIR's `query-id`,
-    `corpus-id`, `score` with tabs between, under a header or without."""
+    """Reads TREC's lines of `query iteration document relevance`, where a document id may contain blanks, or BEIR's
+    `query-id`, `corpus-id` and `score`, separated by tabs, with or without a header."""
     judged: dict[str, dict[str, int]] = {}
     for number, (place, line) in enumerate(_lines(path)):
         query, document, grade = _judgment(line)
@@ -89,7 +89,7 @@ def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
 
 
 def _judgment(line: str) -> tuple[str, str, str]:
-    """(query, document, grade); the grade is no number where the line is no judgment."""
+    """(query, document, grade). The grade is not a number if the line is not a judgment."""
     columns = line.split("\t")
     if len(columns) == 3:
         query, document, grade = (column.strip() for column in columns)
@@ -117,14 +117,14 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """The lines that are not blank, each with its place for messages."""
+    """The lines that are not blank, each with its place in the file for messages."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise NotFound(f"there is no file {str(path)!r}; check the path") from error
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read {path}: {error}; give a text file in UTF-8") from error
-    # Not splitlines: U+2028 and its like may stand in a JSON string.
+    # Not splitlines: a JSON string may contain U+2028 and similar characters.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield f"{path}, line {number}", line.strip()

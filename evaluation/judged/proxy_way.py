@@ -1,5 +1,5 @@
-"""Searches judged queries through the proxy itself, over an index that anybody made: the routes of the service, called
-in this process. What it measures is what callers of the proxy get, its fallbacks among it."""
+"""Runs judged queries through the proxy, over any index, by the routes of the service in this process. The results are
+those that callers of the proxy get, including fallbacks."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.stores.engine.client import describe_failure
 
 FIRST_STAGE = "engine"
-"""The first stage of a `Way` whose candidates are what the caller's own query finds."""
+"""Name of the first stage of a `Way` whose candidates are the hits of the caller's own query."""
 
-# As many as `R@100` looks at.
+# The number of hits that `R@100` needs.
 _N_HITS = 100
 _LEARNING_S = 60.0
 
@@ -32,15 +32,15 @@ class ProxySearches:
     """Runs ways to search through one app.
 
     Attributes:
-        outcomes: how the searches of each way went, by its name: `applied`, or status and reason.
+        outcomes: number of searches with each outcome, by the name of the way: `applied`, or status and reason.
     """
 
     def __init__(self, app: Flask, template: QueryTemplate, index: str, headers: Mapping[str, str]) -> None:
         """
         Args:
             app: a service in front of an engine.
-            index: that queries without an index of their own search.
-            headers: the caller's: his credentials.
+            index: default index of queries.
+            headers: headers of the caller, with credentials.
         """
         self._client = app.test_client()
         self._proxy: Proxy = app.extensions[PROXY_EXTENSION]
@@ -51,15 +51,15 @@ class ProxySearches:
         self.outcomes: dict[str, Counter[str]] = {}
 
     def run(self, way: Way, queries: Sequence[JudgedQuery], progress: Progress = no_progress) -> Run:
-        """Searches every query one way and measures it. The method `none` is the engine's own order.
+        """Runs every query in one way and measures the results. The method `none` is the engine's own order.
 
         Raises:
-            BadInput: the engine or the proxy refuses the template, or a query is for documents of some languages.
+            BadInput: the engine or the proxy refuses the template, or a query names languages of documents.
             NotFound, StoreUnavailable: the index cannot be searched.
         """
         outcomes = self.outcomes.setdefault(way.name, Counter())
         if way.method != "none" and not self._has_learned:
-            # A service in use has learned the index's word frequencies long before.
+            # A running service has already learned the index's word frequencies.
             self._search(way, queries[0])
             self._proxy.figures.wait(_LEARNING_S)
             self._has_learned = True

@@ -1,4 +1,4 @@
-"""Reads the body of a search with `{{text}}` in the place of the query, and fills queries in."""
+"""Reads the body of a search with the placeholder `{{text}}`, and fills queries in."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class QueryTemplate:
     """The body of a search for an engine.
 
     Attributes:
-        body: its page and its `ext.rerank` say nothing of which hits are found; the rest is the caller's query.
+        body: the caller's query. `from`, `size` and `ext.rerank` do not change which hits are found.
     """
 
     body: Mapping[str, Any]
 
     @classmethod
     def over(cls, fields: Sequence[str]) -> QueryTemplate:
-        """The plainest search of these fields."""
+        """The template of a `multi_match` query over these fields."""
         return cls({"query": {"multi_match": {"query": PLACEHOLDER, "fields": list(fields)}}})
 
     @classmethod
     def read(cls, path: Path) -> QueryTemplate:
-        """A template of a file.
+        """Reads a template from a file.
 
         Raises:
-            NotFound: there is no such file.
-            BadInput: it is no JSON object, or has no `{{text}}`.
+            NotFound: the file does not exist.
+            BadInput: it is not a JSON object, or has no `{{text}}`.
         """
         try:
             data = path.read_bytes()
@@ -65,7 +65,7 @@ class QueryTemplate:
 
 
 def _filled(value: Any, text: str, depth: int) -> Any:
-    """Strings are filled in the parsed JSON, so that no query can change its structure."""
+    """Fills the strings of parsed JSON, so that no query can change its structure."""
     if isinstance(value, str):
         return value.replace(PLACEHOLDER, text)
     if depth > _MAX_DEPTH:

@@ -1,5 +1,5 @@
-"""Chooses the method's parameters, depth and the weight of kNN on one half of the judged queries, and reports on the
-other. For the proxy it chooses the method too."""
+"""Tunes the method's parameters, depth and the weight of kNN on one half of the judged queries, and tests them on the
+other half. For the proxy it also chooses the method."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ TAU_SHARES = (0.0, 0.3, 0.5, 0.7, 0.9)
 DEPTHS = (50, 100, 200, 500)
 KNN_WEIGHTS = (0.2, 0.35, 0.5, 0.65, 0.8)
 
-# On fewer, chance chooses.
+# With fewer queries the choice would be random.
 MIN_QUERIES = 20
-# What is better by less is chance too, and the default is what others have measured.
+# A smaller gain is within chance, so the default is kept.
 _LEAST_GAIN = 0.001
 _ROUNDS = 2
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was chosen, and how it does on queries that had no part in the choice.
+    """The chosen way, and its results on queries that did not choose it.
 
     Attributes:
-        tried: every way with its measure on the choosing half.
-        before, after: on the reporting half.
+        tried: every way with its measure on the tuning half.
+        before, after: runs on the test half.
     """
 
     measure: str
@@ -42,7 +42,7 @@ class Tuning:
 
 
 def halves(queries: Sequence[JudgedQuery]) -> tuple[list[JudgedQuery], list[JudgedQuery]]:
-    """Two halves by a hash of the query's text, so that the same query stays on the same side as judgments grow.
+    """Splits the queries by a hash of their text, so that a query stays in the same half when judgments are added.
 
     Raises:
         BadInput: too few queries.
@@ -68,10 +68,10 @@ def tune(
     queries: Sequence[JudgedQuery],
     measure: str = "nDCG@10",
 ) -> Tuning:
-    """Changes one parameter at a time, keeps what is better by 0.001 at least, and goes round once more.
+    """Changes one parameter at a time, in two rounds, and keeps values that are better by at least 0.001.
 
     Args:
-        run: searches some queries one way and measures it.
+        run: runs some queries in one way and measures the results.
 
     Raises:
         BadInput: too few queries.
@@ -105,7 +105,7 @@ def _better(best: Way, change: Callable[[Way], Iterator[Way]], measured: Callabl
 
 
 def _changes(way: Way) -> list[Callable[[Way], Iterator[Way]]]:
-    """The parameters that act in this method and first stage."""
+    """The parameters that have an effect with this method and first stage."""
     changes = []
     if way.first_stage == "engine":  # our own index is tuned for a method that was chosen by `evaluate`
         changes.append(_methods)

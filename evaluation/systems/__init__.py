@@ -1,4 +1,4 @@
-"""The systems that are compared with our methods, all with one interface (`protocol.System`)."""
+"""The systems that are compared with our methods. All have the interface `protocol.System`."""
 
 from evaluation.systems.catalogue import SYSTEM_NAMES, make_systems, parse_systems
 from evaluation.systems.protocol import Distances, System

@@ -1,4 +1,4 @@
-"""BM25 on stems, the queries translated word by word: what people do today without vectors."""
+"""BM25 on stems with queries translated word by word, the usual cross-language search without vectors."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class TranslatedBM25:
     """BM25 with stemming; each query word has the weights of its translations in FreeDict's dictionaries.
 
     Args:
-        directions: those whose dictionaries `fit` loads, both ways each.
-        folder: keeps the dictionaries.
+        directions: directions whose dictionaries `fit` loads, both ways.
+        folder: where dictionaries are cached.
 
     Raises:
         BadInput: there is no dictionary for a direction.
@@ -96,8 +96,7 @@ class Index:
         model.index([list(document) for document in documents], create_empty_token=False, show_progress=False)
         parts = model.scores["data"], model.scores["indices"], model.scores["indptr"]
         self._columns: dict[str, int] = model.vocab_dict
-        # bm25s takes the terms of a query one by one, each as often as it stands there; ours have weights, so the
-        # products are our own.
+        # bm25s takes unweighted query terms; ours have weights, so we compute the sums ourselves.
         self._scores = csc_array(parts, shape=(len(documents), len(parts[2]) - 1)).tocsr()
 
     def scores(self, weights: Mapping[str, float]) -> Matrix:

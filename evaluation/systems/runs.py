@@ -1,4 +1,4 @@
-"""Turns a task into runs: a method's order of all documents, or of the candidates of a first stage."""
+"""Turns a task into runs: all documents, or the candidates of a first stage, in a method's order."""
 
 from __future__ import annotations
 
@@ -25,23 +25,22 @@ from reranker.transport import Parameters, distances
 with extra("evaluation", "the evaluation"):
     from ir_measures import ScoredDoc
 
-# Below the score of every finite distance (at most 2): documents without a known word stand last.
+# Below the score of every finite distance (at most 2), so that documents without a known word come last.
 _LOWEST_SCORE = -10.0
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedTask:
-    """A task in the terms of one embedding store.
+    """A task with weighted bags of words of one embedding store.
 
     Attributes:
-        queries: one weighted bag a query, in the order of `query_ids`; empty where no word is known.
+        queries: a weighted bag for each query, in the order of `query_ids`; empty without a known word.
         documents: the documents' bags, in the order of `doc_ids`.
-        cosines: (n_queries, n_documents) float32, of the nBOW embeddings; -inf where one of the two has none.
-        order: (n_queries, n_documents) int32, the documents by falling cosine, ties by place: the
-            kNN first stage.
-        unknown_shares: share (0 to 1) of the tokens that take no embedding, of the queries and of the documents.
+        cosines: (n_queries, n_documents) float32, of the nBOW embeddings; -inf if one of the two has none.
+        order: (n_queries, n_documents) int32, positions of documents by falling cosine: the kNN first stage.
+        unknown_shares: share (0 to 1) of the tokens without an embedding, in the queries and in the documents.
         hubness: (n_documents,) for queries in the task's language; None without a sample.
-        document_s, query_s: CPU time (s) that the documents and the queries took to encode, idf and cosines included.
+        document_s, query_s: CPU time (s) of encoding the documents and the queries, with idf and cosines.
     """
 
     task: Task
@@ -59,13 +58,13 @@ class EncodedTask:
 
 
 def encode(task: Task, embeddings: Embeddings, sample: HubnessSample = HubnessSample()) -> EncodedTask:
-    """Weighs every text by tf·idf and embeds it.
+    """Weights every text by tf·idf and computes its nBOW embedding.
 
-    The idf is counted per language over the task's own documents: the query's over the same documents in
-    its language.
+    The idf of each language is counted over the task's documents; for the query's language over the same documents in
+    that language.
 
     Args:
-        sample: what the hubness of the documents is measured by, of pages that neither ask nor are searched.
+        sample: sample for the hubness of the documents, from pages that are neither queries nor documents.
     """
     ours, theirs = task.direction.query_language, task.direction.document_language
     preparing, asking = Stopwatch(), Stopwatch()
@@ -124,7 +123,7 @@ def method_distances(
         elif method == "nbow":
             found[row, columns] = 1.0 - encoded.cosines[row, columns]
         elif everything:
-            # The bags as they lie: nothing is copied together for each query.
+            # All documents need no copy for each query.
             found[row] = _solve(query, encoded.documents, encoded, method, parameters, n_threads)
         else:
             bags = WeightedBags.join([encoded.documents[int(column)] for column in columns])
@@ -136,17 +135,16 @@ def method_distances(
 
 
 def first_stage_run(encoded: EncodedTask, depth: int | None = None) -> list[ScoredDoc]:
-    """The kNN first stage by itself, exact: the `depth` documents of the highest cosine; None: all."""
+    """The run of the exact kNN first stage: the `depth` documents with the highest cosine; None for all."""
     return make_run(encoded, 1.0 - encoded.cosines.astype(np.float64), depth)
 
 
 def make_run(encoded: EncodedTask, found: NDArray[np.float64], depth: int | None = None) -> list[ScoredDoc]:
-    """Each query's first `depth` candidates, re-ordered by these distances (n_queries, n_documents).
+    """Re-ranks each query's first `depth` candidates by these distances (n_queries, n_documents).
 
-    A query without a known word finds nothing: the service refuses it.
-    The score is the distance with its sign turned. Ties, and documents without a known word, keep the first
-    stage's order, which the scores say too: each is lower than the one before, so that no measure breaks a
-    tie in its own way.
+    A query without a known word finds nothing, as in the service. The score is the negative distance. Ties, and
+    documents without a known word, keep the first stage's order. Scores fall strictly, so that no measure breaks ties
+    in its own way.
     """
     run: list[ScoredDoc] = []
     for query_id, query, columns, row in zip(
@@ -164,9 +162,10 @@ def make_run(encoded: EncodedTask, found: NDArray[np.float64], depth: int | None
 
 
 def plain_run(task: Task, found: NDArray[np.float64]) -> list[ScoredDoc]:
-    """Each query's documents by these distances (n_queries, n_documents), ties by place; those at +inf are not found.
+    """Ranks each query's documents by these distances (n_queries, n_documents), ties by position. Documents at +inf are
+    not found.
 
-    What is no method of ours must not gain from the order of our first stage.
+    Ties do not keep the order of our first stage, because other systems must not gain from it.
     """
     doc_ids = tuple(task.documents)
     run: list[ScoredDoc] = []
@@ -178,7 +177,7 @@ def plain_run(task: Task, found: NDArray[np.float64]) -> list[ScoredDoc]:
 
 
 def strictly_falling(scores: Sequence[float]) -> list[float]:
-    """Falling scores with every tie parted by the smallest float32 step, which trec_eval can still tell.
+    """Lowers equal scores by the smallest float32 step, so that trec_eval sees no ties.
 
     >>> first, second = strictly_falling([0.0, 0.0])
     >>> first > second > -1e-30
@@ -205,7 +204,7 @@ def _solve(
 
 
 def unknown_shares(task: Task, embeddings: Embeddings) -> tuple[float, float]:
-    """The share (0 to 1) of the tokens that take no embedding, of the queries and of the documents."""
+    """The share (0 to 1) of the tokens without an embedding, in the queries and in the documents."""
     return (
         _unknown_share(_bags(task.queries, task.direction.query_language, embeddings)),
         _unknown_share(_bags(task.documents, task.direction.document_language, embeddings)),
@@ -223,7 +222,7 @@ def _unknown_share(bags: Sequence[BagOfWords]) -> float:
 
 
 def nbows(bags: Sequence[WeightedBag], embeddings: Embeddings) -> NDArray[np.float32]:
-    """(n_bags, dim) float32: the nBOW embeddings; a row of zeros for a bag without one."""
+    """(n_bags, dim) float32, the nBOW embeddings; zeros for a bag without one."""
     rows = np.zeros((len(bags), embeddings.dim), dtype=np.float32)
     for row, bag in zip(rows, bags, strict=True):
         if (vector := embeddings.nbow(bag)) is not None:
@@ -232,7 +231,7 @@ def nbows(bags: Sequence[WeightedBag], embeddings: Embeddings) -> NDArray[np.flo
 
 
 def cosines_of(queries: NDArray[np.float32], documents: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(n_queries, n_documents) float32, of nBOW embeddings; -inf where one of the two has none."""
+    """(n_queries, n_documents) float32, the cosines of nBOW embeddings; -inf if one of the two has none."""
     cosines: NDArray[np.float32] = queries @ documents.T
     cosines[~queries.any(axis=1)] = -np.inf
     cosines[:, ~documents.any(axis=1)] = -np.inf

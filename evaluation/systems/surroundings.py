@@ -1,4 +1,4 @@
-"""The material for making systems."""
+"""What every system may need when it is made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluation.corpora.tasks import Direction
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The directions of a system's tasks, a home for files, and the number of cores."""
+    """The directions of a system's tasks, the folder of its files, and the number of cores."""
 
     directions: tuple[Direction, ...]
     home: Path

@@ -1,4 +1,4 @@
-"""Tf·idf of surface forms: the words of a query found as they are spelled, whatever the language."""
+"""Tf·idf of words as they are spelled, in any language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ingest.progress import Progress, no_progress
 
 
 class TfIdf:
-    """`idf` of Balikas et al. 2018 (section 4), by the cosine: the same order."""
+    """`idf` of Balikas et al. 2018 (section 4), with the cosine, which gives the same order."""
 
     name = "tf-idf"
     description = "cosine of tf·idf vectors of surface forms, one vocabulary for both languages (`idf` of Balikas 2018)"

@@ -18,13 +18,13 @@ from reranker.transport import Parameters
 
 
 class Transport:
-    """One of `reranker.transport.METHODS` over embeddings that are trained already.
+    """One of `reranker.transport.METHODS` over trained embeddings.
 
     Args:
-        depth: solve for that many candidates of the nBOW first stage alone; None for all documents.
-        name: where it is not the method's.
-        with_hubness: order by the distance with the documents' hubness and the words that they lack
-            (`reranker.ranking.corrections`), whatever the method; the sample is drawn from the pages given to `fit`.
+        depth: solve only for this many candidates of the nBOW first stage; None for all documents.
+        name: None for the method's name.
+        with_hubness: correct the distances of any method by hubness and unknown words
+            (`reranker.ranking.corrections`); the sample is drawn from the pages given to `fit`.
     """
 
     data = ""
@@ -56,7 +56,7 @@ class Transport:
         return self.distances_of(encode(task, self._embeddings, self._sample), progress)
 
     def distances_of(self, encoded: EncodedTask, progress: Progress = no_progress) -> Distances:
-        """The same of a task that is encoded already, as several methods share it; its encoding counts."""
+        """Like `distances`, for an encoded task that several methods share. Its encoding time is included."""
         watch = Stopwatch()
         with watch.running():
             values = method_distances(encoded, self._method, self._parameters, self._depth, self._n_threads, progress)

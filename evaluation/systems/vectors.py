@@ -1,4 +1,4 @@
-"""Keeps the vectors of texts that are slow to encode in one SQLite file, with the times of their encoding."""
+"""Caches the vectors of texts in one SQLite file, with the CPU times of their encoding."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class TimedVector(NamedTuple):
 
 
 class VectorCache(VectorFile):
-    """Vectors by encoder and text; a row is written as soon as it is there, so that a run that broke off goes on.
+    """Vectors by encoder and text. Each row is written at once, so that an interrupted run can continue.
 
     Args:
         path: as in `VectorFile`.
-        version: what changes with the vectors: the encoder's name, its release, how the texts are cut.
+        version: version of the vectors: the encoder's name, its release, how texts are cut.
 
     Raises:
-        BadInput: the file holds something else.
+        BadInput: the file has other contents.
     """
 
     def __init__(self, path: Path, version: str) -> None:

@@ -1,1 +1,1 @@
-"""Corpora of the papers' suite alone."""
+"""Corpora that only the papers' suite uses."""

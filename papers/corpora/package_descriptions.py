@@ -19,12 +19,12 @@ SOURCE = "Debian's package lists (Packages, Translation-en, -fr, -de), brought b
 LICENCE = "each description the terms of its source package; the translations GPL-2.0 (Debian Description Translation)"
 
 SECTIONS = ("admin", "games", "graphics", "math", "net", "science", "sound", "text")
-"""The classes: sections that name a topic (not a programming language or a form, such as libs or doc) and have more
-than `N_A_SECTION` sources."""
+"""The classes: sections with a topic (not a programming language, or a form such as libs or doc) and with more than
+`N_A_SECTION` sources."""
 
 N_A_SECTION = 280
 N_TRAIN = 1600
-"""Of some 2,200 packages."""
+"""Number of packages for training, of some 2,200."""
 
 _FORMAT = "$(CREATED_BY) $(LANGUAGE) $(FILENAME)"
 _APT_HELPER = "/usr/lib/apt/apt-helper"
@@ -41,7 +41,7 @@ def load_package_descriptions(
 ) -> Corpus:
     """Fetches (once), reads, cleans and splits the corpus in `home/corpora/packages`.
 
-    Packages of one source have similar descriptions, so only one counts: that with the source's name if there is one.
+    Packages of one source have similar descriptions, so only one is taken: that with the source's name if there is one.
     `N_A_SECTION` packages of each section are drawn at random. A page's module is its section.
 
     Raises:
@@ -81,7 +81,7 @@ def read_stanzas(text: str) -> Iterator[Stanza]:
 
 
 def description_paragraphs(description: str) -> tuple[Paragraph, ...]:
-    """The short description and the paragraphs of the long one, which lines with only a point separate."""
+    """The short description, and the paragraphs of the long one. A line with only a point separates paragraphs."""
     short, _, long = description.partition("\n")
     parts = [short, *long.split("\n.\n")]
     texts = [text for part in parts if (text := " ".join(part.split()))]
@@ -89,7 +89,7 @@ def description_paragraphs(description: str) -> tuple[Paragraph, ...]:
 
 
 def one_a_source(packages: Iterable[Stanza]) -> list[Stanza]:
-    """One package of each source: that with the source's name, or else the first."""
+    """One package of each source: that with the source's name, otherwise the first."""
     found: dict[str, Stanza] = {}
     for package in packages:
         source = package.get("Source", package["Package"]).split()[0]
@@ -99,8 +99,8 @@ def one_a_source(packages: Iterable[Stanza]) -> list[Stanza]:
 
 
 def _fetch(archive: Archive) -> tuple[list[Stanza], dict[str, dict[tuple[str, str], str]]]:
-    """The packages, and by language the descriptions by package and hash."""
-    # Lists of our own: those of the system often hold no descriptions, and need not be written to.
+    """The packages, and the descriptions by language, then by package and hash."""
+    # Lists of our own: the system's lists often have no descriptions, and should not be changed.
     with tempfile.TemporaryDirectory(prefix=".lists-", dir=archive.folder) as lists:
         return _read_lists(archive, lists)
 

@@ -1,1 +1,1 @@
-"""Studies behind the defaults of the order."""
+"""Studies that chose the default order."""

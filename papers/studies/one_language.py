@@ -1,4 +1,4 @@
-"""Measures ways to count the words of one language for training, by the order of searches in judged collections.
+"""Measures ways to count words for training in one language, on judged collections.
 
 `python -m papers.studies.one_language FOLDER…` (folders in BEIR's layout) prints the table of docs/embeddings.md. Each
 store is trained on the collection's own documents. Transport orders BM25's best 100, alone and with BM25's score.
@@ -40,7 +40,7 @@ _COLUMNS = ("collection", "columns", "BM25", "transport alone", "whole order")
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a collection: the term of each, and its document, in reading order."""
+    """The words of a collection in reading order: the term and the document of each."""
 
     terms: list[str]
     ids: NDArray[np.int64]
@@ -56,7 +56,7 @@ def words_of(documents: Iterable[Document], language: str) -> Words:
 
 
 def by_part(words: Words, size: int | None) -> sparse.csr_matrix:
-    """Counts terms in parts of about this many words: 1 if a part contains a term. None for whole documents."""
+    """Counts terms in parts of about this many words: 1 if a part contains the term. None for whole documents."""
     lengths = np.bincount(words.documents)
     starts = np.cumsum(lengths) - lengths
     n_parts = np.ones_like(lengths) if size is None else np.maximum(1, np.rint(lengths / size).astype(np.int64))
@@ -88,7 +88,7 @@ def _counts(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[in
 
 
 def trained(words: Words, weighted: sparse.csr_matrix, spelling: bool = True) -> NDArray[np.float32]:
-    """(n_terms, k) vectors as `train` makes them of a weighted matrix."""
+    """(n_terms, k), the vectors that `train` makes from a weighted matrix."""
     left, values = truncated_svd(weighted, DIM, SEED)
     rows = unit_rows(left * values**SINGULAR_VALUE_POWER)
     rows[np.diff(weighted.indptr) == 0] = 0
@@ -96,14 +96,14 @@ def trained(words: Words, weighted: sparse.csr_matrix, spelling: bool = True) ->
 
 
 def _n_documents(words: Words) -> NDArray[np.integer]:
-    """(n_terms,) documents with each term."""
+    """(n_terms,) number of documents with each term."""
     shape = len(words.terms), int(words.documents.max()) + 1
     found: NDArray[np.integer] = np.diff(_counts(words.ids, words.documents, shape).indptr)
     return found
 
 
 def end_to_end(words: Words) -> NDArray[np.float32]:
-    """Both by documents and by words: their vectors end to end, in the main directions."""
+    """The vectors of both ways, concatenated and reduced to the main directions."""
     both = [trained(words, weighted, spelling=False) for weighted in (by_part(words, None), by_word(words, 10))]
     ends = np.concatenate(both, axis=1).astype(np.float64)
     directions = np.linalg.eigh(ends.T @ ends)[1][:, ::-1][:, :DIM]
@@ -120,7 +120,7 @@ WAYS: Mapping[str, Callable[[Words], NDArray[np.float32]]] = {
 
 
 def rows(collection: Collection, language: str) -> Iterator[list[str]]:
-    """nDCG@10 of BM25, of transport alone and of the whole order, a row for each way to count."""
+    """nDCG@10 of BM25, of transport alone and of the whole order, with a row for each way to count."""
     words = words_of(collection.documents(language), language)
     for name, train in WAYS.items():
         with TemporaryDirectory() as folder:
@@ -165,7 +165,7 @@ def _order(
     texts: Sequence[str],
     scores: NDArray[np.float64] | None,
 ) -> list[str]:
-    """The documents in the order of `auto`; in the given one where the query has no known word."""
+    """The documents in the order of `auto`; in the given order if the query has no known word."""
     read = reranker.query_with_unknown_words(query, language)
     if not len(read.weighted):
         return list(doc_ids)
@@ -176,7 +176,7 @@ def _order(
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m papers.studies.one_language", description=__doc__)
     parser.add_argument("collections", type=Path, nargs="+", help="folders in BEIR's layout")
-    parser.add_argument("--language", default="en", help="of queries and documents")
+    parser.add_argument("--language", default="en", help="language of queries and documents")
     options = parser.parse_args(arguments)
     for cells in (_COLUMNS, ("---", "---", "---:", "---:", "---:")):
         _print(cells)

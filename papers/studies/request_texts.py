@@ -1,7 +1,7 @@
-"""Measures `auto` on texts that come with a request: with BM25 of the texts (`reranker.ranking.lexical`) and without.
+"""Measures `auto` on texts that come with a request, with and without BM25 of the texts (`reranker.ranking.lexical`).
 
-The texts are BM25's best 100 for each query of a judged collection, without their scores. They are weighed with the
-document frequencies of the collection, as a request that names its index; and with those of the embeddings, or none.
+The texts are BM25's best 100 for each query of a judged collection, without their scores. They are weighted with the
+document frequencies of the collection, as for a request that names its index, and with those of the embeddings, if any.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _first_stage(searcher: Searcher, query: JudgedQuery, language: str) -> list[
 def _reranked(
     reranker: Reranker, query: JudgedQuery, language: str, doc_ids: Sequence[str], bags: _Bags, has_lexical: bool
 ) -> list[str]:
-    """The documents in the order of `auto`; in the given one where the query has no known word."""
+    """The documents in the order of `auto`; in the given order if the query has no known word."""
     read = reranker.query_with_unknown_words(query.text, language)
     if not len(read.weighted):
         return list(doc_ids)
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m papers.studies.request_texts", description=__doc__)
     parser.add_argument("collections", type=Path, nargs="+", help="folders in BEIR's layout")
     parser.add_argument("--embeddings", type=Path, required=True)
-    parser.add_argument("--language", default="en", help="of queries and documents")
+    parser.add_argument("--language", default="en", help="language of queries and documents")
     options = parser.parse_args(arguments)
     embeddings = Embeddings.open(options.embeddings)
     _print(_COLUMNS)

@@ -1,8 +1,8 @@
-"""Measures `embeddings align` on two collections that share no page: how good is a rotation that a dictionary shows?
+"""Measures `embeddings align` on two collections that share no page.
 
 `python -m papers.studies.rotated --home .sinkrank` prints the table of docs/embeddings.md. English is trained on one
-half of the development training pages of LibreOffice's help, the other language on the other half, each alone;
-FreeDict's dictionaries rotate the one to the other, and the development pages ask for their translations.
+half of the development training pages of LibreOffice's help, the other language on the other half. Then the second
+store is rotated with FreeDict's dictionaries, and the development pages are queries for their translations.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SEED = 1  # of the halves; any fixed number would do
 
 
 def halves(pages: Iterable[Page], seed: int = _SEED) -> tuple[tuple[Page, ...], tuple[Page, ...]]:
-    """The pages in two parts, all languages of a page in the same one."""
+    """Splits the pages in two halves, with all languages of a page in the same half."""
     pages = tuple(pages)
     page_ids = sorted({page.page_id for page in pages})
     random.Random(seed).shuffle(page_ids)  # noqa: S311 - a split, no secret
@@ -43,7 +43,7 @@ def halves(pages: Iterable[Page], seed: int = _SEED) -> tuple[tuple[Page, ...], 
 
 
 def paragraphs(pages: Iterable[Page], language: str) -> Iterator[dict[str, str]]:
-    """The units of one language to train on; a paragraph that comes again is passed over."""
+    """The training units of one language, without repeated paragraphs."""
     seen: set[str] = set()
     for page in pages:
         for paragraph_id, text in page.paragraphs if page.language == language else ():
@@ -54,7 +54,7 @@ def paragraphs(pages: Iterable[Page], language: str) -> Iterator[dict[str, str]]
 
 
 def rotated(corpus: Corpus, language: str, pairs: Iterable[Pair], folder: Path, dim: int = DIM) -> Embeddings:
-    """English of one half of the training pages, the other language of the other, in one space, in a new folder."""
+    """Trains English on one half of the training pages and the other language on the other half, and aligns them."""
     parts = zip(("en", language), halves(corpus.train_pages), strict=True)
     for code, pages in parts:
         train(paragraphs(pages, code), folder / code, language=code, dim=dim)
@@ -65,7 +65,7 @@ def rotated(corpus: Corpus, language: str, pairs: Iterable[Pair], folder: Path, 
 def rows(
     corpus: Corpus, language: str, pairs: Iterable[Pair], folder: Path, limit: int = LIMIT, dim: int = DIM
 ) -> Iterator[list[str]]:
-    """Direction, words, pairs that both stores know, and the MRR of each kind of query and method."""
+    """The rows: direction, words, pairs that both stores know, and the MRR of each kind of query and method."""
     embeddings = rotated(corpus, language, pairs, folder, dim)
     n_pairs = embeddings.meta["source"]["n_pairs"]
     for direction in (Direction("en", language), Direction(language, "en")):
@@ -88,8 +88,8 @@ def _pairs(home: Path, language: str) -> Iterator[Pair]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m papers.studies.rotated", description=__doc__)
     parser.add_argument("--home", type=Path, default=Path(".sinkrank"))
-    parser.add_argument("--languages", default=",".join(LANGUAGES), help="to be rotated to English")
-    parser.add_argument("--queries", type=int, default=LIMIT, help="queries a task")
+    parser.add_argument("--languages", default=",".join(LANGUAGES), help="languages to rotate to English")
+    parser.add_argument("--queries", type=int, default=LIMIT, help="number of queries per task")
     options = parser.parse_args(arguments)
     corpus = development(load_libreoffice(options.home))
     columns = ["", "words", "pairs", *(f"{kind} {method}" for kind in KINDS for method in METHODS)]

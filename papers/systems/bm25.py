@@ -16,14 +16,14 @@ from ingest.progress import Progress, no_progress
 from papers.systems.latent import one_language
 
 K1, B = 1.2, 0.75
-"""The usual constants, untuned."""
+"""The usual constants."""
 
 
 class MonolingualBM25:
-    """BM25 among texts of one language, the words as they are spelled (Kusner et al. 2015).
+    """BM25 among texts of one language, with words as they are spelled (Kusner et al. 2015).
 
     Args:
-        directions: those that will be asked for, with one language on both sides.
+        directions: directions of the tasks, each with the same language on both sides.
 
     Raises:
         BadInput: a direction has two languages.
@@ -39,10 +39,10 @@ class MonolingualBM25:
         one_language(self.name, directions)
 
     def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
-        """Does nothing: the frequencies are those of the documents that are searched."""
+        """Does nothing: the frequencies come from the searched documents."""
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`; the distance is the score with its sign turned, +inf where no word is shared."""
+        """See `System`. The distance is the negative score, +inf without a common word."""
         preparing, asking = Stopwatch(), Stopwatch()
         with preparing.running():
             index = Index(list(task.documents.values()), K1, B)

@@ -1,4 +1,4 @@
-"""Every system of the suite by name: what people use today, the papers' systems and ours."""
+"""All systems of the suite by name: common ones, the papers' and ours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reranker.transport import METHODS
 Make = Callable[[Surroundings], System]
 
 BALIKAS_NAMES = ("tf", "idf", *(name for name in RECIPES if name not in ("wmd", "wcd", "rwmd-tf")), "bilda")
-"""Systems of Balikas et al. 2018, the translation baselines apart."""
+"""Systems of Balikas et al. 2018, without the translation baselines."""
 
 _ASKED_TRANSLATED = ("tf", "idf", *(name for name in BALIKAS_NAMES if "-" in name and not name.endswith("+")))
 TRANSLATED_NAMES = tuple(f"translated-{name}" for name in _ASKED_TRANSLATED)
@@ -29,10 +29,10 @@ TRANSLATED_NAMES = tuple(f"translated-{name}" for name in _ASKED_TRANSLATED)
 KUSNER_NAMES = (
     "wmd", "wcd", "rwmd-tf", "prefetch-and-prune", "bow", "bow-df", "bm25", "lsi", "lda", "msda", "ccg",
 )  # fmt: skip
-"""Those of Kusner et al. 2015; the last five, with `bm25`, are for texts of one language."""
+"""Systems of Kusner et al. 2015. The last five, and `bm25`, are for texts of one language."""
 
 ZOSA_NAMES = ("mltm", "cr5")
-"""Those of Zosa et al. 2020 that stand alone; its Wass is `entro-wass-idf`."""
+"""Systems of Zosa et al. 2020 without the ensembles. Its Wass is `entro-wass-idf`."""
 
 _MEMBERS = {"mltm": "mltm", "cr5": "cr5", "wass": "entro-wass-idf", "auto": "auto"}
 _JOINED = ("mltm_wass", "cr5_wass", "mltm_cr5", "mltm_cr5_wass", "mltm_auto", "cr5_auto", "mltm_cr5_auto")
@@ -42,19 +42,19 @@ ENSEMBLE_MEMBERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 ENSEMBLE_NAMES = tuple(ENSEMBLE_MEMBERS)
 
 KEPT_NAMES = tuple(_MEMBERS.values())
-"""Members of ensembles, which keep their distances."""
+"""Members of ensembles. Their distances are cached."""
 
 WITHOUT_HUBNESS, WITH_HUBNESS = "auto-without-hubness", "relaxed-with-hubness"
 OWN_NAMES = (*METHODS, WITHOUT_HUBNESS, WITH_HUBNESS)
 
 
 def make_systems(names: Iterable[str], given: Surroundings) -> list[System]:
-    """The systems of these names, not yet fitted.
+    """Makes the systems with these names, not yet fitted.
 
     Raises:
-        BadInput: one of them cannot do a direction, or needs embeddings and is given none.
-        WrongParameter: an unknown name.
-        NotFound: a package that one of them needs is not installed.
+        BadInput: a system cannot do a direction, or needs embeddings and there are none.
+        WrongParameter: a name is unknown.
+        NotFound: a package that a system needs is not installed.
     """
     return [_make(name, given) for name in names]
 
@@ -160,4 +160,4 @@ _MAKERS: Mapping[str, Make] = MappingProxyType(
 PAPER_NAMES = (*BALIKAS_NAMES, *TRANSLATED_NAMES, *KUSNER_NAMES, *ZOSA_NAMES, *ENSEMBLE_NAMES)
 
 ALL_NAMES = (*SYSTEM_NAMES, *PAPER_NAMES, *OWN_NAMES)
-"""Those that `make_systems` makes; most of the papers' and all of ours need `Surroundings.embeddings`."""
+"""The names for `make_systems`. Most of the papers' systems and all of ours need `Surroundings.embeddings`."""

@@ -1,4 +1,4 @@
-"""Componential counting grids (Perina et al. 2013): texts as mixtures of windows into one grid of words."""
+"""Componential counting grids (Perina et al. 2013): texts as mixtures of windows of a grid of words."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from evaluation.systems.protocol import Matrix
 
 _SEED = 2018
 _TINY = 1e-12
-# Whose rows are copied together: 20 MB at 144 windows.
+# Number of words whose rows are copied at once; 20 MB with 144 windows.
 _PAIRS = 8192
 
 Places = NDArray[np.int32]
 
 
 class CountingGrid:
-    """A square grid whose edges meet; each cell has a distribution over words, and each window the mean of those of its
-    cells. A text draws each word from a window of its own mixture; the mixture represents the text.
+    """A square grid on a torus. Each cell has a distribution over words, and a window has the mean of its cells.
 
-    Both are learned by expectation maximisation; neighbouring windows overlap, so similar texts come to lie together.
+    A text draws each word from a window of its mixture of windows, and the mixture represents the text. Cells and
+    mixtures are learned by expectation maximisation. Neighbouring windows overlap, so similar texts come to be near
+    each other.
 
     Args:
-        side, window: cells along the grid and along a window.
-        n_steps, n_text_steps: of learning, and of finding the mixture of a text when the grid is known.
+        side, window: number of cells along the grid and along a window.
+        n_steps, n_text_steps: iterations of training, and of inferring the mixture of a text with a trained grid.
     """
 
     largest_vocabulary = 5_000
@@ -44,19 +45,19 @@ class CountingGrid:
         """Learns the distributions of the cells, (side · side, n_words), from (n_texts, n_words)."""
         n_cells = self._side**2
         drawn = np.random.default_rng(_SEED).random((n_cells, counts.shape[1])) + 0.5
-        # Near the frequencies of all texts, and each cell a little different.
+        # Start near the frequencies of all texts, with small differences between cells.
         self.cells = _to_one(drawn * (np.asarray(counts.sum(axis=0)).ravel() + 1.0)[None, :])
         mixtures = np.full((counts.shape[0], n_cells), 1.0 / n_cells)
         for _ in range(self._n_steps):
             windows = self.window_means()
             ratios = _ratios(counts, mixtures, windows)
-            # Of the words that a window gave, each of its cells gave a share by its own distribution.
+            # The words of a window are divided among its cells in proportion to the cells' distributions.
             expected = self.cells * (self._membership.T @ (ratios.T @ mixtures).T)
             mixtures = _to_one(mixtures * (ratios @ windows.T) + _TINY)
             self.cells = _to_one(expected + _TINY)
 
     def represent(self, counts: csr_matrix) -> Matrix:
-        """(n_texts, side · side): the mixture over windows of each text."""
+        """(n_texts, side · side), the mixture of windows of each text."""
         windows = self.window_means()
         mixtures = np.full((counts.shape[0], len(windows)), 1.0 / len(windows))
         for _ in range(self._n_text_steps):
@@ -64,12 +65,12 @@ class CountingGrid:
         return np.asarray(mixtures, dtype=np.float64)
 
     def window_means(self) -> Matrix:
-        """(side · side, n_words): the distribution of each window, named by its first cell."""
+        """(side · side, n_words), the distribution of each window, at the index of its first cell."""
         return np.asarray(self._membership @ self.cells)
 
 
 def membership(side: int, window: int) -> Matrix:
-    """(n_windows, n_cells): the share that each cell has of each window of a grid whose edges meet.
+    """(n_windows, n_cells), the share of each cell in each window of a torus.
 
     >>> membership(2, 1)[0].tolist()
     [1.0, 0.0, 0.0, 0.0]
@@ -81,14 +82,14 @@ def membership(side: int, window: int) -> Matrix:
 
 
 def _ratios(counts: csr_matrix, mixtures: Matrix, windows: Matrix) -> csr_matrix:
-    """Each count over the probability of its word in its text, (n_texts, n_words)."""
+    """(n_texts, n_words), each count divided by the probability of its word in its text."""
     found = counts.tocoo()
     probabilities = _probabilities(found.row, found.col, mixtures, windows)
     return csr_matrix((found.data / np.maximum(probabilities, _TINY), (found.row, found.col)), shape=counts.shape)
 
 
 def _probabilities(texts: Places, words: Places, mixtures: Matrix, windows: Matrix) -> Matrix:
-    """(n,): of each pair of a text and a word the probability that the text draws the word."""
+    """(n,), the probability that a text draws a word, for each pair of a text and a word."""
     by_word = np.ascontiguousarray(windows.T)
     found = np.empty(len(texts))
     for first in range(0, len(texts), _PAIRS):

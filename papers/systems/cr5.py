@@ -1,4 +1,4 @@
-"""Cr5: reduced-rank ridge regression from words to concepts, by which texts in several languages share one space."""
+"""Cr5: reduced-rank ridge regression from words to concepts, which puts texts in several languages into one space."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
 
-# As many dimensions as the word embeddings have; of the ridges 0.3, 1 and 3 the best on development pages (mean MRR of
-# en-fr and fi-en, 20 words and whole pages: 0.910, 0.921, 0.912).
+# The number of dimensions of the word embeddings. The ridge is the best of 0.3, 1 and 3 on development pages (mean MRR
+# of en-fr and fi-en, 20 words and whole pages: 0.910, 0.921, 0.912).
 RANK = 300
 RIDGE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class LanguageSpace:
-    """What the training pages of one language give.
+    """The vocabulary and embeddings of one language.
 
     Attributes:
         columns: the column of each word.
         idf: (n_words,), log((N + 1) / (df + 1)).
-        embeddings: (n_words, rank), of words of weight 1; zero rows before the regression.
+        embeddings: (n_words, rank); zeros before the regression.
     """
 
     columns: Mapping[str, int]
@@ -41,17 +41,17 @@ class LanguageSpace:
     embeddings: Matrix
 
     def weights(self, texts: Iterable[Sequence[str]]) -> csr_matrix:
-        """(n_texts, n_words): tf·idf of unit length."""
+        """(n_texts, n_words), tf·idf vectors of length 1."""
         counter = CountVectorizer(analyzer=_as_it_is, vocabulary=self.columns)
         return normalize(counter.transform(texts).multiply(self.idf[None, :]).tocsr())
 
 
 class Cr5:
-    """Josifoski et al. 2019, as compared by Zosa et al. 2020; here a page id is a concept, and its language versions
-    are the documents that bear it.
+    """Josifoski et al. 2019, as compared by Zosa et al. 2020. A page id is a concept, and its language versions are the
+    documents of that concept.
 
     Args:
-        rank: dimensions of the space.
+        rank: number of dimensions.
     """
 
     name = "cr5"
@@ -90,7 +90,7 @@ class Cr5:
         }
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`: 1 - cosine; +inf where one of the two has no word of the training pages.
+        """See `System`. The distance is 1 - cosine; +inf if one of the two has no word of the training pages.
 
         Raises:
             BadInput: no training page had a language of the task.
@@ -107,7 +107,7 @@ class Cr5:
         return Distances(values, preparing.seconds, asking.seconds)
 
     def _embed(self, texts: Iterable[Sequence[str]], language: str) -> Matrix:
-        """(n_texts, rank), of length 1 or 0."""
+        """(n_texts, rank), rows of length 1 or 0."""
         if not self._spaces:
             raise RuntimeError("cr5 has no embeddings yet; call fit first")
         space = self._spaces.get(language)
@@ -130,10 +130,10 @@ def regress(
     block a language, and each is solved in the space of its documents: (X'X + ridge I)^-1 X' = X' (XX' + ridge I)^-1.
 
     Args:
-        languages: of each (n_documents, n_words) weights, and (n_documents,) concepts.
+        languages: for each language (n_documents, n_words) weights and (n_documents,) concepts.
 
     Returns:
-        For each language (n_words, r), with r the rank or the number of concepts, if that is less.
+        For each language (n_words, r), where r is the rank, or the number of concepts if that is less.
     """
     explained = np.zeros((n_concepts, n_concepts))
     solved = []

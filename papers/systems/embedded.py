@@ -19,7 +19,7 @@ from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.transport import Parameters, distances
 
 CENTROIDS = "centroids"
-"""Beside `reranker.transport.METHODS`: the Euclidean distance of weighted mean embeddings, of any length."""
+"""A method other than `reranker.transport.METHODS`: the Euclidean distance of weighted mean embeddings."""
 
 _METHODS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -33,12 +33,12 @@ _WEIGHTS = {"tf": "tf weights", "idf": "tf·idf weights, log((N + 1) / (df + 1))
 
 @dataclass(frozen=True)
 class Recipe:
-    """What one system over word embeddings is.
+    """The definition of a system over word embeddings.
 
     Attributes:
         method: `CENTROIDS`, or one of `reranker.transport.METHODS`.
-        is_idf: whether words weigh tf·idf, with the idf of the documents that are searched; else tf.
-        handles_unknown_words: whether words without an embedding take another's (Balikas et al. 2018, section 3.3).
+        is_idf: whether weights are tf·idf, with the idf of the searched documents; otherwise tf.
+        handles_unknown_words: whether words without an embedding borrow one (Balikas et al. 2018, section 3.3).
     """
 
     method: str
@@ -69,14 +69,14 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
         "rwmd-tf": _kusner("rwmd", "Relaxed Word Mover's Distance: the larger of the two one-sided nearest-word costs"),
     }
 )
-"""By the name of the system."""
+"""The recipes by the name of the system."""
 
 
 class EmbeddedWords:
-    """One of `RECIPES` over embeddings that are trained already, all documents ranked.
+    """One of `RECIPES` over trained embeddings. It ranks all documents.
 
     Args:
-        n_threads: the most threads that may work.
+        n_threads: maximum number of threads.
     """
 
     data = ""
@@ -90,7 +90,7 @@ class EmbeddedWords:
         """Does nothing: the embeddings are trained already."""
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`; +inf where one of the two has no known word."""
+        """See `System`. The distance is +inf if one of the two has no known word."""
         preparing, asking = Stopwatch(), Stopwatch()
         with preparing.running():
             documents, idf = weighted_documents(task, self._embeddings, self._recipe.is_idf)
@@ -132,7 +132,7 @@ def weighted_queries(task: Task, embeddings: Embeddings, idf: IdfTable) -> list[
 
 
 def centroids(bags: Sequence[WeightedBag], embeddings: Embeddings) -> Matrix:
-    """(n_bags, dim): the weighted means of the words' embeddings, not normalised; NaN of a bag without a word."""
+    """(n_bags, dim), the weighted means of the words' embeddings, not normalised; NaN for a bag without a word."""
     means = np.full((len(bags), embeddings.dim), np.nan)
     for row, bag in zip(means, bags, strict=True):
         if len(bag):
@@ -141,7 +141,7 @@ def centroids(bags: Sequence[WeightedBag], embeddings: Embeddings) -> Matrix:
 
 
 def euclidean(queries: Matrix, documents: Matrix) -> Matrix:
-    """(n_queries, n_documents): Euclidean distances of rows; +inf where one of the two is NaN."""
+    """(n_queries, n_documents), Euclidean distances of rows; +inf if one of the two is NaN."""
     squares = (queries**2).sum(axis=1)[:, None] + (documents**2).sum(axis=1)[None, :] - 2.0 * queries @ documents.T
     return np.where(np.isnan(squares), np.inf, np.sqrt(np.maximum(squares, 0.0)))
 

@@ -1,4 +1,4 @@
-"""Joins the distances of several systems into one, and says how alike two systems rank."""
+"""Joins the distances of several systems, and computes the rank correlation of two systems."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Join = Callable[[Sequence[Matrix]], Matrix]
 
 
 def averaged(members: Sequence[Matrix]) -> Matrix:
-    """The mean of the distances as they are (Zosa et al. 2020, section 3.2)."""
+    """The mean of the distances (Zosa et al. 2020, section 3.2)."""
     return np.asarray(np.mean([_finite(values) for values in members], axis=0))
 
 
 def normalised(members: Sequence[Matrix]) -> Matrix:
-    """The mean of the distances when those of each query to all documents have mean 0 and deviation 1."""
+    """The mean of the distances, after the distances of each query are scaled to mean 0 and standard deviation 1."""
     scaled = []
     for values in map(_finite, members):
         deviation = values.std(axis=1, keepdims=True)
@@ -34,7 +34,7 @@ def normalised(members: Sequence[Matrix]) -> Matrix:
 
 
 def fused(members: Sequence[Matrix]) -> Matrix:
-    """Reciprocal rank fusion: 0 less the sum of 1 / (60 + rank), ties at their mean rank."""
+    """Reciprocal rank fusion: minus the sum of 1 / (60 + rank), with ties at their mean rank."""
     return -np.asarray(np.sum([1.0 / (FUSION_K + rankdata(values, axis=1)) for values in members], axis=0))
 
 
@@ -45,7 +45,7 @@ JOINS: Mapping[str, tuple[Join, str]] = MappingProxyType(
         "-fused": (fused, "reciprocal rank fusion, k 60"),
     }
 )
-"""By what they add to the name of an ensemble."""
+"""The ways to join, by the suffix of an ensemble's name."""
 
 
 class Ensemble:
@@ -55,7 +55,7 @@ class Ensemble:
         suffix: one of `JOINS`.
 
     Attributes:
-        fit_s: CPU time (s, all threads) of the members' learning, whenever that was.
+        fit_s: CPU time (s, all threads) of fitting the members, now or earlier.
     """
 
     def __init__(self, name: str, members: Sequence[System], suffix: str = "") -> None:
@@ -76,8 +76,8 @@ class Ensemble:
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
         """See `System`. The times are the sums of the members' times.
 
-        A pair without a distance from one member (+inf or NaN) counts as far as that member's farthest document. A pair
-        without any distance stays at +inf.
+        If a member has no distance for a pair (+inf or NaN), its largest distance of that query is used. A pair without
+        any distance stays at +inf.
         """
         found = [member.distances(task, progress) for member in self._members]
         members = [np.where(np.isnan(each.values), np.inf, each.values) for each in found]
@@ -87,12 +87,11 @@ class Ensemble:
 
 
 def rank_correlation(first: Matrix, second: Matrix) -> float:
-    """Spearman's correlation of the ranks that two systems give the documents of a query, averaged over queries (Zosa
-    et al. 2020, table 3): -1 to 1.
+    """Spearman's rank correlation of two systems, the mean over queries (Zosa et al. 2020, table 3): -1 to 1.
 
     Args:
-        first, second: (n_queries, n_documents) distances; +inf and NaN rank last. A query for which one of the two
-            tells no document from another is left out; NaN where no query is left.
+        first, second: (n_queries, n_documents) distances; +inf and NaN rank last. Queries with equal distances to all
+            documents in one of the systems are left out; NaN if no query is left.
     """
     found = []
     for one, other in zip(first, second, strict=True):
@@ -103,7 +102,7 @@ def rank_correlation(first: Matrix, second: Matrix) -> float:
 
 
 def _finite(values: Matrix) -> Matrix:
-    """Each row with +inf as its largest finite distance; 0 where it has none."""
+    """Replaces +inf in each row with its largest finite distance, or 0 if it has none."""
     known = np.isfinite(values)
     largest = np.where(known, values, -np.inf).max(axis=1, keepdims=True)
     return np.where(known, values, np.where(np.isfinite(largest), largest, 0.0))

@@ -1,4 +1,4 @@
-"""Keeps a system's distances in files, so that ensembles join what their members have said already."""
+"""Caches a system's distances in files, so that ensembles reuse the distances of their members."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from ingest.progress import Progress, no_progress
 
 
 class Kept:
-    """A system that is asked once for each task and set of training pages, whatever process asks.
+    """Runs a system once for each task and set of training pages, over all processes.
 
-    What is kept counts as the same while this release, the sources of the systems, the system's description and the
-    texts are the same. Distances are rounded to float32, so that the first answer is as the later ones. A system that
-    was fitted on these pages before is not fitted again until there is a new task.
+    The cache is valid for the same release, sources of the systems, description of the system and texts. Distances are
+    rounded to float32, so that the first answer equals the cached ones. A system that was fitted on the same pages
+    before is not fitted again until there is a new task.
 
     Args:
-        folder: of the files; 4 bytes a pair of query and document.
-        made_with: a hash of what else the system was made with (embeddings).
+        folder: folder of the files; 4 bytes for each pair of query and document.
+        made_with: hash of the system's other inputs (embeddings).
 
     Attributes:
         fit_s: CPU time (s, all threads) of the first fit on the pages.
@@ -58,7 +58,7 @@ class Kept:
             self.fit_s = float(before[0])
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`, with the times of the first answer."""
+        """See `System`. The times are those of the first answer."""
         texts = [str(task.direction), dict(task.queries), dict(task.documents), dict(task.query_side)]
         path = self._path(_digest(texts))
         kept = _read(path, "values", "times")
@@ -82,13 +82,13 @@ class Kept:
 
 
 def _write(path: Path, **arrays: Any) -> None:
-    """The file appears whole or not at all."""
+    """Writes the arrays. The file appears whole or not at all."""
     with whole_file(path) as file:
         np.savez(file, **arrays)
 
 
 def _read(path: Path, *names: str) -> list[NDArray[Any]] | None:
-    """The arrays of these names; None where nothing is kept, or a file that cannot be read."""
+    """Reads the arrays with these names; None if there is no file, or it cannot be read."""
     try:
         with path.open("rb") as file, np.load(file) as kept:
             return [kept[name] for name in names]

@@ -29,24 +29,24 @@ class Representation(Protocol):
 
     @property
     def largest_vocabulary(self) -> int | None:
-        """Most words, the most frequent; None for all."""
+        """Maximum number of words (the most frequent ones); None for all."""
 
     @property
     def description(self) -> str:
-        """What it does, with its constants and its source."""
+        """One line with the method, its constants and its source."""
 
     def fit(self, counts: csr_matrix) -> None:
-        """Learns from (n_texts, n_words)."""
+        """Learns from counts (n_texts, n_words)."""
 
     def represent(self, counts: csr_matrix) -> Matrix:
-        """(n_texts, dim) of (n_texts, n_words)."""
+        """Turns counts (n_texts, n_words) into vectors (n_texts, dim)."""
 
 
 class LatentSystem:
     """Euclidean distances of learned vectors, among texts of one language.
 
     Args:
-        directions: those that will be asked for, with one language on both sides.
+        directions: directions of the tasks, each with the same language on both sides.
 
     Raises:
         BadInput: a direction has two languages.
@@ -63,7 +63,7 @@ class LatentSystem:
         """Learns from the pages of its language.
 
         Raises:
-            BadInput: there are none.
+            BadInput: there are no such pages.
         """
         texts = [letter_tokens(page.text, page.language) for page in pages if page.language == self._language]
         if not texts:
@@ -75,7 +75,7 @@ class LatentSystem:
         self._representation.fit(self._counter.transform(texts).astype(np.float64))
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`; +inf where one of the two has no word of the training pages."""
+        """See `System`. The distance is +inf if one of the two has no word of the training pages."""
         preparing, asking = Stopwatch(), Stopwatch()
         with preparing.running():
             documents = self._represent(task.documents.values())
@@ -119,10 +119,10 @@ class Lsi:
 class MarginalisedAutoencoder:
     """Marginalised stacked denoising autoencoders (mSDA; Chen et al. 2012), in closed form.
 
-    Each layer maps its input x, with a constant 1 beneath, to tanh(W x): W restores x best, in squares, from copies in
-    which each word is left out with probability `noise`. With S = Σ x x' and q the probability that a word stays (1 for
-    the constant), W = E[P] E[Q]^-1 where E[P]_ij = S_ij q_j and E[Q]_ij = S_ij q_i q_j, S_ii q_i on the diagonal
-    (section 3.2). A text is its input and all layers, side by side.
+    Each layer maps its input x, with a constant 1 appended, to tanh(W x). W is the least-squares reconstruction of x
+    from copies in which each word is removed with probability `noise`. With S = Σ x x' and q the probability that a
+    word stays (1 for the constant), W = E[P] E[Q]^-1 where E[P]_ij = S_ij q_j and E[Q]_ij = S_ij q_i q_j, S_ii q_i on
+    the diagonal (section 3.2). The vector of a text is its input and all layers, concatenated.
     """
 
     largest_vocabulary = 2_000
@@ -154,7 +154,7 @@ _RIDGE = 1e-5
 
 
 def restoring_weights(values: Matrix, noise: float) -> Matrix:
-    """(n_words, n_words + 1): the W of one layer, the constant last.
+    """(n_words, n_words + 1), the W of one layer. The last column is that of the constant.
 
     Args:
         values: (n_texts, n_words).
@@ -170,10 +170,10 @@ def restoring_weights(values: Matrix, noise: float) -> Matrix:
 
 
 def one_language(name: str, directions: Iterable[Direction]) -> str:
-    """The one language of all directions.
+    """The language of all directions.
 
     Raises:
-        BadInput: there are several.
+        BadInput: there are several languages.
     """
     languages = sorted({each for one in directions for each in (one.query_language, one.document_language)})
     if len(languages) != 1:

@@ -20,17 +20,17 @@ from reranker.text.bags import WeightedBag, WeightedBags
 from reranker.transport import distances
 
 K, M = 20, 160
-"""Nearest documents wanted, and documents prefetched, 8 k: the largest cut-off but all."""
+"""Number of nearest documents (k), and of prefetched documents, 8 k: the largest number below all."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pruned:
-    """What came of one query.
+    """The result of one query.
 
     Attributes:
-        values: (n_documents,) exact distances; NaN where none was solved.
-        n_prefetched: documents gone through, the nearest by their centroids.
-        n_solved: of these, with an exact distance.
+        values: (n_documents,) exact distances; NaN if not solved.
+        n_prefetched: number of prefetched documents, the nearest by centroid distance.
+        n_solved: number of these with an exact distance.
     """
 
     values: Matrix
@@ -46,14 +46,14 @@ def prefetch_and_prune(
     k: int,
     m: int,
 ) -> Pruned:
-    """Goes through the m documents of the least centroid distance (WCD), nearest first: the first k are solved, and of
-    the others those whose lower bound (RWMD) is not above the k-th least distance so far (section 4).
+    """Visits the m documents with the least centroid distance (WCD), nearest first. Solves the first k, and then each
+    document whose lower bound (RWMD) is not above the k-th least distance so far (section 4).
 
-    With m as large as the number of documents the k nearest are certain.
+    If m is the number of documents, the k nearest are certain.
 
     Args:
-        query: with at least one word.
-        centroid_distances: (n_documents,); +inf of a document without a word, which is not gone through.
+        query: has at least one word.
+        centroid_distances: (n_documents,); +inf for a document without a word, which is not visited.
 
     Raises:
         WrongParameter: k is below 1, or m below k.
@@ -75,10 +75,10 @@ def prefetch_and_prune(
 
 
 class PrefetchAndPrune:
-    """The k nearest documents of each query by Word Mover's Distance with tf weights; the others are not found.
+    """Finds the k nearest documents of each query by Word Mover's Distance with tf weights.
 
     Attributes:
-        share_solved: exact solves of the last task, over its pairs of query and document; NaN before.
+        share_solved: share of the pairs of query and document in the last task that were solved; NaN before.
 
     Raises:
         WrongParameter: k is below 1, or m below k.
@@ -100,7 +100,7 @@ class PrefetchAndPrune:
         """Does nothing: the embeddings are trained already."""
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`; NaN where no exact distance was needed, +inf where one of the two has no known word."""
+        """See `System`. NaN if no exact distance was needed, +inf if one of the two has no known word."""
         preparing, asking = Stopwatch(), Stopwatch()
         with preparing.running():
             documents, idf = weighted_documents(task, self._embeddings, is_idf=False)

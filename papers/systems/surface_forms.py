@@ -1,4 +1,4 @@
-"""Surface forms: the words of a query found as they are spelled, whatever the language."""
+"""Surface forms: words compared as they are spelled, in any language."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SURFACE_NAMES = tuple(_DESCRIPTIONS)
 
 class SurfaceForms:
     """The baselines `tf` and `idf` of Balikas et al. 2018 (section 4) and, for texts of one language, BOW and TF-IDF of
-    Kusner et al. 2015 (section 5.1), which have no unit length: long texts lie far from short ones.
+    Kusner et al. 2015 (section 5.1). The latter are not scaled to length 1, so long texts are far from short ones.
 
     Args:
         name: one of `SURFACE_NAMES`.
@@ -49,10 +49,10 @@ class SurfaceForms:
         self.name, self.description = name, _DESCRIPTIONS[name]
 
     def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
-        """Does nothing: the frequencies are those of the documents that are searched."""
+        """Does nothing: the frequencies come from the searched documents."""
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`; of vectors of unit length +inf where query and document share no word."""
+        """See `System`. With vectors of length 1 the distance is +inf without a common word."""
         preparing, asking = Stopwatch(), Stopwatch()
         with preparing.running():
             columns = vocabulary([*task.documents.values(), *task.query_side.values(), *task.queries.values()])
@@ -70,7 +70,7 @@ class SurfaceForms:
         return Distances(values, preparing.seconds, asking.seconds)
 
     def _weighted(self, counts: sparse.csr_array, same_language: sparse.csr_array) -> sparse.csr_array:
-        """(n_texts, n_terms): the counts, weighted by the document frequencies of texts of the same language."""
+        """(n_texts, n_terms), the counts, weighted by the document frequencies of texts in the same language."""
         if self.name == "bow":
             return counts
         if self.name == "bow-df":

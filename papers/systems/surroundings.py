@@ -1,4 +1,4 @@
-"""What a system of the papers may be made with."""
+"""What a system of the papers may need when it is made."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from reranker.embeddings import Embeddings
 
 @dataclass(frozen=True)
 class Surroundings(surroundings.Surroundings):
-    """Those of every system, and trained embeddings for systems that compare words."""
+    """The surroundings of every system, and trained embeddings for systems that compare words."""
 
     embeddings: Embeddings | None = None
 
     @property
     def embeddings_version(self) -> str:
-        """A hash of the embeddings; empty without."""
+        """The version of the embeddings; empty without embeddings."""
         return self.embeddings.version if self.embeddings else ""
 
     def needed_embeddings(self, name: str) -> Embeddings:

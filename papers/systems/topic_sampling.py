@@ -22,22 +22,22 @@ from reranker.transport.kernels.compiling import compiled
 Counts = NDArray[np.float32]
 Ids = NDArray[np.int32]
 
-# The probabilities of so many topics are summed at once, in vector registers; one of the sums is then gone through.
+# The probabilities of this many topics are summed at once in vector registers. Then the topic is drawn within one sum.
 _BLOCK = 16
 _REPORTED_SWEEPS = 25
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How often every token is sampled, and which states count: those after sweep `burn_in`, and every `interval`
-    sweeps from there up to sweep `n_sweeps`. Counts and mixtures are averaged over them."""
+    """The number of sweeps, and the states that are used: after sweep `burn_in`, and then after every `interval` sweeps
+    up to sweep `n_sweeps`. Counts and mixtures are averaged over these states."""
 
     burn_in: int
     n_sweeps: int
     interval: int = 25
 
     def runs(self) -> list[int]:
-        """Sweeps up to each state that counts, from the one before.
+        """The numbers of sweeps from one used state to the next.
 
         >>> Schedule(burn_in=200, n_sweeps=250).runs()
         [200, 25, 25]
@@ -47,7 +47,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Priors:
-    """Dirichlet parameters: of a document's mixture over topics, of a topic's distribution over words."""
+    """Dirichlet parameters of a document's mixture of topics (alpha) and a topic's distribution of words (beta)."""
 
     n_topics: int
     alpha: float
@@ -56,12 +56,12 @@ class Priors:
 
 @dataclass(frozen=True, eq=False)
 class TokenStream:
-    """The tokens of documents, one after the other, language by language in each.
+    """The tokens of documents, document by document, and language by language in each.
 
     Attributes:
-        words: (n_tokens,) ids in the joint vocabulary: each language has a range of its own.
-        documents: (n_tokens,) ascending places of documents.
-        n_documents: also counts those without a token.
+        words: (n_tokens,) ids in the joint vocabulary, in which each language has its own range.
+        documents: (n_tokens,) ascending positions of documents.
+        n_documents: number of documents, including those without a token.
     """
 
     words: Ids
@@ -77,11 +77,11 @@ def train(
     seed: int,
     report: Callable[[int], None],
 ) -> Counts:
-    """(n_words in all, n_topics): the probability of each word of a language in each topic.
+    """(total n_words, n_topics), the probability of each word of a language in each topic.
 
     Args:
-        n_words: (n_languages,) words of each language, whose ids follow each other.
-        report: called with the sweeps that are done.
+        n_words: (n_languages,) number of words of each language; the ids of a language are consecutive.
+        report: called with the number of finished sweeps.
     """
     languages = np.repeat(np.arange(len(n_words), dtype=np.int32), n_words)
     state = _State.draw(stream, languages, len(n_words), priors.n_topics, seed)
@@ -106,9 +106,9 @@ def train(
 def infer(
     stream: TokenStream, word_probabilities: Counts, alpha: float, schedule: Schedule, seed: int
 ) -> NDArray[np.float64]:
-    """(n_documents, n_topics): the mixture of each document, the topics being what they are; NaN of one without words.
+    """(n_documents, n_topics), the mixture of each document with fixed topics; NaN for a document without words.
 
-    The document with place i is sampled with a seed of its own, whatever the others.
+    The document at position i has its own seed, which does not depend on the others.
     """
     offsets = np.searchsorted(stream.documents, np.arange(stream.n_documents + 1)).astype(np.int64)
     runs = np.array(schedule.runs(), dtype=np.int64)
@@ -224,7 +224,7 @@ def _infer(
 
 @compiled
 def _draw(weights: Counts, sums: Counts) -> int:
-    """A place drawn with a probability proportional to its weight."""
+    """Draws a position with a probability proportional to its weight."""
     n = len(weights)
     total = np.float32(0)
     for block in range(len(sums)):

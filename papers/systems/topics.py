@@ -1,4 +1,4 @@
-"""Topic models as systems: documents in any language are compared by their mixtures of shared topics."""
+"""Topic models as systems. They compare documents in any language by their mixtures of shared topics."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from reranker.text.tokens import letter_tokens
 _SEED = 2018
 
 Divergence = Callable[[Matrix, Matrix], Matrix]
-"""(n_queries, n_topics) and (n_documents, n_topics) to (n_queries, n_documents)."""
+"""Takes (n_queries, n_topics) and (n_documents, n_topics), returns (n_queries, n_documents)."""
 
 Words = Mapping[str, Sequence[str]]
 """The tokens of one document by language."""
 
 
 def relative_entropy(queries: Matrix, documents: Matrix) -> Matrix:
-    """The Kullback-Leibler divergence (nats) of each query's mixture from each document's."""
+    """The Kullback-Leibler divergence (nats) of each query's mixture from each document's mixture."""
     return np.array([rel_entr(query[None, :], documents).sum(axis=1) for query in queries])
 
 
@@ -49,12 +49,12 @@ def topic_euclidean(queries: Matrix, documents: Matrix) -> Matrix:
 
 @dataclass(frozen=True)
 class TopicRecipe:
-    """What one system over topics is.
+    """The definition of a system over topics.
 
     Attributes:
-        largest_vocabulary: most words a language, the most frequent; None for all.
-        training, inference: sweeps over the training pages, and over a text whose mixture is sought.
-        is_pairwise: whether each pair of languages has a model of its own; else one model has all languages.
+        largest_vocabulary: maximum number of words per language (the most frequent ones); None for all.
+        training, inference: sweeps of training, and of inferring the mixture of a text.
+        is_pairwise: whether each pair of languages has its own model; otherwise one model has all languages.
     """
 
     description: str
@@ -98,7 +98,7 @@ class TopicSystem:
     """A topic model that learns from the language versions of the training pages.
 
     Args:
-        directions: those that will be asked for; with them come the pairs of languages.
+        directions: directions of the tasks, which give the pairs of languages.
     """
 
     data = ""
@@ -109,7 +109,7 @@ class TopicSystem:
         self._models: dict[frozenset[str], TopicModel] = {}
 
     def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
-        """Trains a model for each pair of languages, or one for all that the pages have.
+        """Trains a model for each pair of languages, or one for all languages of the pages.
 
         Raises:
             BadInput: no training page has the languages of a pair.
@@ -125,7 +125,7 @@ class TopicSystem:
             self._models[frozenset(languages)] = TopicModel.train(documents, languages, self._recipe, label, progress)
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`; +inf where one of the two has no word that the model knows.
+        """See `System`. The distance is +inf if one of the two has no word that the model knows.
 
         Raises:
             BadInput: no training page had a language of the task.
@@ -156,7 +156,7 @@ class TopicModel:
 
     Args:
         word_ids: by language, the id of each word in the joint vocabulary.
-        word_probabilities: (n_words in all, n_topics).
+        word_probabilities: (total n_words, n_topics).
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class TopicModel:
         word_ids: dict[str, dict[str, int]] = {}
         for language in languages:
             counts = Counter(token for document in documents for token in document.get(language, ()))
-            # The most frequent first, equal ones by the alphabet.
+            # The most frequent first, equally frequent ones in alphabetical order.
             ordered = sorted(counts, key=lambda word: (-counts[word], word))[: recipe.largest_vocabulary]
             start = sum(map(len, word_ids.values()))
             word_ids[language] = {word: start + place for place, word in enumerate(ordered)}
@@ -194,14 +194,14 @@ class TopicModel:
         return cls(recipe, word_ids, probabilities)
 
     def mixtures(self, texts: Iterable[Sequence[str]], language: str) -> Matrix:
-        """(n_texts, n_topics); NaN of a text without a known word."""
+        """(n_texts, n_topics), the mixtures; NaN for a text without a known word."""
         stream = _stream([{language: tokens} for tokens in texts], self.word_ids)
         return infer(stream, self.word_probabilities, self._recipe.priors.alpha, self._recipe.inference, _SEED)
 
 
 def aligned_documents(pages: Iterable[Page], languages: Sequence[str]) -> list[Words]:
-    """The pages' tokens, one document a page id, with those of `languages` that it has; two of them where there are
-    two, since a page in one language alone aligns nothing."""
+    """The pages' tokens. A document is a page id with its versions in `languages`. If there are two languages, it needs
+    both, since a page in one language aligns nothing."""
     ordered = sorted((page for page in pages if page.language in languages), key=lambda page: page.page_id)
     found = (
         {page.language: letter_tokens(page.text, page.language) for page in versions}

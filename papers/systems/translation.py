@@ -1,4 +1,4 @@
-"""Translates queries word by word, one translation a word, and asks a system of one language with them."""
+"""Translates queries word by word, with one translation for each word, for a system of one language."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ ReadInto = Callable[
 
 
 class UnigramTranslator:
-    """The translation of a word that a unigram language model of the documents' language finds most probable (Balikas
-    et al. 2018, section 4).
+    """Takes the translation of a word that is most probable in a unigram language model of the documents' language
+    (Balikas et al. 2018, section 4).
 
-    Words are looked up as they are written. The probability of a translation of several words is the product of theirs,
-    each (count + 1) / (tokens + vocabulary + 1); equal ones go by the alphabet. A word without a translation stays.
+    Words are looked up as they are written. The probability of a word is (count + 1) / (tokens + vocabulary + 1), that
+    of a translation of several words is the product. Equally probable ones are taken in alphabetical order. A word
+    without a translation stays.
 
     Args:
-        counts: the tokens of training text in the documents' language.
+        counts: number of each token in training text in the documents' language.
     """
 
     def __init__(self, direction: Direction, counts: Mapping[str, int]) -> None:
@@ -47,13 +48,13 @@ class UnigramTranslator:
         self._translations: dict[str, set[tuple[str, ...]]] = {}
 
     def add(self, entries: Iterable[Translations]) -> None:
-        """Takes in a dictionary in this direction; headwords of several words are left out."""
+        """Adds a dictionary in this direction, without headwords of several words."""
         for headword, senses in entries:
             for each in (each for sense in senses for each in sense):
                 self._add(headword, each)
 
     def add_inverted(self, entries: Iterable[Translations]) -> None:
-        """Takes in a dictionary in the other direction."""
+        """Adds a dictionary in the other direction."""
         for headword, senses in entries:
             for each in (each for sense in senses for each in sense):
                 self._add(each, headword)
@@ -78,12 +79,12 @@ class UnigramTranslator:
 
 
 class Translated:
-    """A system that is asked in the documents' language, with the queries translated by FreeDict's dictionaries.
+    """A system in the documents' language, with queries translated by FreeDict's dictionaries.
 
     Args:
-        system: what is asked.
-        directions: those whose dictionaries `fit` loads.
-        folder: where the dictionaries are kept.
+        system: the system in the documents' language.
+        directions: directions whose dictionaries `fit` loads.
+        folder: where dictionaries are cached.
         read: reads the dictionaries of a direction.
 
     Raises:
@@ -105,11 +106,11 @@ class Translated:
             check_direction(direction, name)
 
     def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
-        """Reads the dictionaries, counts the words of the training pages, and fits the system that is asked.
+        """Reads the dictionaries, counts the words of the training pages, and fits the system.
 
         Raises:
             BadInput: a dictionary cannot be read.
-            CorpusUnavailable: one can be neither found nor downloaded.
+            CorpusUnavailable: a dictionary is missing and cannot be downloaded.
         """
         counts: dict[str, Counter[str]] = {}
         for direction in self._directions:
@@ -123,7 +124,7 @@ class Translated:
         self._system.fit(pages, progress)
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """As `System`: those of the translated task; a query's idf is then that of the documents."""
+        """See `System`. The task is translated first, so the idf of a query is that of the documents."""
         translator = self._translators.get(task.direction)
         if translator is None:
             raise RuntimeError(f"{self.name} has no dictionary for {task.direction} yet; call fit first")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import types
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from campaign import running
 from campaign.running import Options, run_trial
+from campaign.tools.processes import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -27,12 +28,21 @@ def test_a_trial_that_raises_has_failed_with_the_reason(tmp_path: Path, monkeypa
 def test_a_trial_is_ended_at_its_limit_and_what_it_found_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    class Process(subprocess.Popen[bytes]):
+        """Its limit is over as soon as the trial has begun."""
+
+        is_over = False
+
+        def wait(self, timeout: float | None = None) -> int:
+            if not self.is_over:
+                assert wait_until(lambda: bool(list(tmp_path.glob("*/work/files-*"))), 300)
+                self.is_over = True
+                raise subprocess.TimeoutExpired(self.args, 0.0)
+            return super().wait(timeout)
+
     monkeypatch.setattr(running, "folder_in_memory", lambda: tmp_path)
-    monkeypatch.setattr(running, "FIXED_S", 10.0)
-    monkeypatch.setattr(running, "BUSY", 1.0)
-    short = types.SimpleNamespace(ASSERTS="It ends.", LIMIT_S=0.0)
-    monkeypatch.setattr(running, "find_trial", lambda name: short)
+    monkeypatch.setattr(running.subprocess, "Popen", Process)
     result = run_trial("files", Options(seed=1, scale=50, engine="none", older=None, seconds=1.0))
-    assert any("did not end within 10 s" in failure for failure in result.failures)
+    assert any("did not end within" in failure for failure in result.failures)
     assert any("it was ended at its limit" in failure for failure in result.failures)
     assert list(tmp_path.iterdir()) == []

@@ -28,7 +28,7 @@ from reranker.stores.base.protocol import Store
 from sinkrank.commands.app import app
 from tests.engines.nodes import Node, start_node
 from tests.engines.sources import Engine, chosen_engines, is_assembled
-from tests.ingest.faulty_proxy import Fault, faulty_proxy
+from tests.ingest.faulty_proxy import Fault, faulty_proxy, is_bulk
 from tests.ingest.test_interruption import N_DOCUMENTS, Stopping, assert_whole, documents, run
 from tests.stores.test_claims import n_claims
 
@@ -53,6 +53,7 @@ def put(url: str, path: str, body: object = None, method: str = "PUT") -> None:
     assert answer.status == 200, answer.data
 
 
+@pytest.mark.conformance  # it starts a node twice
 @pytest.mark.engine
 def test_a_node_that_is_killed_and_starts_again_in_the_middle_costs_no_document(
     documents: Path, embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -65,7 +66,7 @@ def test_a_node_that_is_killed_and_starts_again_in_the_middle_costs_no_document(
         again: list[subprocess.Popen[bytes]] = []
 
         def kill(number: int) -> Fault:
-            if number == 4:
+            if number == 2:
                 again.append(restarted(node))
             return "pass"
 
@@ -100,6 +101,37 @@ def restarted(node: Node) -> subprocess.Popen[bytes]:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+
+
+@pytest.mark.engine
+def test_a_node_that_is_away_for_a_while_and_then_not_ready_costs_no_document(
+    engine: Engine,
+    documents: Path,
+    embeddings: Embeddings,
+    tmp_path: Path,
+    new_index: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in a restart: a request is lost after the engine had it, then none gets through, then all are refused."""
+    monkeypatch.setattr(retries, "ENGINE", Backoff(150, first_wait_s=0.01, longest_wait_s=0.02))
+    name, away = new_index(), iter(["lost", *["cut"] * 30, *[503] * 30])
+    n_bulks = 0
+
+    def restart(number: int) -> Fault:
+        return next(away, "pass") if n_bulks > 2 else "pass"
+
+    def noting(path: str) -> bool:
+        nonlocal n_bulks
+        n_bulks += is_bulk(path)
+        return True
+
+    with dropped(engine.url, name) as direct, faulty_proxy(engine.url, restart, noting) as proxy:
+        store = open_store(proxy.address)
+        summary = run(documents, store, name, embeddings, tmp_path)
+        store.close()
+        assert (summary.failure, summary.indexed) == (None, N_DOCUMENTS)
+        assert {"lost", "cut", 503} <= set(proxy.faults)
+        assert_whole(direct, name, tmp_path / "r.jsonl")
 
 
 @pytest.mark.engine
@@ -194,7 +226,7 @@ def test_a_disk_that_is_full_ends_the_run_in_one_line_and_the_next_one_goes_on(
     assert "Traceback" not in full.stderr
     assert "disk" in full.stderr
     freed = CliRunner().invoke(app, command, prog_name="sinkrank")
-    assert "3,000 of 3,007 documents are in index" in freed.stdout, freed.stderr
+    assert "1,500 of 1,504 documents are in index" in freed.stdout, freed.stderr
     store = open_store(str(tmp_path / "store"))
     assert_whole(store, "pages", tmp_path / "r.jsonl")
     store.close()

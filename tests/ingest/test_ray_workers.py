@@ -21,9 +21,9 @@ from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
-from tests.ingest.test_interruption import N_DOCUMENTS, assert_whole, documents, run, written
+from tests.ingest.test_interruption import N_MANY, assert_whole, many_documents, run, written
 
-__all__ = ["documents"]
+__all__ = ["many_documents"]
 
 
 def start(documents: Path, address: str, index: str, folder: Path, embeddings: Embeddings) -> subprocess.Popen[str]:
@@ -47,12 +47,12 @@ def assert_as_by_a_process(
     store: Store, index: str, other: str, documents: Path, embeddings: Embeddings, folder: Path
 ) -> None:
     """The index has what a run in this process makes under the other name."""
-    assert_whole(store, index, folder / "r.jsonl")
+    assert_whole(store, index, folder / "r.jsonl", N_MANY)
     (folder / "process").mkdir()
-    assert run(documents, store, other, embeddings, folder / "process").indexed == N_DOCUMENTS
+    assert run(documents, store, other, embeddings, folder / "process").indexed == N_MANY
     assert store.idf(index).version == store.idf(other).version
     assert store.hubness_sample(index) == store.hubness_sample(other)
-    for number in (*range(0, N_DOCUMENTS, 300), N_DOCUMENTS - 1):
+    for number in (*range(0, N_MANY, 300), N_MANY - 1):
         one, two = (store.fetch(name, str(number)) for name in (index, other))
         assert (one.document, one.weights_version) == (two.document, two.weights_version)
         assert one.bag.term_ids.tolist() == two.bag.term_ids.tolist()
@@ -86,7 +86,7 @@ def ray_workers_of(pid: int) -> list[int]:
 def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
     first_engine: Engine,
     two_indices: tuple[Store, str, str],
-    documents: Path,
+    many_documents: Path,
     embeddings: Embeddings,
     tmp_path: Path,
 ) -> None:
@@ -103,7 +103,7 @@ def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
 
     with faulty_proxy(first_engine.url, kill) as proxy:
         for _ in range(3):
-            process = start(documents, proxy.address, by_ray, tmp_path, embeddings)
+            process = start(many_documents, proxy.address, by_ray, tmp_path, embeddings)
             stdout, stderr = process.communicate(timeout=500)
             if "timed out during startup" not in stderr:
                 break
@@ -111,7 +111,7 @@ def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
             pytest.skip("Ray starts in 30 s or not at all, and this machine is too busy")
     assert len(killed) == 1, stderr
     assert "3,000 of 3,007 documents are in index" in stdout, stderr
-    assert_as_by_a_process(store, by_ray, by_process, documents, embeddings, tmp_path)
+    assert_as_by_a_process(store, by_ray, by_process, many_documents, embeddings, tmp_path)
 
 
 @pytest.mark.conformance
@@ -119,13 +119,13 @@ def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
 def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
     first_engine: Engine,
     two_indices: tuple[Store, str, str],
-    documents: Path,
+    many_documents: Path,
     embeddings: Embeddings,
     tmp_path: Path,
 ) -> None:
     store, by_ray, by_process = two_indices
     with faulty_proxy(first_engine.url, lambda number: "slow") as proxy:
-        first = start(documents, proxy.address, by_ray, tmp_path, embeddings)
+        first = start(many_documents, proxy.address, by_ray, tmp_path, embeddings)
         deadline = time.monotonic() + 300
         while first.poll() is None and time.monotonic() < deadline and written(store, by_ray) < 1_200:
             time.sleep(0.02)
@@ -134,11 +134,11 @@ def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
         first.communicate()
         assert was_running
         proxy.fault = lambda number: "pass"
-        second = start(documents, proxy.address, by_ray, tmp_path, embeddings)
+        second = start(many_documents, proxy.address, by_ray, tmp_path, embeddings)
         stdout, stderr = second.communicate(timeout=300)
     assert "3,000 of 3,007 documents are in index" in stdout, stderr
     assert "going on after row" in stdout
-    assert_as_by_a_process(store, by_ray, by_process, documents, embeddings, tmp_path)
+    assert_as_by_a_process(store, by_ray, by_process, many_documents, embeddings, tmp_path)
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

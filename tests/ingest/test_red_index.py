@@ -22,9 +22,9 @@ from reranker.stores.engine.store import EngineStore
 from sinkrank.commands.app import app
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
-from tests.ingest.test_interruption import N_DOCUMENTS, assert_whole, documents, run
+from tests.ingest.test_interruption import N_MANY, assert_whole, documents, many_documents, run
 
-__all__ = ["documents"]
+__all__ = ["documents", "many_documents"]
 
 _PER_NODE = "index.routing.allocation.total_shards_per_node"
 
@@ -68,7 +68,7 @@ def give_it_its_shards(engine: Engine, index: str) -> None:
 @pytest.mark.any_engine
 @pytest.mark.engine
 def test_a_red_index_takes_the_documents_when_it_has_its_shards(
-    engine: Engine, red: str, documents: Path, embeddings: Embeddings, tmp_path: Path
+    engine: Engine, red: str, many_documents: Path, embeddings: Embeddings, tmp_path: Path
 ) -> None:
     seen: list[str] = []
 
@@ -81,11 +81,11 @@ def test_a_red_index_takes_the_documents_when_it_has_its_shards(
     direct = open_store(engine.url)
     with faulty_proxy(engine.url, heal) as proxy:
         store = open_store(proxy.address)
-        summary = run(documents, store, red, embeddings, tmp_path)
+        summary = run(many_documents, store, red, embeddings, tmp_path)
         store.close()
     assert seen == ["red"]
-    assert (summary.failure, summary.indexed, summary.rejected) == (None, N_DOCUMENTS, 7)
-    assert_whole(direct, red, tmp_path / "r.jsonl")
+    assert (summary.failure, summary.indexed, summary.rejected) == (None, N_MANY, 7)
+    assert_whole(direct, red, tmp_path / "r.jsonl", N_MANY)
     direct.close()
 
 
@@ -117,7 +117,7 @@ def test_a_run_whose_index_stays_red_ends_with_the_cure_and_the_next_one_goes_on
     while health(engine, red) == "red" and time.monotonic() < deadline:
         time.sleep(0.05)
     second = CliRunner().invoke(app, command, prog_name="sinkrank")
-    assert "3,000 of 3,007 documents are in index" in second.output
+    assert "1,500 of 1,504 documents are in index" in second.output
     direct = open_store(engine.url)
     assert_whole(direct, red, tmp_path / "r.jsonl")
     direct.close()

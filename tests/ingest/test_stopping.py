@@ -38,7 +38,7 @@ def no_signal_is_ignored() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-def start(folder: Path, embeddings: Embeddings) -> subprocess.Popen[str]:
+def start(folder: Path, embeddings: Embeddings, n_workers: int = 3) -> subprocess.Popen[str]:
     path = folder / "in.jsonl"
     if not path.exists():
         rows = (
@@ -49,7 +49,7 @@ def start(folder: Path, embeddings: Embeddings) -> subprocess.Popen[str]:
         (folder / "temporary").mkdir()
     return subprocess.Popen(
         [
-            *(sys.executable, "-m", "sinkrank", "ingest", str(path), "--index", "pages", "--workers", "3"),
+            *(sys.executable, "-m", "sinkrank", "ingest", str(path), "--index", "pages", "--workers", str(n_workers)),
             *("--store", str(folder / "store"), "--embeddings", str(embeddings.path), "--home", str(folder)),
         ],
         env={**os.environ, "TMPDIR": str(folder / "temporary")},
@@ -130,7 +130,7 @@ def test_a_killed_group_leaves_no_folder_and_no_semaphore(tmp_path: Path, embedd
 
 
 def assert_next_run_completes(folder: Path, embeddings: Embeddings) -> None:
-    last = start(folder, embeddings)
+    last = start(folder, embeddings, n_workers=1)
     stdout, stderr = last.communicate(timeout=LIMIT_SECONDS)
     assert last.returncode == 0, stderr
     assert f"{N_DOCUMENTS:,} of {N_DOCUMENTS:,} documents" in stdout

@@ -22,6 +22,7 @@ from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
+from reranker.transport import warm_up
 from sinkrank.serving.server import Server, bind
 from tests.stores.samples import make_index, write_documents
 from tests.tiny import tiny_embeddings
@@ -80,6 +81,12 @@ def running(server: Server) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
     return tiny_embeddings(tmp_path_factory.mktemp("service") / "embeddings")
+
+
+@pytest.fixture(scope="session")
+def compiled() -> None:
+    """The kernels: one that is compiled within a search outlasts its budget."""
+    warm_up()
 
 
 @pytest.fixture

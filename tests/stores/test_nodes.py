@@ -156,16 +156,31 @@ def test_where_no_node_takes_a_connection_the_error_names_them_all() -> None:
         search(store)
 
 
-def test_a_search_on_a_connection_that_breaks_is_sent_once_more_to_the_same_node(
+def test_a_search_on_a_connection_that_breaks_is_sent_once_more_to_the_next_node(
     two: tuple[EngineStore, Node, Node],
 ) -> None:
     store, first, second = two
     search(store)
     first.asked.clear()
-    first.statuses = [0]
+    first.statuses = [0, 0]  # a killed node breaks each connection that was kept
     search(store)
-    assert first.asked == ["POST /docs/_search"] * 2
-    assert second.asked == []
+    assert (first.asked, second.asked) == (["POST /docs/_search"], ["POST /docs/_search"])
+    second.statuses = [0]
+    with pytest.raises(StoreUnavailable):
+        search(store)
+
+
+@pytest.mark.parametrize("has_another", [False, True])
+def test_a_search_on_a_connection_that_breaks_is_sent_to_the_same_node_where_no_other_takes_it(
+    has_another: bool,
+) -> None:
+    node = Node()
+    with serve(node.answer) as fake, opened(fake, *([free_port()] if has_another else [])) as store:
+        search(store)
+        node.asked.clear()
+        node.statuses = [0]
+        search(store)
+    assert node.asked == ["POST /docs/_search"] * 2
 
 
 @pytest.mark.parametrize("status", [502, 503, 504])

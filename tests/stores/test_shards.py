@@ -19,7 +19,7 @@ from reranker.stores.engine.store import EngineStore
 from reranker.text.documents import Candidate, EncodedDocument
 from reranker.translation.groups import Translation, WordGroup
 from tests.engines.sources import Engine
-from tests.stores.conftest import new_index
+from tests.stores.conftest import new_index, new_name
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index
 
 __all__ = ["new_index"]
@@ -28,6 +28,7 @@ pytestmark = pytest.mark.engine
 N_DOCUMENTS = 400
 N_QUERIES = 25
 DEPTH = 40
+N_ALIKE, ALIKE = 30, "zabu"
 # Made up: no analyzer stems them, and none is a stop word.
 WORDS = [
     first + last for first in ("bar", "dek", "fim", "gop", "luz", "nav") for last in ("ka", "lo", "mu", "ti", "zu")
@@ -44,7 +45,8 @@ class Sharded:
 
 
 def documents() -> Iterator[EncodedDocument]:
-    """Texts of frequent and rare words; every fourth is a copy of the one before, so that scores are equal."""
+    """Texts of frequent and rare words; every fourth is a copy of the one before, so that scores are equal. Then
+    some of one other word."""
     chance = random.Random(7)
     text = ""
     for number in range(N_DOCUMENTS):
@@ -53,11 +55,13 @@ def documents() -> Iterator[EncodedDocument]:
                 WORDS[min(chance.randrange(30), chance.randrange(30))] for _ in range(chance.randrange(4, 12))
             )
         yield make_document(f"d{number}", text, language=("en", "fr")[number % 8 > 5])
+    for number in range(N_ALIKE):
+        yield make_document(f"same-{number}", ALIKE)
 
 
-@pytest.fixture
-def sharded(engine: Engine, new_index: Callable[[], str]) -> Iterator[Sharded]:
-    one, five = new_index(), new_index()
+@pytest.fixture(scope="module")
+def sharded(engine: Engine) -> Iterator[Sharded]:
+    one, five = new_name(), new_name()
     with closing(open_store(engine.url)) as store:
         assert isinstance(store, EngineStore)
         store.install_template(five, DESCRIPTION, {"number_of_shards": "5"})
@@ -109,10 +113,9 @@ def test_a_search_by_translations_is_the_same_with_one_shard_and_with_five(shard
 
 
 def test_equal_scores_come_in_the_order_of_a_hash_of_the_ids_at_any_depth(sharded: Sharded) -> None:
-    fill(sharded.store, sharded.five, *(make_document(f"same-{number}", "zabu") for number in range(30)))
-    expected = sorted((f"same-{number}" for number in range(30)), key=id_hash)
-    for depth in (30, 7):
-        assert ids(sharded.store.bm25(sharded.five, "zabu", depth, ALL)) == expected[:depth]
+    expected = sorted((f"same-{number}" for number in range(N_ALIKE)), key=id_hash)
+    for depth in (N_ALIKE, 7):
+        assert ids(sharded.store.bm25(sharded.five, ALIKE, depth, ALL)) == expected[:depth]
 
 
 def test_a_document_that_another_program_wrote_without_the_hash_is_found(

@@ -8,6 +8,7 @@ service's, and every caller shares it.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from http.client import HTTPException, RemoteDisconnected
 from itertools import chain
@@ -56,6 +57,10 @@ class _NoConnection(EngineUnreachable):
     """Nothing was sent: another node can be asked."""
 
 
+class _Broken(EngineUnreachable):
+    """The connection broke after the request was sent."""
+
+
 class Upstream:
     """The nodes behind the proxy, in the order of `reranker.stores.base.nodes`; connections are pooled and kept alive,
     and threads may share it."""
@@ -95,9 +100,12 @@ class Upstream:
             ClientLeft: nobody waits for the answer, and the request changes nothing.
         """
         is_safe = is_safe or method in _SAFE_METHODS
+        may_repeat = is_safe and (body is None or isinstance(body, bytes))
         read_s = min(self._timeout_s, timeout_s or self._timeout_s)
         failed: StoreUnavailable | None = None
-        for place in self._order.places():
+        places = deque(self._order.places())
+        while places:
+            place = places.popleft()
             try:
                 response = self._nodes[place].send(method, target, headers, body, n_body_bytes, read_s, is_safe)
             except _NoConnection as error:
@@ -105,6 +113,11 @@ class Upstream:
                 failed = error
             except Busy as error:
                 failed = error
+            except _Broken as error:
+                if not may_repeat:
+                    raise
+                may_repeat, failed = False, error
+                places.append(place)  # the node may just have closed a kept connection
             else:
                 self._order.took_a_connection(place)
                 return response
@@ -146,12 +159,7 @@ class _Node:
         if n_body_bytes is not None:
             sent["Content-Length"] = str(n_body_bytes)
         try:
-            try:
-                return self._open(method, target, sent, body, read_s, is_safe)
-            except ProtocolError:
-                if not is_safe or not (body is None or isinstance(body, bytes)):
-                    raise
-                return self._open(method, target, sent, body, read_s, is_safe)
+            return self._open(method, target, sent, body, read_s, is_safe)
         except (ConnectTimeoutError, NewConnectionError) as error:
             raise _NoConnection(
                 f"no connection to the engine at {self.shown} ({_reason(error)}); is it running, and is the "
@@ -162,7 +170,8 @@ class _Node:
                 f"the engine at {self.shown} did not answer in time; try again, or raise the setting proxy_timeout_s"
             ) from error
         except HTTPError as error:
-            raise EngineUnreachable(
+            kind = _Broken if isinstance(error, ProtocolError) else EngineUnreachable
+            raise kind(
                 f"the connection to the engine at {self.shown} failed ({_reason(error)}); try again, and if it fails "
                 f"again look into the engine's log"
             ) from error

@@ -2,12 +2,13 @@
 
 If a node takes no connection, the request goes to the next node. So it does if too many requests wait for the node
 (`Busy`); such a node does not count as down. If the connection breaks after the request was sent, or the answer is 502,
-503 or 504, the request is sent once more, provided that a second time changes nothing.
+503 or 504, the request is sent once more if a second time changes nothing, to the next node if there is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import opensearchpy
@@ -62,23 +63,20 @@ class NodeConnections:
             exceptions.TransportError: the last node's failure.
             Busy: too many requests wait for the last node.
         """
-        n_tries = 2 if may_be_sent_twice(method, url, params) else 1
-        places = self._places()
-        place = next(places)
+        may_repeat = may_be_sent_twice(method, url, params)
+        places = deque(self._order.places())
         while True:
-            failure: exceptions.TransportError | Busy
+            place = places.popleft()
             try:
                 return self.ask(place, method, url, params, body, timeout, ignore, headers)
             except (exceptions.TransportError, Busy) as error:
-                failure = error
-            if isinstance(failure, Busy) or is_without_connection(failure):
-                following = next(places, None)
-            else:
-                n_tries -= 1
-                following = self._after(failure, place, places) if n_tries else None
-            if following is None:
-                raise failure
-            place = following
+                if not (isinstance(error, Busy) or is_without_connection(error)):
+                    if not (may_repeat and _may_succeed(error)):
+                        raise
+                    may_repeat = False
+                    places.append(place)  # the node may just have closed a kept connection
+                if not places:
+                    raise
 
     def ask(self, place: int, method: str, url: str, *request: Any) -> Any:
         """Returns the answer of one node; `request` is the other arguments of `perform_request`."""
@@ -97,18 +95,13 @@ class NodeConnections:
         for connection in self._connections:
             connection.close()
 
-    def _places(self) -> Iterator[int]:
-        return iter(self._order.places())
 
-    @staticmethod
-    def _after(failure: exceptions.TransportError, place: int, places: Iterator[int]) -> int | None:
-        """Returns the node for the second try of a failed request; None if another try would not help."""
-        if failure.status_code in _AWAY_STATUSES:
-            return next(places, place)
-        if isinstance(failure, exceptions.ConnectionTimeout | exceptions.SSLError):
-            return None
-        # The node may just have closed a kept connection. If the node is down, the next try finds out.
-        return place if isinstance(failure, exceptions.ConnectionError) else None
+def _may_succeed(failure: exceptions.TransportError) -> bool:
+    """Whether a second try of a failed request may help."""
+    if failure.status_code in _AWAY_STATUSES:
+        return True
+    is_final = isinstance(failure, exceptions.ConnectionTimeout | exceptions.SSLError)
+    return isinstance(failure, exceptions.ConnectionError) and not is_final
 
 
 def is_without_connection(error: exceptions.TransportError) -> bool:

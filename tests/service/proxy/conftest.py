@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 import urllib3
 from flask import Flask
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.settings import Settings
@@ -37,34 +38,52 @@ def http() -> Iterator[urllib3.PoolManager]:
 
 
 @pytest.fixture
-def index_name(engine: Engine, http: urllib3.PoolManager) -> Iterator[str]:
+def index_name(engine: Engine) -> Iterator[str]:
     """A name for an index, which is removed at the end."""
+    with named_index(engine.url) as name:
+        yield name
+
+
+@contextmanager
+def named_index(url: str) -> Iterator[str]:
     name = f"proxy-{os.getpid()}-{next(_numbers)}"
     yield name
-    http.request("DELETE", f"{engine.url}/{name}")
+    urllib3.request("DELETE", f"{url}/{name}")
+
+
+@pytest.fixture(scope="module")
+def foreign(engine: Engine) -> Iterator[str]:
+    """An index that Sinkrank did not make, for tests that only read it."""
+    with named_index(engine.url) as name:
+        make_foreign(engine.url, name)
+        yield name
 
 
 @pytest.fixture
-def foreign(engine: Engine, http: urllib3.PoolManager, index_name: str) -> str:
-    """An index that Sinkrank did not make."""
-    documents = [{"n": n, "parts": {"body": words, "note": "qqq"}, "price": 1e16} for n, words in enumerate(WORDS)]
-    make_index(http, engine.url, index_name, {"parts": {"type": "object"}, "n": {"type": "integer"}}, documents)
+def own_foreign(engine: Engine, index_name: str) -> str:
+    """As `foreign`, for a test that changes it."""
+    make_foreign(engine.url, index_name)
     return index_name
 
 
-@pytest.fixture
+def make_foreign(url: str, name: str) -> None:
+    documents = [{"n": n, "parts": {"body": words, "note": "qqq"}, "price": 1e16} for n, words in enumerate(WORDS)]
+    with urllib3.PoolManager(retries=False) as http:
+        make_index(http, url, name, {"parts": {"type": "object"}, "n": {"type": "integer"}}, documents)
+
+
+@pytest.fixture(scope="module")
 def ours(engine: Engine, embeddings: Embeddings) -> Iterator[str]:
-    """An index that Sinkrank made."""
+    """An index that Sinkrank made, for tests that only read it."""
     name = f"ours-{os.getpid()}-{next(_numbers)}"
-    store = open_store(engine.url)
-    fill(store, embeddings, name, DOCUMENTS)
-    yield name
-    store.drop(name)
-    store.close()
+    with closing(open_store(engine.url)) as store:
+        fill(store, embeddings, name, DOCUMENTS)
+        yield name
+        store.drop(name)
 
 
 @pytest.fixture
-def app(engine: Engine, embeddings: Embeddings, tmp_path: Path) -> Iterator[Flask]:
+def app(engine: Engine, embeddings: Embeddings, compiled: None, tmp_path: Path) -> Iterator[Flask]:
     settings = Settings(
         home=tmp_path,
         threads=1,
@@ -75,7 +94,6 @@ def app(engine: Engine, embeddings: Embeddings, tmp_path: Path) -> Iterator[Flas
     )
     store = open_store(engine.url)
     app = create_app(settings, store, embeddings)
-    warm_up(app)  # a kernel that is compiled within a search outlasts its budget
     yield app
     store.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import urllib3
 from reranker.proxy import Proxy
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import WORDS, hits, make_index, multi_search, post
+from tests.service.proxy.conftest import named_index
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
@@ -26,8 +28,8 @@ PROPERTIES = {
 }
 
 
-@pytest.fixture
-def index(engine: Engine, http: urllib3.PoolManager, index_name: str) -> str:
+@pytest.fixture(scope="module")
+def index(engine: Engine) -> Iterator[str]:
     """Each word in the fields of text, and the same words in the `note` of every document."""
     documents = [
         {
@@ -46,8 +48,9 @@ def index(engine: Engine, http: urllib3.PoolManager, index_name: str) -> str:
         properties |= {"labels": {"type": "flat_object"}}
     else:  # the modules with these two types are not in Elasticsearch's server alone
         properties |= {"labels": {"properties": {"env": {"type": "keyword"}}}, "typed": {"type": "text"}}
-    make_index(http, engine.url, index_name, properties, documents)
-    return index_name
+    with named_index(engine.url) as name, urllib3.PoolManager(retries=False) as http:
+        make_index(http, engine.url, name, properties, documents)
+        yield name
 
 
 def status(answer: urllib3.BaseHTTPResponse) -> tuple[str | None, str | None]:

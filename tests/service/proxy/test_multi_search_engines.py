@@ -97,13 +97,13 @@ def test_a_broken_section_is_refused_with_its_line(http: urllib3.PoolManager, ur
 
 
 def test_a_window_that_an_index_does_not_allow_is_asked_for_again_as_the_page(
-    http: urllib3.PoolManager, engine: Engine, url: str, foreign: str
+    http: urllib3.PoolManager, engine: Engine, url: str, own_foreign: str
 ) -> None:
-    http.request("PUT", f"{engine.url}/{foreign}/_settings", json={"index": {"max_result_window": 50}})
+    http.request("PUT", f"{engine.url}/{own_foreign}/_settings", json={"index": {"max_result_window": 50}})
     body = {"query": {"match": {"parts.body": "dog car"}}}
     broken = {"query": {"match": {"n": "dog"}}}
-    answer = multi_search(http, f"{url}/{foreign}/_msearch", {}, body, {}, broken)
-    direct = multi_search(http, f"{engine.url}/{foreign}/_msearch", {}, body, {}, broken)
+    answer = multi_search(http, f"{url}/{own_foreign}/_msearch", {}, body, {}, broken)
+    direct = multi_search(http, f"{engine.url}/{own_foreign}/_msearch", {}, body, {}, broken)
     # A match on an integer is a filter, which the engine refuses for itself.
     assert answer.headers["X-Rerank-Reason"] == "engine_refused=1, filter_only=1"
     assert [without_took(one) for one in responses(answer)] == [without_took(one) for one in responses(direct)]

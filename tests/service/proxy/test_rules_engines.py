@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,6 +12,7 @@ import urllib3
 
 from tests.engines.sources import Engine
 from tests.service.proxy.calls import BY_CHAT, WORDS, chat, hits, make_index, post, words
+from tests.service.proxy.conftest import named_index
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
 
@@ -27,8 +29,8 @@ COMPLETION = {"suggest": {"s": {"prefix": "c", "completion": {"field": "typed", 
 NESTED = {"nested": {"path": "parts", "query": {"match_all": {}}, "inner_hits": {}}}
 
 
-@pytest.fixture
-def index(engine: Engine, http: urllib3.PoolManager, index_name: str) -> str:
+@pytest.fixture(scope="module")
+def index(engine: Engine) -> Iterator[str]:
     documents = [
         {
             "n": n,
@@ -44,8 +46,9 @@ def index(engine: Engine, http: urllib3.PoolManager, index_name: str) -> str:
         }
         for n, text in enumerate(WORDS)
     ]
-    make_index(http, engine.url, index_name, PROPERTIES, documents)
-    return index_name
+    with named_index(engine.url) as name, urllib3.PoolManager(retries=False) as http:
+        make_index(http, engine.url, name, PROPERTIES, documents)
+        yield name
 
 
 def apart(answer: Any) -> tuple[Any, Any]:

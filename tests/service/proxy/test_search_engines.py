@@ -232,13 +232,13 @@ def test_a_body_that_is_no_json_is_the_engines_to_judge(
 
 
 def test_a_window_that_the_index_does_not_allow_falls_back(
-    http: urllib3.PoolManager, engine: Engine, url: str, foreign: str
+    http: urllib3.PoolManager, engine: Engine, url: str, own_foreign: str
 ) -> None:
-    http.request("PUT", f"{engine.url}/{foreign}/_settings", json={"index": {"max_result_window": 50}})
+    http.request("PUT", f"{engine.url}/{own_foreign}/_settings", json={"index": {"max_result_window": 50}})
     body = {"query": {"match": {"parts.body": "dog car"}}}
-    answer = post(http, f"{url}/{foreign}/_search", body)
+    answer = post(http, f"{url}/{own_foreign}/_search", body)
     assert (answer.headers["X-Rerank-Status"], answer.headers["X-Rerank-Reason"]) == ("fallback", "engine_refused")
-    assert without_took(answer) == without_took(post(http, f"{engine.url}/{foreign}/_search", body))
+    assert without_took(answer) == without_took(post(http, f"{engine.url}/{own_foreign}/_search", body))
 
 
 class Broken:
@@ -332,14 +332,14 @@ def test_everything_else_is_byte_for_byte_what_the_engine_says(
 
 
 def test_documents_are_written_through_the_proxy(
-    http: urllib3.PoolManager, engine: Engine, url: str, foreign: str
+    http: urllib3.PoolManager, engine: Engine, url: str, own_foreign: str
 ) -> None:
     lines = "".join(json.dumps(line) + "\n" for line in [{"index": {"_id": "new"}}, {"parts": {"body": "cat"}}])
     answer = http.request(
-        "POST", f"{url}/{foreign}/_bulk?refresh=true", body=lines, headers={"Content-Type": "application/x-ndjson"}
+        "POST", f"{url}/{own_foreign}/_bulk?refresh=true", body=lines, headers={"Content-Type": "application/x-ndjson"}
     )
     assert answer.json()["errors"] is False
-    assert http.request("GET", f"{engine.url}/{foreign}/_doc/new").json()["_source"] == {"parts": {"body": "cat"}}
+    assert http.request("GET", f"{engine.url}/{own_foreign}/_doc/new").json()["_source"] == {"parts": {"body": "cat"}}
 
 
 def test_a_scroll_and_a_multi_search_pass(http: urllib3.PoolManager, url: str, foreign: str) -> None:

@@ -50,17 +50,17 @@ def test_our_own_index_takes_one_round_trip_whatever_the_filter(
 
 
 def test_a_text_that_is_kept_back_is_looked_up_once(
-    http: urllib3.PoolManager, engine: Engine, url: str, foreign: str, spied: Spied
+    http: urllib3.PoolManager, engine: Engine, url: str, own_foreign: str, spied: Spied
 ) -> None:
     body = {**EVERY, "_source": False, "ext": chat()}
-    assert words(post(http, f"{url}/{foreign}/_search", body)) == BY_CHAT
+    assert words(post(http, f"{url}/{own_foreign}/_search", body)) == BY_CHAT
     assert spied.taken() == ["_search", "_search"]
-    assert words(post(http, f"{url}/{foreign}/_search", body)) == BY_CHAT
+    assert words(post(http, f"{url}/{own_foreign}/_search", body)) == BY_CHAT
     assert spied.taken() == ["_search"]
     # Written anew, the document is another; the others are still known.
     changed = {"parts": {"body": "chat"}}
-    http.request("PUT", f"{engine.url}/{foreign}/_doc/0?refresh=true", json=changed)
-    found = [hit["_id"] for hit in hits(post(http, f"{url}/{foreign}/_search", body))]
+    http.request("PUT", f"{engine.url}/{own_foreign}/_doc/0?refresh=true", json=changed)
+    found = [hit["_id"] for hit in hits(post(http, f"{url}/{own_foreign}/_search", body))]
     assert spied.taken() == ["_search", "_search"]
     assert set(found[:2]) == {"0", str(WORDS.index("chat"))}
 

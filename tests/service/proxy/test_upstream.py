@@ -22,6 +22,7 @@ class KeptAlive:
     """A node that answers any number of requests on a connection, at most `per_connection` of them.
 
     Attributes:
+        n_broken: so many connections, the first ones, break without an answer.
         dumb_after: the path that it answers with 400, and nothing more on that connection.
     """
 
@@ -30,6 +31,7 @@ class KeptAlive:
     lines: list[str] = field(default_factory=list)
     per_connection: int = 1_000
     dumb_after: str = ""
+    n_broken: int = 0
 
 
 @contextmanager
@@ -39,9 +41,9 @@ def node() -> Iterator[KeptAlive]:
     found.url = f"opensearch://127.0.0.1:{listener.getsockname()[1]}"
     open_ones: list[socket.socket] = []
 
-    def answer(connection: socket.socket) -> None:
+    def answer(connection: socket.socket, n_requests: int) -> None:
         with connection, connection.makefile("rb") as stream:
-            for _ in range(found.per_connection):
+            for _ in range(n_requests):
                 line = stream.readline()
                 if not line:
                     return
@@ -67,7 +69,8 @@ def node() -> Iterator[KeptAlive]:
                 return
             found.n_connections += 1
             open_ones.append(connection)
-            threading.Thread(target=answer, args=(connection,), daemon=True).start()
+            n_requests = 0 if found.n_connections <= found.n_broken else found.per_connection
+            threading.Thread(target=answer, args=(connection, n_requests), daemon=True).start()
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
@@ -138,6 +141,25 @@ def test_the_next_node_is_asked_where_one_is_down(body: bytes | None, caplog: py
     messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == 1
     assert down in messages[0]
+
+
+def test_a_request_whose_connection_breaks_goes_to_the_next_node_if_it_changes_nothing() -> None:
+    with node() as dying, node() as other:
+        dying.n_broken = 10
+        to = upstream(dying.url, other.url)
+        assert ask(to) == b"ok"
+        with pytest.raises(EngineUnreachable, match=dying.url):
+            ask(to, "POST", b"abc")
+        assert other.lines == ["GET /a HTTP/1.1"]
+        assert dying.n_connections == 2
+
+
+def test_a_request_whose_connection_breaks_goes_to_the_same_node_where_no_other_takes_it() -> None:
+    for others in ([], [closed_port()]):
+        with node() as one:
+            one.n_broken = 1
+            assert ask(upstream(one.url, *others)) == b"ok"
+            assert one.n_connections == 2
 
 
 def test_a_streamed_body_is_not_touched_before_a_node_takes_it() -> None:
