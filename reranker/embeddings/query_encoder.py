@@ -195,6 +195,8 @@ class QueryEncoder:
             vector = session.vector(self.model.query_prefix + text) - self._mean
         except Exception as error:  # onnxruntime's errors share no base
             _log.warning("a query was not encoded, so %s does not count in its order: %s", self.model.name, error)
+            with self._lock:
+                self._kept.pop(text, None)  # the next search with it tries again
             return None
         norm = float(np.linalg.norm(vector))
         return (vector / norm).astype(np.float32) if np.isfinite(norm) and norm > 0 else None

@@ -129,7 +129,7 @@ def test_the_plan_is_shown_and_nothing_made(empty_home: Path, run: Run, english:
     assert result.exit_code == 0, result.stderr
     assert "69 documents (en 69)" in result.stdout
     assert "encode the words of the documents with all-MiniLM-L6-v2" in result.stdout
-    assert "83 MB to download" in result.stdout
+    assert "16 MB to download" in result.stdout
     assert "without published: as asked" in result.stdout
     assert not (empty_home / ".sinkrank" / "embeddings").exists()
     plan = json.loads(run(*PREPARE, english, "--dry-run", "--json").stdout)
@@ -154,9 +154,9 @@ def test_english_embeddings_are_mapped_to_the_encodings_of_passages(
     assert mapped.meta["source"]["n_passages"] == len(encoded)
     # The store keeps the encoder, for queries.
     assert mapped.query_encoder is not None
-    assert mapped.query_encoder.model.name == "all-minilm-l6-v2"
+    assert mapped.query_encoder.model.name == "all-minilm-l6-v2-q"
     assert (mapped.path / "query_encoder.onnx").read_bytes() == b"the model"
-    assert "queries are encoded by all-minilm-l6-v2" in run("embeddings", "info").stdout
+    assert "queries are encoded by all-minilm-l6-v2-q" in run("embeddings", "info").stdout
     # The figure of the result is its own, though it has one part alone.
     assert report["joined"] != report["made"][0]["figures"]
     assert left_over(empty_home) == []
@@ -205,7 +205,7 @@ def test_parts_that_cannot_be_had_are_named_with_the_cure(
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     result = run(*PREPARE, english)
     assert result.exit_code == 0, result.stderr
-    assert "without encoder: all-minilm-l6-v2 needs the package onnxruntime" in result.stdout
+    assert "without encoder: all-minilm-l6-v2-q needs the package onnxruntime" in result.stdout
     assert "pip install 'sinkrank[encoders]'" in result.stdout
     assert "without published: the registry does not answer; check the network" in result.stdout
     assert store(empty_home).n_terms > 500

@@ -68,6 +68,18 @@ def test_the_same_query_is_encoded_once(embeddings):
     assert encoder.begin("feline") is not encoder.begin("vessel")
 
 
+def test_a_query_that_could_not_be_encoded_is_tried_again(embeddings, monkeypatch, caplog):
+    def fail(self, text):
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as failing, caplog.at_level(logging.WARNING):
+        failing.setattr("reranker.embeddings.onnx_session.OnnxSession.vector", fail)
+        assert vector(embeddings, "vessel") is None
+    assert "a query was not encoded" in caplog.text
+    assert "out of memory" in caplog.text
+    assert vector(embeddings, "vessel") is not None
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_process_encodes_too(embeddings):
