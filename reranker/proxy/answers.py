@@ -9,7 +9,7 @@ from typing import Any
 
 from reranker.proxy.raw_json import RawArray, RawObject, Reader, read_array, read_document, read_object, read_value
 from reranker.proxy.upstream.calls import Fallback
-from reranker.proxy.upstream.nodes import Headers
+from reranker.proxy.upstream.connections import Headers
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from reranker.proxy.read import written_lines
 from reranker.proxy.search import Search, SearchRequest, Skipped, TranslatedQuery
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream.calls import Fallback, Refused
+from reranker.proxy.upstream.connections import Headers
 from reranker.proxy.upstream.incoming import only_parameters, without_parameters
-from reranker.proxy.upstream.nodes import Headers
 
 # They stand in the body of the search for the window, or are ours to apply.
 _OF_WHOLE = (

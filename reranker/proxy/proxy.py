@@ -33,8 +33,9 @@ from reranker.proxy.read_search import Skip
 from reranker.proxy.search import Search, SearchRequest, Skipped
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Refused
+from reranker.proxy.upstream.connections import Headers
 from reranker.proxy.upstream.incoming import Incoming, end_to_end, read_incoming, without_parameters
-from reranker.proxy.upstream.nodes import Headers, Upstream
+from reranker.proxy.upstream.nodes import Upstream
 from reranker.proxy.upstream.passing import compressed, pass_on, send_on, streamed
 from reranker.proxy.write import write_answer
 from reranker.service.service import Service

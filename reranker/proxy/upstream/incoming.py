@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote_plus
 import regex
 from flask import request
 
-from reranker.proxy.upstream.nodes import Headers
+from reranker.proxy.upstream.connections import Headers
 
 # RFC 9110, 7.6.1: they are about one connection. The server has dealt with `Expect` before we see the request.
 _HOP_BY_HOP = frozenset(

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flask import Response, request
-from urllib3 import BaseHTTPResponse
 from werkzeug.datastructures import Headers as HeaderList
 
+from reranker.proxy.upstream.connections import Answer, Headers
 from reranker.proxy.upstream.incoming import blocks, end_to_end, request_headers
-from reranker.proxy.upstream.nodes import Headers, Passing, Upstream
+from reranker.proxy.upstream.nodes import Passing, Upstream
 
 
 def pass_on(upstream: Upstream, target: str) -> Response:
@@ -35,10 +35,10 @@ def send_on(
     return streamed(answer)
 
 
-def streamed(answer: BaseHTTPResponse) -> Response:
+def streamed(answer: Answer) -> Response:
     """An engine's answer as it comes, its reason phrase too."""
-    response = Response(Passing(answer), f"{answer.status} {answer.reason or ''}", direct_passthrough=True)
-    response.headers = HeaderList(end_to_end(list(answer.headers.iteritems())))
+    response = Response(Passing(answer), f"{answer.status} {answer.reason}", direct_passthrough=True)
+    response.headers = HeaderList(end_to_end(answer.headers))
     return response
 
 
