@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from reranker.proxy.answer_filters import URL_PARAMETERS
-from reranker.proxy.answers import Fetched, SearchAnswer, read_answer, read_answers
+from reranker.proxy.answers import Fetched, SearchAnswer, read_answer, read_answers, read_bare_hits, read_hits
 from reranker.proxy.bare_windows import (
     PAGE_ONLY_PARAMETERS,
     URL_QUERY,
@@ -22,7 +22,7 @@ from reranker.proxy.bare_windows import (
     is_same_window,
 )
 from reranker.proxy.guard import Turn
-from reranker.proxy.raw_json import Reader, read_value
+from reranker.proxy.raw_json import Reader
 from reranker.proxy.read import written_lines
 from reranker.proxy.search import Search, SearchRequest, Skipped, TranslatedQuery
 from reranker.proxy.translation import SearchTranslator
@@ -133,7 +133,8 @@ def _ask_windows(request: SearchRequest, lines: Sequence[Search | Skipped], send
     """The windows of some searches, each as its `bare_kind` and `translation` say."""
     first = request.searches[0]
     replaced = _REPLACED[first.bare_kind is not None, first.translation is not None]
-    return ask(request, [(line.header, line.sent) for line in lines], send, replaced)
+    hits = read_bare_hits if first.bare_kind is not None and not request.is_multi else read_hits
+    return ask(request, [(line.header, line.sent) for line in lines], send, replaced, hits)
 
 
 def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched | None:
@@ -229,18 +230,18 @@ def ask(
     bodies: Sequence[tuple[bytes, bytes]],
     send: Send,
     replaced: Sequence[str],
-    hit: Reader = read_value,
+    hits: Reader = read_hits,
 ) -> Fetched:
     """The engine's answer to searches with these headers and bodies.
 
     Args:
         replaced: the parameters that the body of a `_search` stands for.
-        hit: reads each hit, as of `read_answer`.
+        hits: reads the list of hits, as of `read_answer`.
     """
     query_string = request.calls.incoming.query_string
     if request.is_multi:
         headers, text = send(without_parameters(query_string, _REPLACED_OF_SEVERAL), written_lines(bodies))
-        return read_answers(headers, text, len(bodies), hit)
+        return read_answers(headers, text, len(bodies), hits)
     headers, text = send(without_parameters(query_string, replaced), bodies[0][1])
-    answer = read_answer(text, hit)
+    answer = read_answer(text, hits)
     return Fetched(headers, text, answer.raw, None, [answer])

@@ -273,6 +273,8 @@ class _Kept:
         return None
 
     def close(self) -> None:
+        """Keeps none from here on."""
+        self._n_most = 0
         while self._connections:
             self._connections.pop().close()
 
