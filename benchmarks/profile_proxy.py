@@ -62,7 +62,7 @@ STAGES = {
         "reranker.proxy.upstream.nodes:Passing._next",
         "reranker.proxy.upstream.calls:EngineCalls._text",
     ],
-    "read its JSON": ["reranker.proxy.answers:read_answer"],
+    "read its JSON": ["reranker.proxy.fetch:read_answer"],
     "bags": ["reranker.proxy.hit_texts:HitTexts.collect"],
     "re-rank: the rest": ["reranker.proxy.rank:WindowRanker.order"],
     "re-rank: weights": ["reranker.text.idf:IdfTable.weigh_all"],
@@ -226,6 +226,7 @@ def served_code(code: Path, engine: str, embeddings: Path, options: Sequence[str
     """`sinkrank serve` of a checkout in a process of its own: its address and its process id."""
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--store", engine, "--home", home]
+        command += ["--processes", "1"]  # the one whose CPU time is read
         command += ["--embeddings", str(embeddings.absolute()), *options]
         environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": str(_BUDGET_MS)}
         environment["PYTHONPATH"] = str(code.absolute())
