@@ -55,8 +55,14 @@ _BUDGET_MS = 60_000
 # The functions of each stage, `module:name`. What one calls of another stage counts there alone.
 STAGES = {
     "HTTP server": ["sinkrank.serving.channels:Channel.service"],
-    "Flask and Werkzeug": ["flask:Flask.wsgi_app"],
-    "read the request": ["reranker.proxy.proxy:read_incoming", "reranker.proxy.proxy:read_request"],
+    "front, `proxy.py`": ["reranker.api.engine_front:EngineFront.__call__"],
+    "logs, metrics, limits": [
+        "reranker.api.watching:Watch.begin",
+        "reranker.api.watching:Watch.answered",
+        "reranker.api.watching:Watch.end",
+        "reranker.api.allowed_hosts:AllowedHosts.check",
+    ],
+    "read the request": ["reranker.proxy.upstream.incoming:Incoming.read", "reranker.proxy.proxy:read_request"],
     "ask the engine": [
         "reranker.proxy.upstream.nodes:Upstream.send",
         "reranker.proxy.upstream.nodes:Passing._next",
@@ -86,9 +92,8 @@ STAGES = {
     ],
     "fetch the page": ["reranker.proxy.proxy:complete"],
     "write the answer": ["reranker.proxy.proxy:write_answer"],
-    "compress": ["reranker.proxy.proxy:compressed"],
+    "compress": ["reranker.proxy.proxy:own_reply"],
 }
-HOOKS = "logs, metrics, limits"
 MAIN_THREAD = "HTTP server: connections"
 REST = "threads, interpreter lock"
 
@@ -162,9 +167,6 @@ def serve_probed(settings: Settings, parent: Connection) -> None:
     stages.install()
     with closing(open_store(settings.store_address)) as store, bind("127.0.0.1", 0) as listener:
         app = create_app(settings, store, Embeddings.open(settings.embeddings_path))
-        for hooks in (app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs):
-            for number, hook in enumerate(hooks[None]):
-                hooks[None][number] = stages.probed(HOOKS, hook)
         warm_up(app)
         spare_collector()
         main = time.pthread_getcpuclockid(threading.main_thread().ident or 0)
@@ -216,7 +218,7 @@ def by_stage(
             stages, total = server.recv()
             stages[REST] = total - sum(stages.values())
             batches.append({stage: 1e6 * seconds / len(batch) for stage, seconds in {**stages, "all": total}.items()})
-        order = [MAIN_THREAD, *STAGES, HOOKS, REST, "all"]
+        order = [MAIN_THREAD, *STAGES, REST, "all"]
         found = {stage: median(batch.get(stage, 0.0) for batch in batches) for stage in order}
         yield {"requests": name, "cpu_us": {stage: round(us) for stage, us in found.items() if us >= 1}}
 
