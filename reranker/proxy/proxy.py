@@ -133,7 +133,7 @@ class Proxy:
                 body = write_answer(read, fetched, rank_ms)
                 engine_ms = (answered - started + read.more_engine_s) * 1000
                 rerank_ms = (time.perf_counter() - started) * 1000 - engine_ms
-            metrics.stage_seconds.labels("engine").observe(engine_ms / 1000)
+            metrics.engine_seconds.observe(engine_ms / 1000)
             headers = end_to_end(fetched.headers, "content-length", "content-encoding")
             reply = own_reply(incoming, "200 OK", headers, body)
             reply.headers.append(("Server-Timing", f"engine;dur={engine_ms:.1f}, rerank;dur={rerank_ms:.1f}"))
