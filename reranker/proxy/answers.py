@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from reranker.base.http_connections import Headers
 from reranker.proxy.raw_json import RawArray, RawObject, Reader, read_array, read_document, read_object, read_value
 from reranker.proxy.upstream.calls import Fallback
-from reranker.proxy.upstream.connections import Headers
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class _BareHits(NamedTuple):
     found: list[Any]
 
 
-def read_bare_hits(text: str, at: int) -> tuple[Any, int]:
+def _read_bare_hits(text: str, at: int) -> tuple[Any, int]:
     """Reads the list of hits of a bare window, of which the answer mostly needs no text.
 
     The list is mostly the last one of the answer. What begins as an array and is read to its end is that array.
@@ -62,14 +62,22 @@ def read_bare_hits(text: str, at: int) -> tuple[Any, int]:
     return (_BareHits(at, end, found) if isinstance(found, list) else found), end
 
 
-def read_hits(text: str, at: int) -> tuple[Any, int]:
-    """Reads a list of hits, each with its place in the text."""
-    return read_array(text, at)
+def _read_outer(text: str, at: int, hits: Reader) -> tuple[Any, int]:
+    if text[at : at + 1] != "{":
+        return read_value(text, at)
+    return read_object(text, at, {"hits": hits})
 
 
-def read_page(text: str, at: int) -> tuple[Any, int]:
-    """Reads a list of hits, each with the places of its members in the text."""
-    return read_array(text, at, read_object)
+def _reader(hits: Reader) -> Reader:
+    """Of an answer whose list of hits is read by `hits`."""
+    return partial(read_object, readers={"hits": partial(_read_outer, hits=hits)})
+
+
+# An answer with the place of each hit; with the hits of a bare window, whose places are not known; with the place of
+# each member of each hit.
+read_whole = _reader(read_array)
+read_bare = _reader(_read_bare_hits)
+read_page = _reader(partial(read_array, reader=read_object))
 
 
 @dataclass(slots=True)
@@ -90,14 +98,14 @@ class Fetched:
     added_ms: float = 0.0
 
 
-def read_answers(headers: Headers, text: str, n: int, hits: Reader = read_hits) -> Fetched:
+def read_answers(headers: Headers, text: str, n: int, read: Reader = read_whole) -> Fetched:
     """The answer to `n` searches.
 
     Args:
-        hits: as of `read_answer`.
+        read: as of `read_answer`.
     """
     try:
-        read_list = partial(read_array, reader=_outer_reader(hits))
+        read_list = partial(read_array, reader=read)
         raw: RawObject = read_document(text, partial(read_object, readers={"responses": read_list}))
         responses = raw.parsed.get("responses")
         if not isinstance(responses, RawArray):
@@ -110,17 +118,17 @@ def read_answers(headers: Headers, text: str, n: int, hits: Reader = read_hits) 
     return Fetched(headers, text, raw, responses, answers)
 
 
-def read_answer(text: str, hits: Reader = read_hits) -> SearchAnswer:
+def read_answer(text: str, read: Reader = read_whole) -> SearchAnswer:
     """The answer to a search.
 
     Args:
-        hits: reads the list of hits: `read_hits`, `read_page` or `read_bare_hits`.
+        read: `read_whole`, `read_bare` or `read_page`.
 
     Raises:
         Fallback: it is no JSON object with a list of hits.
     """
     try:
-        answer = _answer(text, read_document(text, _outer_reader(hits)))
+        answer = _answer(text, read_document(text, read))
     except (ValueError, RecursionError):
         raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
     if answer.hits is None:
@@ -140,14 +148,3 @@ def _answer(text: str, raw: RawObject) -> SearchAnswer:
     if set(map(type, found)) - {dict}:
         raise ValueError("a hit is no object")
     return SearchAnswer(text, raw, hits, found)
-
-
-def _outer_reader(hits: Reader) -> Reader:
-    """Of an answer: an object whose list of hits is read by `hits`."""
-    return partial(read_object, readers={"hits": partial(_read_outer, hits=hits)})
-
-
-def _read_outer(text: str, at: int, hits: Reader) -> tuple[Any, int]:
-    if text[at : at + 1] != "{":
-        return read_value(text, at)
-    return read_object(text, at, {"hits": hits})

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from reranker.base.http_connections import Headers
 from reranker.proxy.answer_filters import URL_PARAMETERS
-from reranker.proxy.answers import Fetched, SearchAnswer, read_answer, read_answers, read_bare_hits, read_hits
+from reranker.proxy.answers import Fetched, SearchAnswer, read_answer, read_answers, read_bare, read_whole
 from reranker.proxy.bare_windows import (
     PAGE_ONLY_PARAMETERS,
     URL_QUERY,
@@ -27,7 +28,6 @@ from reranker.proxy.read import written_lines
 from reranker.proxy.search import Search, SearchRequest, Skipped, TranslatedQuery
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream.calls import Fallback, Refused
-from reranker.proxy.upstream.connections import Headers
 from reranker.proxy.upstream.incoming import only_parameters, without_parameters
 
 # They stand in the body of the search for the window, or are ours to apply.
@@ -133,8 +133,8 @@ def _ask_windows(request: SearchRequest, lines: Sequence[Search | Skipped], send
     """The windows of some searches, each as its `bare_kind` and `translation` say."""
     first = request.searches[0]
     replaced = _REPLACED[first.bare_kind is not None, first.translation is not None]
-    hits = read_bare_hits if first.bare_kind is not None and not request.is_multi else read_hits
-    return ask(request, [(line.header, line.sent) for line in lines], send, replaced, hits)
+    read = read_bare if first.bare_kind is not None and not request.is_multi else read_whole
+    return ask(request, [(line.header, line.sent) for line in lines], send, replaced, read)
 
 
 def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched | None:
@@ -230,18 +230,18 @@ def ask(
     bodies: Sequence[tuple[bytes, bytes]],
     send: Send,
     replaced: Sequence[str],
-    hits: Reader = read_hits,
+    read: Reader = read_whole,
 ) -> Fetched:
     """The engine's answer to searches with these headers and bodies.
 
     Args:
         replaced: the parameters that the body of a `_search` stands for.
-        hits: reads the list of hits, as of `read_answer`.
+        read: as of `read_answer`.
     """
     query_string = request.calls.incoming.query_string
     if request.is_multi:
         headers, text = send(without_parameters(query_string, _REPLACED_OF_SEVERAL), written_lines(bodies))
-        return read_answers(headers, text, len(bodies), hits)
+        return read_answers(headers, text, len(bodies), read)
     headers, text = send(without_parameters(query_string, replaced), bodies[0][1])
-    answer = read_answer(text, hits)
+    answer = read_answer(text, read)
     return Fetched(headers, text, answer.raw, None, [answer])

@@ -13,7 +13,7 @@ from http.client import HTTPException
 from typing import Any
 
 from reranker.base.errors import BadInput, StoreUnavailable
-from reranker.proxy.upstream.connections import Answer, Headers
+from reranker.base.http_connections import Answer, Headers
 from reranker.proxy.upstream.incoming import Incoming, end_to_end
 from reranker.proxy.upstream.nodes import EngineTimeout, Upstream
 
@@ -161,7 +161,7 @@ class EngineCalls:
 
     def _content_type(self) -> str:
         """Of a body where the caller sent none; Elasticsearch wants the version of its API in both headers or none."""
-        accept = (self.incoming.accept or "").strip()
+        accept = self.incoming.environ.get("HTTP_ACCEPT", "").strip()
         return accept if "compatible-with" in accept and "," not in accept else "application/json"
 
     def _text(self, response: Answer) -> str:
@@ -170,7 +170,9 @@ class EngineCalls:
             if response.status != 200:
                 raise Fallback("engine_refused", f"the engine answered {response.status} to the search for the window")
             try:
-                data = _plain(response.read(limit + 1), response.header("content-encoding"), limit)
+                data = response.read(limit + 1)
+                if response.encoding:
+                    data = _plain(data, response.encoding, limit)
             except (OSError, HTTPException, zlib.error) as error:
                 raise Fallback("answer_broken", f"the engine's answer broke off ({type(error).__name__})") from error
         if len(data) > limit:

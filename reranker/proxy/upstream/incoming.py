@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote_plus
 import regex
 from werkzeug.wsgi import get_content_length, get_input_stream
 
-from reranker.proxy.upstream.connections import Headers
+from reranker.base.http_connections import Headers
 
 # RFC 9110, 7.6.1: they are about one connection. The server has dealt with `Expect` before we see the request.
 _HOP_BY_HOP = frozenset(
@@ -98,14 +98,6 @@ class Incoming:
     @property
     def target(self) -> str:
         return f"{self.path}?{self.query_string}" if self.has_query else self.path
-
-    @property
-    def accept(self) -> str | None:
-        return self.environ.get("HTTP_ACCEPT")
-
-    @property
-    def content_encoding(self) -> str | None:
-        return self.environ.get("HTTP_CONTENT_ENCODING")
 
     def read_search(self, limit: int) -> Iterable[bytes] | None:
         """Reads what a search has besides.

@@ -14,9 +14,9 @@ from itertools import chain
 from urllib.parse import unquote
 
 from reranker.base.errors import BadInput, Busy, StoreUnavailable
+from reranker.base.http_connections import Answer, Connection, ConnectionPool, Headers, NotConnected, request_head
 from reranker.base.leaving import reading_call
 from reranker.base.request_context import engine_call
-from reranker.proxy.upstream.connections import Answer, Connection, ConnectionPool, Headers, NotConnected, request_head
 from reranker.proxy.upstream.tls import tls_context
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, NodeAddress

@@ -41,65 +41,43 @@ class Answer:
 
     Attributes:
         headers: in their order, with the names as the node wrote them.
-        is_chunked: whether the body comes in chunks.
+        encoding: the value of `Content-Encoding`; empty where it is missing.
     """
 
-    def __init__(self, connection: Connection, method: str) -> None:
+    def __init__(self, connection: Connection, file: BinaryIO, method: str) -> None:
         """
+        Args:
+            file: reads from the connection.
+            method: of the request.
+
         Raises:
             HTTPException: this is no answer, or it was cut off in its head.
             OSError: the connection broke, or nothing came in time.
         """
         self._connection: Connection | None = connection
-        self._file: BinaryIO = connection.sock.makefile("rb")
-        try:
-            self._read_head(method)
-        except BaseException:
-            self.close()
-            raise
-
-    def _read_head(self, method: str) -> None:
+        self._file = file
         self.status = 100
         while self.status == 100:  # it may say that it waits for the body
-            version, self.status, self.reason = _status_line(self._file.readline(_MAX_LINE_BYTES))
-            self.headers: Headers = []
-            while (line := self._line()) not in _EMPTY_LINE:
-                self._add_header(line.decode("latin-1"))
+            version, self.status, self.reason = _status_line(file.readline(_MAX_LINE_BYTES))
+            self.headers: Headers = _headers(file)
         named = {name.lower(): value for name, value in self.headers}
-        connection = {part.strip() for part in named.get("connection", "").lower().split(",")}
-        self.is_chunked = named.get("transfer-encoding", "").lower() == "chunked"
+        self.encoding = named.get("content-encoding", "")
+        said = {part.strip() for part in named.get("connection", "").lower().split(",")}
+        self._is_chunked = named.get("transfer-encoding", "").lower() == "chunked"
         # Bytes that are left of the body, or of its chunk; None for all that come until the connection is closed.
         self._left: int | None = None
         if method == "HEAD" or self.status in (204, 304) or self.status < 200:
-            self._left, self.is_chunked = 0, False
-        elif self.is_chunked:
+            self._left, self._is_chunked = 0, False
+        elif self._is_chunked:
             self._left = 0
         elif (length := named.get("content-length", "")).isdecimal():
             self._left = int(length)
         # A node that cannot read the head of a request (a header over its limit, a control character) answers 400,
         # keeps the connection open and never answers on it again.
-        is_kept = "close" not in connection if version != b"HTTP/1.0" else "keep-alive" in connection
+        is_kept = "close" not in said if version != b"HTTP/1.0" else "keep-alive" in said
         self._is_kept = is_kept and self._left is not None and self.status != 400
-        if not self._left and self._left is not None and not self.is_chunked:
+        if self._left == 0 and not self._is_chunked:
             self._finish()
-
-    def _line(self) -> bytes:
-        line = self._file.readline(_MAX_LINE_BYTES)
-        if not line.endswith(b"\n"):
-            raise LineTooLong("head") if len(line) == _MAX_LINE_BYTES else IncompleteRead(line)
-        return line
-
-    def _add_header(self, line: str) -> None:
-        if len(self.headers) == _MAX_HEADERS:
-            raise HTTPException(f"more than {_MAX_HEADERS} headers")
-        if line[0] in " \t" and self.headers:  # RFC 9112, 5.2: it goes on
-            name, value = self.headers.pop()
-            self.headers.append((name, f"{value} {line.strip()}"))
-            return
-        name, colon, value = line.partition(":")
-        if not colon:
-            raise HTTPException("a header without a colon")
-        self.headers.append((name, value.strip(" \t\r\n")))
 
     def read_block(self, most: int) -> bytes:
         """The next bytes of the body, as many as were asked for or as there are in its chunk; empty at its end.
@@ -109,11 +87,10 @@ class Answer:
         """
         if self._connection is None:
             return b""
-        if self.is_chunked and not self._left:
+        if self._is_chunked and not self._left:
             self._left = self._next_chunk()
             if not self._left:
-                while self._line() not in _EMPTY_LINE:
-                    pass  # fields behind the body say nothing that engines use
+                _headers(self._file)  # those behind the body say nothing that engines use
                 self._finish()
                 return b""
         block = self._file.read(most if self._left is None else min(most, self._left))
@@ -124,8 +101,8 @@ class Answer:
         self._left -= len(block)
         if self._left and len(block) < most:
             raise IncompleteRead(block, self._left)
-        if not self._left and self.is_chunked:
-            self._line()
+        if not self._left and self._is_chunked:
+            _line(self._file)
         elif not self._left:
             self._finish()
         return block
@@ -142,17 +119,13 @@ class Answer:
             n_bytes += len(block)
         return b"".join(blocks)
 
-    def header(self, name: str) -> str:
-        """The value of a header, given in lower case; empty where it is missing."""
-        return next((value for key, value in self.headers if key.lower() == name), "")
-
     def close(self) -> None:
         """Gives up what is left of the body, and the connection with it."""
         self._is_kept = False
         self._finish()
 
     def _next_chunk(self) -> int:
-        size = self._line().partition(b";")[0]
+        size = _line(self._file).partition(b";")[0]
         try:
             return int(size, 16)
         except ValueError:
@@ -164,9 +137,33 @@ class Answer:
             return
         self._file.close()
         if self._is_kept:
-            connection.keep()
+            connection.kept.add(connection)
         else:
             connection.close()
+
+
+def _line(file: BinaryIO) -> bytes:
+    line = file.readline(_MAX_LINE_BYTES)
+    if not line.endswith(b"\n"):
+        raise LineTooLong("head") if len(line) == _MAX_LINE_BYTES else IncompleteRead(line)
+    return line
+
+
+def _headers(file: BinaryIO) -> Headers:
+    """Reads header lines up to the empty one."""
+    headers: Headers = []
+    while (line := _line(file)) not in _EMPTY_LINE:
+        text = line.decode("latin-1")
+        name, colon, value = text.partition(":")
+        if text[0] in " \t" and headers:  # RFC 9112, 5.2: the line before goes on
+            name, before = headers.pop()
+            value = f"{before} {text.strip()}"
+        elif not colon:
+            raise HTTPException("a header without a colon")
+        headers.append((name, value.strip(" \t\r\n")))
+        if len(headers) > _MAX_HEADERS:
+            raise HTTPException(f"more than {_MAX_HEADERS} headers")
+    return headers
 
 
 def _status_line(line: bytes) -> tuple[bytes, int, str]:
@@ -193,14 +190,9 @@ class Connection:
 
     def __init__(self, sock: socket.socket, kept: _Kept) -> None:
         self.sock = sock
-        self._kept = kept
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the node has closed it meanwhile, or sent what nobody asked for."""
-        poll = select.poll()
-        poll.register(self.sock, select.POLLIN)
-        return bool(poll.poll(0))
+        self.kept = kept
+        self.poll = select.poll()
+        self.poll.register(sock, select.POLLIN)
 
     def ask(
         self, method: str, head: bytes, body: bytes | Iterable[bytes] | None, is_chunked: bool, timeout_s: float
@@ -216,14 +208,16 @@ class Connection:
         """
         if self.sock.gettimeout() != timeout_s:
             self.sock.settimeout(timeout_s)
+        file = self.sock.makefile("rb")
         try:
             if body is None or isinstance(body, bytes):
                 self.sock.sendall(head + (body or b""))
             else:
                 self._send_blocks(head, body, is_chunked)
             waits_on(self.sock)
-            return Answer(self, method)
+            return Answer(self, file, method)
         except BaseException:
+            file.close()
             self.close()
             raise
 
@@ -238,10 +232,6 @@ class Connection:
                 self.sock.sendall(b"0\r\n\r\n")
         except (BrokenPipeError, ConnectionResetError):
             pass
-
-    def keep(self) -> None:
-        """For the next request."""
-        self._kept.add(self)
 
     def close(self) -> None:
         self.sock.close()
@@ -267,9 +257,9 @@ class _Kept:
                 connection = self._connections.pop()
             except IndexError:  # another thread took it
                 return None
-            if not connection.is_closed:
+            if not connection.poll.poll(0):
                 return connection
-            connection.close()
+            connection.close()  # the node has closed it meanwhile, or sent what nobody asked for
         return None
 
     def close(self) -> None:

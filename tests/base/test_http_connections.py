@@ -10,7 +10,7 @@ from http.client import BadStatusLine, HTTPException, IncompleteRead, RemoteDisc
 
 import pytest
 
-from reranker.proxy.upstream.connections import Answer, ConnectionPool, NotConnected, request_head
+from reranker.base.http_connections import Answer, ConnectionPool, NotConnected, request_head
 
 
 @pytest.fixture
