@@ -1,35 +1,27 @@
-"""Speaks HTTP/1.1 on connections that are kept: a request goes as it is given, and the answer comes as it was written.
+"""Connections to the engine that are kept: http.client's, with answers that are read as they were written.
 
-An HTTP client for all purposes takes three (http.client) to ten times (urllib3) the CPU time for a request and its
-answer: it adds headers, follows redirects, decodes bodies, and reads heads with a parser of e-mails. The proxy wants
-none of that.
+http.client alone takes a third of the CPU time of urllib3, whose redirects, retries and decoding the proxy has no use
+for.
 """
 
 from __future__ import annotations
 
 import select
-import socket
 import ssl
 import weakref
 from collections import deque
 from collections.abc import Iterable
-from http.client import BadStatusLine, HTTPException, IncompleteRead, LineTooLong, RemoteDisconnected
-from typing import BinaryIO
-
-import regex
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
+from typing import cast
 
 from reranker.base.leaving import waits_on
+from reranker.base.whole_heads import WholeHeadResponse
 
 Headers = list[tuple[str, str]]
 
-# As http.client.
-_MAX_LINE_BYTES = 65_536
-_MAX_HEADERS = 100
+# A server waits for the body of other methods if the head does not say that there is none.
 _NO_BODY_EXPECTED = frozenset(["GET", "HEAD", "DELETE", "TRACE", "OPTIONS"])
-_EMPTY_LINE = (b"\r\n", b"\n")
-# They would end a line, or a part of the first line.
-_ends_part = regex.compile(r"[\x00-\x20\x7f]").search
-_ends_line = regex.compile(r"[\r\n]").search
 
 
 class NotConnected(Exception):
@@ -44,39 +36,19 @@ class Answer:
         encoding: the value of `Content-Encoding`; empty where it is missing.
     """
 
-    def __init__(self, connection: Connection, file: BinaryIO, method: str) -> None:
+    def __init__(self, connection: Connection, response: WholeHeadResponse) -> None:
         """
-        Args:
-            file: reads from the connection.
-            method: of the request.
-
         Raises:
-            HTTPException: this is no answer, or it was cut off in its head.
-            OSError: the connection broke, or nothing came in time.
+            HTTPException: the head holds a line that is no header.
         """
+        if response.headers.defects:
+            raise HTTPException(f"the head of the answer is damaged: {response.headers.defects[0]!r}")
         self._connection: Connection | None = connection
-        self._file = file
-        self.status = 100
-        while self.status == 100:  # it may say that it waits for the body
-            version, self.status, self.reason = _status_line(file.readline(_MAX_LINE_BYTES))
-            self.headers: Headers = _headers(file)
-        named = {name.lower(): value for name, value in self.headers}
-        self.encoding = named.get("content-encoding", "")
-        said = {part.strip() for part in named.get("connection", "").lower().split(",")}
-        self._is_chunked = named.get("transfer-encoding", "").lower() == "chunked"
-        # Bytes that are left of the body, or of its chunk; None for all that come until the connection is closed.
-        self._left: int | None = None
-        if method == "HEAD" or self.status in (204, 304) or self.status < 200:
-            self._left, self._is_chunked = 0, False
-        elif self._is_chunked:
-            self._left = 0
-        elif (length := named.get("content-length", "")).isdecimal():
-            self._left = int(length)
-        # A node that cannot read the head of a request (a header over its limit, a control character) answers 400,
-        # keeps the connection open and never answers on it again.
-        is_kept = "close" not in said if version != b"HTTP/1.0" else "keep-alive" in said
-        self._is_kept = is_kept and self._left is not None and self.status != 400
-        if self._left == 0 and not self._is_chunked:
+        self._response = response
+        self.status, self.reason = response.status, response.reason
+        self.headers: Headers = [(name, _one_line(value)) for name, value in response.headers.items()]
+        self.encoding = response.headers.get("content-encoding", "")
+        if response.length == 0:
             self._finish()
 
     def read_block(self, most: int) -> bytes:
@@ -87,23 +59,13 @@ class Answer:
         """
         if self._connection is None:
             return b""
-        if self._is_chunked and not self._left:
-            self._left = self._next_chunk()
-            if not self._left:
-                _headers(self._file)  # those behind the body say nothing that engines use
-                self._finish()
-                return b""
-        block = self._file.read(most if self._left is None else min(most, self._left))
-        if self._left is None:
-            if not block:
-                self._finish()
-            return block
-        self._left -= len(block)
-        if self._left and len(block) < most:
-            raise IncompleteRead(block, self._left)
-        if not self._left and self._is_chunked:
-            _line(self._file)
-        elif not self._left:
+        response = self._response
+        block = response.read1(most) if response.chunked else response.read(most)
+        if block and response.chunked and response.chunk_left:
+            block += response.read(min(most - len(block), response.chunk_left))
+        if response.length and len(block) < most:  # http.client takes the end of the connection for that of the body
+            raise IncompleteRead(block, response.length)
+        if not block or response.isclosed():
             self._finish()
         return block
 
@@ -121,120 +83,88 @@ class Answer:
 
     def close(self) -> None:
         """Gives up what is left of the body, and the connection with it."""
-        self._is_kept = False
-        self._finish()
-
-    def _next_chunk(self) -> int:
-        size = _line(self._file).partition(b";")[0]
-        try:
-            return int(size, 16)
-        except ValueError:
-            raise IncompleteRead(b"") from None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            self._response.close()
 
     def _finish(self) -> None:
         connection, self._connection = self._connection, None
-        if connection is None:
-            return
-        self._file.close()
-        if self._is_kept:
-            connection.kept.add(connection)
-        else:
+        self._response.close()
+        # A node that cannot read the head of a request (a header over its limit, a control character) answers 400,
+        # keeps the connection open and never answers on it again.
+        if connection is not None and not self._response.will_close and self.status != 400:
+            connection.keep()
+        elif connection is not None:
             connection.close()
 
 
-def _line(file: BinaryIO) -> bytes:
-    line = file.readline(_MAX_LINE_BYTES)
-    if not line.endswith(b"\n"):
-        raise LineTooLong("head") if len(line) == _MAX_LINE_BYTES else IncompleteRead(line)
-    return line
-
-
-def _headers(file: BinaryIO) -> Headers:
-    """Reads header lines up to the empty one."""
-    headers: Headers = []
-    while (line := _line(file)) not in _EMPTY_LINE:
-        text = line.decode("latin-1")
-        name, colon, value = text.partition(":")
-        if text[0] in " \t" and headers:  # RFC 9112, 5.2: the line before goes on
-            name, before = headers.pop()
-            value = f"{before} {text.strip()}"
-        elif not colon:
-            raise HTTPException("a header without a colon")
-        headers.append((name, value.strip(" \t\r\n")))
-        if len(headers) > _MAX_HEADERS:
-            raise HTTPException(f"more than {_MAX_HEADERS} headers")
-    return headers
-
-
-def _status_line(line: bytes) -> tuple[bytes, int, str]:
-    """Version, status and reason.
-
-    Raises:
-        RemoteDisconnected: there is none.
-        IncompleteRead: it is cut off, or too long.
-        BadStatusLine: it is not one of HTTP/1.
-    """
-    if not line:
-        raise RemoteDisconnected("the connection was closed without an answer")
-    if not line.endswith(b"\n"):
-        raise IncompleteRead(line)
-    version, _, rest = line.partition(b" ")
-    status, _, reason = rest.partition(b" ")
-    if not version.startswith(b"HTTP/1.") or not status.strip().isdigit() or not 100 <= int(status) <= 999:
-        raise BadStatusLine(line.decode("latin-1"))
-    return version, int(status), reason.decode("latin-1").strip()
+def _one_line(value: str) -> str:
+    """The value of a header, which may go on in the next line (RFC 9112, 5.2)."""
+    return " ".join(part.strip(" \t") for part in value.split("\r\n")) if "\n" in value else value.strip(" \t")
 
 
 class Connection:
     """A connection to a node, for one request after another."""
 
-    def __init__(self, sock: socket.socket, kept: _Kept) -> None:
-        self.sock = sock
-        self.kept = kept
-        self.poll = select.poll()
-        self.poll.register(sock, select.POLLIN)
+    def __init__(self, connection: HTTPConnection, kept: _Kept) -> None:
+        self._connection = connection
+        self._kept = kept
+        self._poll = select.poll()
+        self._poll.register(connection.sock, select.POLLIN)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the node has closed it meanwhile, or sent what nobody asked for."""
+        return bool(self._poll.poll(0))
 
     def ask(
-        self, method: str, head: bytes, body: bytes | Iterable[bytes] | None, is_chunked: bool, timeout_s: float
+        self,
+        method: str,
+        target: str,
+        headers: Headers,
+        body: bytes | Iterable[bytes] | None,
+        n_bytes: int | None,
+        timeout_s: float,
     ) -> Answer:
-        """Sends a request, and reads the head of its answer.
+        """Sends a request with these headers, and reads the head of its answer.
 
         Args:
-            head: `request_head`.
-            is_chunked: whether a body that is no bytes is sent in chunks.
+            headers: `Host` among them, but not `Content-Length` and `Transfer-Encoding`.
+            n_bytes: of the body; None for a body of unknown length, which goes in chunks.
 
         Raises:
-            HTTPException, OSError: as `Answer`.
+            ValueError, HTTPException: the request holds a control character, or this is no answer.
+            OSError: the connection broke, or nothing came in time.
         """
-        if self.sock.gettimeout() != timeout_s:
-            self.sock.settimeout(timeout_s)
-        file = self.sock.makefile("rb")
+        if body is None and method not in _NO_BODY_EXPECTED:
+            n_bytes = 0
+        is_chunked = body is not None and n_bytes is None
+        connection = self._connection
         try:
-            if body is None or isinstance(body, bytes):
-                self.sock.sendall(head + (body or b""))
-            else:
-                self._send_blocks(head, body, is_chunked)
-            waits_on(self.sock)
-            return Answer(self, file, method)
+            connection.sock.settimeout(timeout_s)
+            connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
+            for name, value in headers:
+                connection.putheader(name, value)
+            if is_chunked:
+                connection.putheader("Transfer-Encoding", "chunked")
+            elif n_bytes is not None:
+                connection.putheader("Content-Length", str(n_bytes))
+            # Where the node takes no more of the body, it may have answered already that this is too large.
+            with suppress(*() if body is None or isinstance(body, bytes) else (BrokenPipeError, ConnectionResetError)):
+                connection.endheaders(body, encode_chunked=is_chunked)
+            waits_on(connection.sock)
+            return Answer(self, cast(WholeHeadResponse, connection.getresponse()))
         except BaseException:
-            file.close()
             self.close()
             raise
 
-    def _send_blocks(self, head: bytes, blocks: Iterable[bytes], is_chunked: bool) -> None:
-        """Stops where the node takes no more: it may have answered already that the body is too large."""
-        try:
-            self.sock.sendall(head)
-            for block in blocks:
-                if block:
-                    self.sock.sendall(b"%x\r\n%b\r\n" % (len(block), block) if is_chunked else block)
-            if is_chunked:
-                self.sock.sendall(b"0\r\n\r\n")
-        except (BrokenPipeError, ConnectionResetError):
-            pass
+    def keep(self) -> None:
+        """Keeps it for the next request."""
+        self._kept.add(self)
 
     def close(self) -> None:
-        self.sock.close()
+        self._connection.close()
 
 
 class _Kept:
@@ -257,9 +187,9 @@ class _Kept:
                 connection = self._connections.pop()
             except IndexError:  # another thread took it
                 return None
-            if not connection.poll.poll(0):
+            if not connection.is_closed:
                 return connection
-            connection.close()  # the node has closed it meanwhile, or sent what nobody asked for
+            connection.close()
         return None
 
     def close(self) -> None:
@@ -295,43 +225,19 @@ class ConnectionPool:
             OSError: the node takes it, but there is no TLS.
         """
         timeout_s = min(self._connect_timeout_s, timeout_s)
+        connection: HTTPConnection
+        if self._tls is None:
+            connection = HTTPConnection(self._host, self._port, timeout=timeout_s)
+        else:
+            connection = HTTPSConnection(self._host, self._port, timeout=timeout_s, context=self._tls)
+        connection.response_class = WholeHeadResponse
+        connection.auto_open = 0  # a closed one is not opened again behind our back
         try:
-            sock = socket.create_connection((self._host, self._port), timeout_s)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError as error:
-            raise NotConnected from error
-        if self._tls is not None:
-            try:
-                sock = self._tls.wrap_socket(sock, server_hostname=self._host)
-            except BaseException:
-                sock.close()
-                raise
-        return Connection(sock, self._kept)
-
-
-def request_head(
-    method: str, target: str, host: str, headers: Headers, body: bytes | Iterable[bytes] | None, n_bytes: int | None
-) -> bytes:
-    """The head of a request.
-
-    Args:
-        headers: without `Host`, `Content-Length` and `Transfer-Encoding`.
-        n_bytes: of the body; None for a body of unknown length, which goes in chunks.
-
-    Raises:
-        ValueError: a part holds what would end it; nobody else's request is to be smuggled in.
-    """
-    if _ends_part(method) or _ends_part(target):
-        raise ValueError(f"the request line holds a blank or control character: {method!r} {target!r}")
-    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}"]
-    lines += [f"{name}: {value}" for name, value in headers]
-    if body is None and method not in _NO_BODY_EXPECTED:
-        n_bytes = 0
-    if n_bytes is not None:
-        lines.append(f"Content-Length: {n_bytes}")
-    elif body is not None:
-        lines.append("Transfer-Encoding: chunked")
-    for line in lines:
-        if _ends_line(line):
-            raise ValueError(f"a header holds a line end: {line!r}")
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+            connection.connect()
+        except BaseException as error:
+            is_refused = isinstance(error, OSError) and connection.sock is None
+            connection.close()
+            if is_refused:
+                raise NotConnected from error
+            raise
+        return Connection(connection, self._kept)

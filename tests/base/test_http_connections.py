@@ -10,7 +10,7 @@ from http.client import BadStatusLine, HTTPException, IncompleteRead, RemoteDisc
 
 import pytest
 
-from reranker.base.http_connections import Answer, ConnectionPool, NotConnected, request_head
+from reranker.base.http_connections import Answer, ConnectionPool, Headers, NotConnected
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def answered(listener: socket.socket, said: bytes, method: str = "GET") -> tuple
     thread = threading.Thread(target=answer)
     thread.start()
     try:
-        with closing(pool_to(listener).connect(2.0).ask(method, b"GET / HTTP/1.1\r\n\r\n", None, False, 5.0)) as found:
+        with closing(pool_to(listener).connect(2.0).ask(method, "/", [], None, None, 5.0)) as found:
             return found, found.read(1_000)
     finally:
         thread.join()
@@ -71,7 +71,7 @@ def test_headers_come_as_they_were_written(listener: socket.socket) -> None:
     ("said", "error"),
     [
         (b"", RemoteDisconnected),
-        (b"HTTP/1.1 20", IncompleteRead),
+        (b"HTTP/1.1 20", BadStatusLine),
         (b"HTTP/1.1 200 OK\r\nA: b\r\n", IncompleteRead),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", IncompleteRead),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab", IncompleteRead),
@@ -89,21 +89,54 @@ def test_what_is_no_whole_answer_is_an_error(listener: socket.socket, said: byte
         answered(listener, said)
 
 
-def test_a_request_is_written_with_nothing_but_what_was_given() -> None:
-    head = request_head("GET", "/a%2Fb?c=%", "localhost:9200", [("X-Name", "caf\xe9")], None, None)
-    assert head == b"GET /a%2Fb?c=% HTTP/1.1\r\nHost: localhost:9200\r\nX-Name: caf\xe9\r\n\r\n"
-    assert request_head("POST", "/", "h", [], b"ab", 2).endswith(b"\r\nContent-Length: 2\r\n\r\n")
-    assert request_head("POST", "/", "h", [], None, None).endswith(b"\r\nContent-Length: 0\r\n\r\n")
-    assert request_head("POST", "/", "h", [], iter([b"a"]), None).endswith(b"\r\nTransfer-Encoding: chunked\r\n\r\n")
+def sent(
+    listener: socket.socket, method: str, headers: Headers, body: bytes | Iterator[bytes] | None, n_bytes: int | None
+) -> bytes:
+    """What a node receives of a request for `/a%2Fb?c=%`."""
+    received: list[bytes] = []
+
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.settimeout(0.2)
+            with suppress(TimeoutError):
+                while block := connection.recv(65_536):
+                    received.append(block)
+            connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    pool_to(listener).connect(2.0).ask(method, "/a%2Fb?c=%", headers, body, n_bytes, 5.0).close()
+    thread.join()
+    return b"".join(received)
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "n_bytes", "end"),
+    [
+        ("GET", None, None, b"\r\n\r\n"),
+        ("POST", None, None, b"\r\nContent-Length: 0\r\n\r\n"),
+        ("POST", b"ab", 2, b"\r\nContent-Length: 2\r\n\r\nab"),
+        ("POST", [b"a", b"", b"bc"], 3, b"\r\nContent-Length: 3\r\n\r\nabc"),
+        ("POST", [b"a", b"", b"bc"], None,
+         b"\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n"),
+    ],
+)  # fmt: skip
+def test_a_request_is_written_with_nothing_but_what_was_given(
+    listener: socket.socket, method: str, body: bytes | list[bytes] | None, n_bytes: int | None, end: bytes
+) -> None:
+    blocks = iter(body) if isinstance(body, list) else body
+    found = sent(listener, method, [("Host", "localhost:9200"), ("X-Name", "caf\xe9")], blocks, n_bytes)
+    assert found == f"{method} /a%2Fb?c=% HTTP/1.1\r\nHost: localhost:9200\r\nX-Name: caf\xe9".encode("latin-1") + end
 
 
 @pytest.mark.parametrize(
     ("method", "target", "value"),
     [("GET", "/a b", ""), ("GET", "/a\r\nX: 1", ""), ("GET /a HTTP/1.1\r\n", "/", ""), ("GET", "/", "a\nX: 1")],
 )
-def test_no_other_request_is_smuggled_in(method: str, target: str, value: str) -> None:
-    with pytest.raises(ValueError, match="holds a"):
-        request_head(method, target, "localhost", [("A", value)], None, None)
+def test_no_other_request_is_smuggled_in(listener: socket.socket, method: str, target: str, value: str) -> None:
+    with closing(pool_to(listener).connect(2.0)) as connection, pytest.raises((ValueError, HTTPException)):
+        connection.ask(method, target, [("A", value)], None, None, 1.0)
 
 
 def test_where_nothing_listens_there_is_no_connection() -> None:

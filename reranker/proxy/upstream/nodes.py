@@ -14,7 +14,7 @@ from itertools import chain
 from urllib.parse import unquote
 
 from reranker.base.errors import BadInput, Busy, StoreUnavailable
-from reranker.base.http_connections import Answer, Connection, ConnectionPool, Headers, NotConnected, request_head
+from reranker.base.http_connections import Answer, Connection, ConnectionPool, Headers, NotConnected
 from reranker.base.leaving import reading_call
 from reranker.base.request_context import engine_call
 from reranker.proxy.upstream.tls import tls_context
@@ -165,9 +165,9 @@ class _Node:
             if call.headers:  # the trace's go before the caller's
                 headers = [header for header in headers if header[0].lower() not in call.headers]
                 headers += call.headers.items()
-            head = request_head(method, self._prefix + target, self._pool.host, headers, body, n_body_bytes)
+            headers = [("Host", self._pool.host), *headers]
             connection = connection or self._pool.connect(read_s)
-            answer = connection.ask(method, head, body, n_body_bytes is None, read_s)
+            answer = connection.ask(method, self._prefix + target, headers, body, n_body_bytes, read_s)
             call.answered(answer.status)
             return answer
 
