@@ -45,7 +45,6 @@ class EngineFront:
     ) -> None:
         self._app = app
         self._flask = app.wsgi_app
-        self._proxy: Proxy = app.extensions[PROXY_EXTENSION]
         self._watch = watch
         self._allowed = allowed
         self._keys = keys
@@ -70,7 +69,8 @@ class EngineFront:
             if key is not None:
                 note(api_key=key)
             try:
-                reply = self._proxy.answer(Incoming.read(checked, target, self._max_body_bytes))
+                proxy: Proxy = self._app.extensions[PROXY_EXTENSION]
+                reply = proxy.answer(Incoming.read(checked, target, self._max_body_bytes))
             except Exception as error:
                 response = self._error(error, checked)
                 self._watch.answered(watched, method, response.status_code)
