@@ -56,7 +56,7 @@ def is_for_proxy(method: str, target: str) -> bool:
         target: path and query string (`raw_target`).
     """
     first = target[1:].partition("?")[0].partition("/")[0]
-    return not target.startswith("//") and unquote(first) not in RESERVED and method in METHODS
+    return unquote(first) not in RESERVED and method in METHODS
 
 
 def to_engine(path: str = "") -> Response:
