@@ -55,14 +55,20 @@ _BUDGET_MS = 60_000
 # The functions of each stage, `module:name`. Time in a function of another stage counts for that stage only.
 STAGES = {
     "HTTP server": ["sinkrank.serving.channels:Channel.service"],
-    "Flask and Werkzeug": ["flask:Flask.wsgi_app"],
-    "read the request": ["reranker.proxy.proxy:read_incoming", "reranker.proxy.proxy:read_request"],
+    "front, `proxy.py`": ["reranker.api.engine_front:EngineFront.__call__"],
+    "logs, metrics, limits": [
+        "reranker.api.watching:Watch.begin",
+        "reranker.api.watching:Watch.answered",
+        "reranker.api.watching:Watch.end",
+        "reranker.api.allowed_hosts:AllowedHosts.check",
+    ],
+    "read the request": ["reranker.proxy.upstream.incoming:Incoming.read", "reranker.proxy.proxy:read_request"],
     "ask the engine": [
         "reranker.proxy.upstream.nodes:Upstream.send",
         "reranker.proxy.upstream.nodes:Passing._next",
         "reranker.proxy.upstream.calls:EngineCalls._text",
     ],
-    "read its JSON": ["reranker.proxy.answers:read_answer"],
+    "read its JSON": ["reranker.proxy.fetch:read_answer"],
     "bags": ["reranker.proxy.hit_texts:HitTexts.collect"],
     "re-rank: the rest": ["reranker.proxy.rank:WindowRanker.order"],
     "re-rank: weights": ["reranker.text.idf:IdfTable.weigh_all"],
@@ -86,9 +92,8 @@ STAGES = {
     ],
     "fetch the page": ["reranker.proxy.proxy:complete"],
     "write the answer": ["reranker.proxy.proxy:write_answer"],
-    "compress": ["reranker.proxy.proxy:compressed"],
+    "compress": ["reranker.proxy.proxy:own_reply"],
 }
-HOOKS = "logs, metrics, limits"
 MAIN_THREAD = "HTTP server: connections"
 REST = "threads, interpreter lock"
 
@@ -163,9 +168,6 @@ def serve_probed(settings: Settings, parent: Connection) -> None:
     stages.install()
     with closing(open_store(settings.store_address)) as store, bind("127.0.0.1", 0) as listener:
         app = create_app(settings, store, Embeddings.open(settings.embeddings_path))
-        for hooks in (app.before_request_funcs, app.after_request_funcs, app.teardown_request_funcs):
-            for number, hook in enumerate(hooks[None]):
-                hooks[None][number] = stages.probed(HOOKS, hook)
         warm_up(app)
         spare_collector()
         main = time.pthread_getcpuclockid(threading.main_thread().ident or 0)
@@ -217,17 +219,18 @@ def by_stage(
             stages, total = server.recv()
             stages[REST] = total - sum(stages.values())
             batches.append({stage: 1e6 * seconds / len(batch) for stage, seconds in {**stages, "all": total}.items()})
-        order = [MAIN_THREAD, *STAGES, HOOKS, REST, "all"]
+        order = [MAIN_THREAD, *STAGES, REST, "all"]
         found = {stage: median(batch.get(stage, 0.0) for batch in batches) for stage in order}
         yield {"requests": name, "cpu_us": {stage: round(us) for stage, us in found.items() if us >= 1}}
 
 
 @contextmanager
-def served_code(code: Path, engine: str, embeddings: Path) -> Iterator[tuple[str, int]]:
+def served_code(code: Path, engine: str, embeddings: Path, options: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
     """Runs `sinkrank serve` of a checkout in a separate process; its address and its process id."""
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--store", engine, "--home", home]
-        command += ["--embeddings", str(embeddings.absolute())]
+        command += ["--processes", "1"]  # the one whose CPU time is read
+        command += ["--embeddings", str(embeddings.absolute()), *options]
         environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": str(_BUDGET_MS)}
         environment["PYTHONPATH"] = str(code.absolute())
         with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:

@@ -11,6 +11,8 @@ answer. Clients that are no browsers send no `Origin`, and are served.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import regex
@@ -50,6 +52,25 @@ class AllowedHosts:
         self._origins = frozenset(named)
         self._names = self._origins | {own, "localhost"}
 
+    def check(self, environ: Mapping[str, Any]) -> None:
+        """
+        Raises:
+            HostNotAllowed, OriginNotAllowed: the message names the setting.
+        """
+        # HTTP/1.0 has no host, and browsers always send one.
+        host = environ.get("HTTP_HOST", "").strip()
+        if host and not self.takes_host(host):
+            raise HostNotAllowed(
+                f"this service does not answer to the host {host[:_MAX_SHOWN]!r}; add its name to the setting "
+                "allowed_hosts, or use localhost"
+            )
+        origin = environ.get("HTTP_ORIGIN")
+        if origin is not None and _is_simple_post(environ) and not self.takes_origin(origin, host):
+            raise OriginNotAllowed(
+                f"a page of {origin[:_MAX_SHOWN]!r} may not send this request; send it as application/json, or add the "
+                "page's host to the setting allowed_hosts"
+            )
+
     def takes_host(self, host: str) -> bool:
         """Whether a `Host` header is answered. IP addresses cannot be rebound; of these a loopback service takes its
         own and the loopback ones."""
@@ -74,38 +95,18 @@ def is_local(host: str) -> bool:
     return host.lower() == "localhost" or _is_loopback(host)
 
 
-def register(app: Flask, settings: Settings) -> None:
+def register(app: Flask, allowed: AllowedHosts) -> None:
     """Installs the check, before every route."""
-    allowed = AllowedHosts(settings)
 
     def check() -> None:
-        _check(allowed)
+        allowed.check(request.environ)
 
     app.before_request(check)
 
 
-def _check(allowed: AllowedHosts) -> None:
-    """
-    Raises:
-        HostNotAllowed, OriginNotAllowed: the message names the setting.
-    """
-    # Not `request.host`, which makes up a name where there is none. HTTP/1.0 has none, and browsers always send one.
-    host = request.headers.get("Host", "").strip()
-    if host and not allowed.takes_host(host):
-        raise HostNotAllowed(
-            f"this service does not answer to the host {host[:_MAX_SHOWN]!r}; add its name to the setting "
-            "allowed_hosts, or use localhost"
-        )
-    origin = request.headers.get("Origin")
-    if origin is not None and _is_simple_post() and not allowed.takes_origin(origin, host):
-        raise OriginNotAllowed(
-            f"a page of {origin[:_MAX_SHOWN]!r} may not send this request; send it as application/json, or add the "
-            "page's host to the setting allowed_hosts"
-        )
-
-
-def _is_simple_post() -> bool:
-    return request.method == "POST" and request.mimetype in _SIMPLE_TYPES
+def _is_simple_post(environ: Mapping[str, Any]) -> bool:
+    mimetype = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+    return environ["REQUEST_METHOD"] == "POST" and mimetype in _SIMPLE_TYPES
 
 
 def _name_of(host: str) -> str:

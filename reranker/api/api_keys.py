@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from flask import Flask, g, request
 
@@ -88,10 +89,10 @@ class ApiKeys:
         _log.warning("read the API keys again: %s", ", ".join(key.name for key in keys) or "none")
 
 
-def register(app: Flask, settings: Settings) -> None:
-    """Installs the check before every route, where the settings name a file of keys."""
+def register(app: Flask, settings: Settings) -> ApiKeys | None:
+    """Installs the check before every route, where the settings name a file of keys; these, None without one."""
     if settings.api_keys is None:
-        return
+        return None
     keys = ApiKeys(settings.api_keys)
 
     def check() -> None:
@@ -99,7 +100,7 @@ def register(app: Flask, settings: Settings) -> None:
             return
         if request.endpoint == "engine":
             use_shape("engine")
-        name = _take_key(keys)
+        name = take_key(keys, request.environ)
         if name is None:
             challenge_with(_CHALLENGE)
             raise Unauthenticated(
@@ -109,15 +110,16 @@ def register(app: Flask, settings: Settings) -> None:
         note(api_key=name)
 
     app.before_request(check)
+    return keys
 
 
-def _take_key(keys: ApiKeys) -> str | None:
+def take_key(keys: ApiKeys, environ: dict[str, Any]) -> str | None:
     """The name of the key that came. No header that holds a key stays in the request, a wrong one neither."""
     name = None
     for header in _HEADERS:
-        key = _key_in(request.environ.get(header, ""))
+        key = _key_in(environ.get(header, ""))
         if key is not None or header == "HTTP_X_API_KEY":
-            request.environ.pop(header, None)
+            environ.pop(header, None)
         if key is not None and name is None:
             name = keys.name_of(key)
     return name

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from flask import Flask, Response, g
+from flask import Flask, Response
 
 from reranker import proxy
 from reranker.api import (
     allowed_hosts,
     api_keys,
     callers,
+    engine_front,
     limits,
     match_routes,
     operations_routes,
@@ -17,6 +18,7 @@ from reranker.api import (
     search_routes,
     watching,
 )
+from reranker.api.allowed_hosts import AllowedHosts
 from reranker.embeddings import Embeddings
 from reranker.service import errors
 from reranker.service.service import EXTENSION, Service
@@ -42,19 +44,19 @@ def create_app(settings: Settings, store: Store | None, embeddings: Embeddings |
     for module in (search_routes, rerank_routes, match_routes, operations_routes, page):
         app.register_blueprint(module.blueprint)
     proxy.register(app, settings)
-    watching.register(app)
-    allowed_hosts.register(app, settings)  # what is refused is counted and logged too
+    watch, allowed = watching.register(app), AllowedHosts(settings)
+    allowed_hosts.register(app, allowed)  # what is refused is counted and logged too
     limits.register(app)
-    api_keys.register(app, settings)
+    keys = api_keys.register(app, settings)
     callers.register(app, settings)
     app.after_request(_guard)
+    engine_front.register(app, watch, allowed, keys, settings.proxy_max_body_bytes)
     return app
 
 
 def _guard(response: Response) -> Response:
-    """Browsers take our answers for what they say they are; the engine's are left as they are."""
-    if not g.get("passed_on"):
-        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    """Browsers take our answers for what they say they are; the engine's are left as they are (`engine_front`)."""
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
     return response
 
 

@@ -11,6 +11,8 @@ from reranker.service.service import current_service
 
 # Their requests compute. The proxy limits its re-rankings itself, and the others cost nothing.
 _COMPUTING = frozenset(["search", "rerank", "matches"])
+# In WSGI's environ: why the server has no room for a request.
+REFUSAL = "sinkrank.refusal"
 # By the server's reason.
 _REFUSALS = {
     "threads": "too many requests are in progress, or too many of this client; try again later, or raise the settings "
@@ -30,7 +32,7 @@ def _begin() -> None:
     Raises:
         Busy: the server found no thread for the request in time, or no room for its body.
     """
-    if refusal := request.environ.get("sinkrank.refusal"):
+    if refusal := request.environ.get(REFUSAL):
         if is_for_engine():
             use_shape("engine")
         raise Busy(_REFUSALS[refusal])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 import regex
@@ -15,10 +17,11 @@ from reranker.base.leaving import set_client
 from reranker.base.request_context import RequestContext, current_request, set_current_request
 from reranker.proxy import PROXY_EXTENSION, Proxy
 from reranker.service.metrics import CIRCUIT_STATES, is_multiprocess
-from reranker.service.service import EXTENSION, Service, current_service
-from reranker.service.tracing import end_request_span, start_request_span
+from reranker.service.service import EXTENSION, Service
+from reranker.service.tracing import RequestSpan, end_request_span, start_request_span
 
 REQUEST_ID_HEADER = "X-Opaque-Id"
+_WATCH = "sinkrank-watch"
 
 _METHODS = frozenset(["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 # W3C Trace Context, version 00; https://www.w3.org/TR/trace-context/#traceparent-header
@@ -33,70 +36,100 @@ _access = logging.getLogger("sinkrank.access")
 _slow = logging.getLogger("sinkrank.slow")
 
 
-def register(app: Flask) -> None:
+def register(app: Flask) -> Watch:
     """Installs it."""
-    watch = _Watch(app.extensions[EXTENSION], is_multiprocess())
-    app.before_request(watch.begin)
-    app.after_request(watch.answered)
-    app.teardown_request(watch.end)
+    watch = Watch(app.extensions[EXTENSION], app.extensions.get(PROXY_EXTENSION), is_multiprocess())
+
+    def begin() -> None:
+        g.watched = watch.begin(request.environ, _route())
+
+    def answered(response: Response) -> Response:
+        context = current_request()
+        if context is not None:
+            response.headers[REQUEST_ID_HEADER] = context.request_id
+        watch.answered(g.watched, request.method, response.status_code)
+        return response
+
+    def end(error: BaseException | None) -> None:
+        if (watched := g.pop("watched", None)) is not None:
+            watch.end(watched)
+
+    app.before_request(begin)
+    app.after_request(answered)
+    app.teardown_request(end)
+    app.extensions[_WATCH] = watch
+    return watch
 
 
-def update_metrics() -> None:
-    """Brings the metrics up to what the cache has counted, and to the state of the proxy's breaker."""
-    service = current_service()
-    n_hits, n_misses = service.bag_cache.new_counts()
-    if n_hits or n_misses:
-        service.metrics.cache_hits.inc(n_hits)
-        service.metrics.cache_misses.inc(n_misses)
-    proxy: Proxy | None = current_app.extensions.get(PROXY_EXTENSION)
-    if proxy is not None:
-        service.metrics.circuit_state.set(CIRCUIT_STATES[proxy.breaker.state])
+def current_watch() -> Watch:
+    """That of the app that handles the request."""
+    watch: Watch = current_app.extensions[_WATCH]
+    return watch
 
 
 @dataclass(frozen=True, slots=True)
-class _Watch:
-    """The hooks of one app.
+class Watched:
+    """A request that is being answered.
+
+    Attributes:
+        started: by `time.perf_counter`.
+        route: the pattern of its path.
+    """
+
+    started: float
+    route: str
+    span: RequestSpan | None
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Watches the requests of one app.
 
     Attributes:
         is_shared: another process may be asked for this one's metrics, so they are up to date after each request.
     """
 
     service: Service
+    proxy: Proxy | None
     is_shared: bool
 
-    def begin(self) -> None:
-        g.started = time.perf_counter()
-        g.route = _route()
-        set_current_request(_context(self.service))
-        set_client(request.environ.get("sinkrank.client"))
-        g.span = start_request_span(request.method, g.route, request.headers.items())
+    def begin(self, environ: Mapping[str, Any], route: str) -> Watched:
+        started = time.perf_counter()
+        set_current_request(_context(self.service, environ))
+        set_client(environ.get("sinkrank.client"))
+        span = start_request_span(environ["REQUEST_METHOD"], route, environ)
         self.service.metrics.requests_in_progress.inc()
         if self.service.kernels.is_usable:  # before that the process may still fork
             self.service.check_files()
+        return Watched(started, route, span)
 
-    def answered(self, response: Response) -> Response:
-        seconds, route, metrics = time.perf_counter() - g.started, g.route, self.service.metrics
-        method = request.method if request.method in _METHODS else "other"
-        metrics.requests.labels(route, method, str(response.status_code)).inc()
-        metrics.request_seconds.labels(route).observe(seconds)
+    def answered(self, watched: Watched, method: str, status: int) -> None:
+        seconds, metrics = time.perf_counter() - watched.started, self.service.metrics
+        metrics.requests.labels(watched.route, method if method in _METHODS else "other", str(status)).inc()
+        metrics.request_seconds.labels(watched.route).observe(seconds)
         if self.is_shared:
-            update_metrics()
+            self.update_metrics()
         context = current_request()
         if context is not None:
-            if not g.get("passed_on"):
-                response.headers[REQUEST_ID_HEADER] = context.request_id
-            _log(self.service, context, route, response.status_code, seconds * 1000)
-        if g.span is not None:
-            g.span.answered(response.status_code)
-        return response
+            _log(self.service, context, watched.route, method, status, seconds * 1000)
+        if watched.span is not None:
+            watched.span.answered(status)
 
-    def end(self, error: BaseException | None) -> None:
-        if g.get("started") is None:
-            return
+    def end(self, watched: Watched) -> None:
         self.service.metrics.requests_in_progress.dec()
-        end_request_span(g.pop("span", None))
+        end_request_span(watched.span)
         set_current_request(None)
         set_client(None)
+
+    def update_metrics(self) -> None:
+        """Brings the metrics up to what the cache has counted, and to the state of the proxy's breaker."""
+        service = self.service
+        n_hits, n_misses = service.bag_cache.new_counts()
+        if n_hits or n_misses:
+            service.metrics.cache_hits.inc(n_hits)
+            service.metrics.cache_misses.inc(n_misses)
+        if self.proxy is not None:
+            service.metrics.circuit_state.set(CIRCUIT_STATES[self.proxy.breaker.state])
 
 
 def _route() -> str:
@@ -107,27 +140,26 @@ def _route() -> str:
     return "engine" if rule.endpoint == "engine" else rule.rule
 
 
-def _context(service: Service) -> RequestContext:
+def _context(service: Service, environ: Mapping[str, Any]) -> RequestContext:
     """The request's name: the caller's, that of its trace, or a new one."""
-    headers = {}
-    traceparent = _TRACEPARENT.fullmatch(request.headers.get("traceparent", ""))
-    named = request.headers.get(REQUEST_ID_HEADER, "")
+    traceparent = _TRACEPARENT.fullmatch(environ.get("HTTP_TRACEPARENT", ""))
+    named = environ.get("HTTP_X_OPAQUE_ID", "")
     request_id = named if _REQUEST_ID.fullmatch(named) else traceparent.group(1) if traceparent else uuid.uuid4().hex
-    headers[REQUEST_ID_HEADER] = request_id
+    headers = {REQUEST_ID_HEADER: request_id}
     if traceparent:
         headers["traceparent"] = traceparent.group()
     return RequestContext(request_id, headers, turns=service.turns)
 
 
-def _log(service: Service, context: RequestContext, route: str, status: int, took_ms: float) -> None:
+def _log(service: Service, context: RequestContext, route: str, method: str, status: int, took_ms: float) -> None:
     settings = service.settings
     is_slow = bool(settings.slow_query_ms) and took_ms >= settings.slow_query_ms and "method" in context.facts
     if not is_slow and not _access.isEnabledFor(logging.INFO):
         return
     shows_query = settings.log_queries or _access.isEnabledFor(logging.DEBUG)
     facts = {name: value for name, value in context.facts.items() if shows_query or name != "query"}
-    fields = {"route": route, "http_method": request.method, "status": status, "took_ms": round(took_ms, 1), **facts}
-    _access.info("%s %s %d in %.1f ms", request.method, route, status, took_ms, extra={"fields": fields})
+    fields = {"route": route, "http_method": method, "status": status, "took_ms": round(took_ms, 1), **facts}
+    _access.info("%s %s %d in %.1f ms", method, route, status, took_ms, extra={"fields": fields})
     if is_slow:
         fields["explain"] = _explain_link(facts)
         _slow.warning("slow: %s took %.1f ms; %s", route, took_ms, fields["explain"], extra={"fields": fields})

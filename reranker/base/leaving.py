@@ -81,15 +81,20 @@ def reading_call(is_reading: bool = True) -> Iterator[None]:
         client.waits_on(None)
 
 
+def waits_on(connection: socket.socket) -> None:
+    """The `reading_call` of this thread, if it is in one, waits for the answer on this connection from here on."""
+    client: Client | None = getattr(_of_thread, "reading_for", None)
+    if client is not None:
+        client.waits_on(connection)
+
+
 class EndsWithClient:
     """Mixed into a connection of urllib3: what it waits for in a `reading_call` ends when the client leaves."""
 
     sock: Any
 
     def getresponse(self) -> Any:
-        client: Client | None = getattr(_of_thread, "reading_for", None)
-        if client is not None:
-            client.waits_on(self.sock)
+        waits_on(self.sock)
         return super().getresponse()  # type: ignore[misc]
 
 

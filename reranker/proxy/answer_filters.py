@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from reranker.proxy.raw_json import RawArray, RawObject, read_array, read_object, read_value
@@ -83,7 +84,7 @@ def _read(source: Any) -> SourceFilter:
         return SourceFilter(is_partial=True)  # not a filter that we know: the engine judges it
     if not excludes and (not includes or "*" in includes):
         return SourceFilter()
-    return _widen(includes, excludes)
+    return _widen(tuple(includes), tuple(excludes))
 
 
 def _from_url(parameters: Mapping[str, str]) -> Any:
@@ -100,7 +101,8 @@ def _listed(value: str | None) -> list[str]:
     return [name for name in (value or "").split(",") if name]
 
 
-def _widen(includes: list[str], excludes: list[str]) -> SourceFilter:
+@lru_cache(maxsize=100)
+def _widen(includes: tuple[str, ...], excludes: tuple[str, ...]) -> SourceFilter:
     kept = [pattern for pattern in excludes if pattern not in _NEEDED]
     fields = (*_NEEDED, *(name for name in _WELCOME if not _matches(name, kept)))
     extra = tuple(name for name in fields if (includes and not _matches(name, includes)) or _matches(name, excludes))

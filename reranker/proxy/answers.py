@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+import orjson
+
+from reranker.base.http_connections import Headers
 from reranker.proxy.raw_json import RawArray, RawObject, Reader, read_array, read_document, read_object, read_value
 from reranker.proxy.upstream.calls import Fallback
-from reranker.proxy.upstream.nodes import Headers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SearchAnswer:
     """The engine's answer to a search; `hits` is None where it holds no list of hits (an error in a multi-search).
 
@@ -29,6 +31,53 @@ class SearchAnswer:
     def whole(self) -> str:
         """As the engine wrote it."""
         return self.text[self.raw.start : self.raw.end]
+
+    def hit(self, index: int) -> RawObject:
+        """A hit with its members as they stand in the text."""
+        assert self.hits is not None  # noqa: S101 - there is no hit without a list of them
+        if not self.hits.elements:  # of a bare window: mostly nobody asks
+            self.hits, _ = read_array(self.text, self.hits.start)
+        hit, _ = read_object(self.text, self.hits.elements[index].start)
+        return hit
+
+
+class _BareHits(NamedTuple):
+    """A list of hits that was read as a whole; where each of them stands is not known."""
+
+    start: int
+    end: int
+    found: list[Any]
+
+
+def _read_bare_hits(text: str, at: int) -> tuple[Any, int]:
+    """Reads the list of hits of a bare window, of which the answer mostly needs no text.
+
+    The list is mostly the last one of the answer. What begins as an array and is read to its end is that array.
+    """
+    end = text.rfind("]") + 1
+    try:
+        found = orjson.loads(text[at:end])
+    except orjson.JSONDecodeError:
+        found, end = read_value(text, at)
+    return (_BareHits(at, end, found) if isinstance(found, list) else found), end
+
+
+def _read_outer(text: str, at: int, hits: Reader) -> tuple[Any, int]:
+    if text[at : at + 1] != "{":
+        return read_value(text, at)
+    return read_object(text, at, {"hits": hits})
+
+
+def _reader(hits: Reader) -> Reader:
+    """Of an answer whose list of hits is read by `hits`."""
+    return partial(read_object, readers={"hits": partial(_read_outer, hits=hits)})
+
+
+# An answer with the place of each hit; with the hits of a bare window, whose places are not known; with the place of
+# each member of each hit.
+read_whole = _reader(read_array)
+read_bare = _reader(_read_bare_hits)
+read_page = _reader(partial(read_array, reader=read_object))
 
 
 @dataclass(slots=True)
@@ -49,14 +98,14 @@ class Fetched:
     added_ms: float = 0.0
 
 
-def read_answers(headers: Headers, text: str, n: int, hit: Reader = read_value) -> Fetched:
+def read_answers(headers: Headers, text: str, n: int, read: Reader = read_whole) -> Fetched:
     """The answer to `n` searches.
 
     Args:
-        hit: reads each hit, as of `read_answer`.
+        read: as of `read_answer`.
     """
     try:
-        read_list = partial(read_array, reader=_outer_reader(hit))
+        read_list = partial(read_array, reader=read)
         raw: RawObject = read_document(text, partial(read_object, readers={"responses": read_list}))
         responses = raw.parsed.get("responses")
         if not isinstance(responses, RawArray):
@@ -69,17 +118,17 @@ def read_answers(headers: Headers, text: str, n: int, hit: Reader = read_value) 
     return Fetched(headers, text, raw, responses, answers)
 
 
-def read_answer(text: str, hit: Reader = read_value) -> SearchAnswer:
+def read_answer(text: str, read: Reader = read_whole) -> SearchAnswer:
     """The answer to a search.
 
     Args:
-        hit: reads each hit: as Python has it, or as a `RawObject` (`read_object`), whose parts are where they stand.
+        read: `read_whole`, `read_bare` or `read_page`.
 
     Raises:
         Fallback: it is no JSON object with a list of hits.
     """
     try:
-        answer = _answer(text, read_document(text, _outer_reader(hit)))
+        answer = _answer(text, read_document(text, read))
     except (ValueError, RecursionError):
         raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
     if answer.hits is None:
@@ -89,21 +138,13 @@ def read_answer(text: str, hit: Reader = read_value) -> SearchAnswer:
 
 def _answer(text: str, raw: RawObject) -> SearchAnswer:
     outer = raw.parsed.get("hits")
-    hits = outer.parsed.get("hits") if isinstance(outer, RawObject) else None
-    if not isinstance(hits, RawArray):
+    hits: Any = outer.parsed.get("hits") if isinstance(outer, RawObject) else None
+    if isinstance(hits, _BareHits):
+        found, hits = hits.found, RawArray(hits.start, hits.end, [])
+    elif isinstance(hits, RawArray):
+        found = [hit.parsed.parsed if isinstance(hit.parsed, RawObject) else hit.parsed for hit in hits.elements]
+    else:
         return SearchAnswer(text, raw, None, ())
-    found = [hit.parsed.parsed if isinstance(hit.parsed, RawObject) else hit.parsed for hit in hits.elements]
-    if not all(isinstance(hit, dict) for hit in found):
+    if set(map(type, found)) - {dict}:
         raise ValueError("a hit is no object")
     return SearchAnswer(text, raw, hits, found)
-
-
-def _outer_reader(hit: Reader) -> Reader:
-    """Of an answer: an object whose list of hits is read hit by hit."""
-    return partial(read_object, readers={"hits": partial(_read_hits, hit=hit)})
-
-
-def _read_hits(text: str, at: int, hit: Reader) -> tuple[Any, int]:
-    if text[at : at + 1] != "{":
-        return read_value(text, at)
-    return read_object(text, at, {"hits": partial(read_array, reader=hit)})

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from reranker.base.http_connections import Headers
 from reranker.proxy.answer_filters import URL_PARAMETERS
-from reranker.proxy.answers import Fetched, SearchAnswer, read_answer, read_answers
+from reranker.proxy.answers import Fetched, SearchAnswer, read_answer, read_answers, read_bare, read_whole
 from reranker.proxy.bare_windows import (
     PAGE_ONLY_PARAMETERS,
     URL_QUERY,
@@ -22,13 +23,12 @@ from reranker.proxy.bare_windows import (
     is_same_window,
 )
 from reranker.proxy.guard import Turn
-from reranker.proxy.raw_json import Reader, read_value
+from reranker.proxy.raw_json import Reader
 from reranker.proxy.read import written_lines
 from reranker.proxy.search import Search, SearchRequest, Skipped, TranslatedQuery
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream.calls import Fallback, Refused
 from reranker.proxy.upstream.incoming import only_parameters, without_parameters
-from reranker.proxy.upstream.nodes import Headers
 
 # They stand in the body of the search for the window, or are ours to apply.
 _OF_WHOLE = (
@@ -133,7 +133,8 @@ def _ask_windows(request: SearchRequest, lines: Sequence[Search | Skipped], send
     """The windows of some searches, each as its `bare_kind` and `translation` say."""
     first = request.searches[0]
     replaced = _REPLACED[first.bare_kind is not None, first.translation is not None]
-    return ask(request, [(line.header, line.sent) for line in lines], send, replaced)
+    read = read_bare if first.bare_kind is not None and not request.is_multi else read_whole
+    return ask(request, [(line.header, line.sent) for line in lines], send, replaced, read)
 
 
 def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched | None:
@@ -229,18 +230,18 @@ def ask(
     bodies: Sequence[tuple[bytes, bytes]],
     send: Send,
     replaced: Sequence[str],
-    hit: Reader = read_value,
+    read: Reader = read_whole,
 ) -> Fetched:
     """The engine's answer to searches with these headers and bodies.
 
     Args:
         replaced: the parameters that the body of a `_search` stands for.
-        hit: reads each hit, as of `read_answer`.
+        read: as of `read_answer`.
     """
     query_string = request.calls.incoming.query_string
     if request.is_multi:
         headers, text = send(without_parameters(query_string, _REPLACED_OF_SEVERAL), written_lines(bodies))
-        return read_answers(headers, text, len(bodies), hit)
+        return read_answers(headers, text, len(bodies), read)
     headers, text = send(without_parameters(query_string, replaced), bodies[0][1])
-    answer = read_answer(text, hit)
+    answer = read_answer(text, read)
     return Fetched(headers, text, answer.raw, None, [answer])

@@ -201,12 +201,13 @@ class HitTexts:
         found: list[Bag | None] = []
         for hit in hits:
             values: Mapping[str, Sequence[Any]] = hit.get("fields") or {}
-            packed, language = values.get(BAG_FIELD, ()), values.get(LANGUAGE_FIELD, ())
-            if len(packed) == len(language) == len(values.get(ID_FIELD, ())) == 1 and is_ours(str(hit.get("_index"))):
-                keys = [values[name][0] for name in key_names if len(values.get(name, ())) == 1]
-                found.append(self._unpacked(packed[0], language[0], *keys))
-            else:
+            try:
+                (packed,), (language,), (_,) = values[BAG_FIELD], values[LANGUAGE_FIELD], values[ID_FIELD]
+            except (KeyError, ValueError):  # one is missing, or there are several
                 found.append(None)
+                continue
+            keys = [one[0] for name in key_names if len(one := values.get(name, ())) == 1]
+            found.append(self._unpacked(packed, language, *keys) if is_ours(str(hit.get("_index"))) else None)
         return found
 
     def packed_bag(self, source: Mapping[str, Any], key_names: Sequence[str] = ()) -> Bag | None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from reranker.proxy.answer_filters import ID_FIELD
-from reranker.proxy.answers import SearchAnswer
+from reranker.proxy.answers import SearchAnswer, read_page
 from reranker.proxy.bare_windows import BAGS, WINDOW_ONLY, DocumentPlace, place_of, stored_value
 from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask
-from reranker.proxy.raw_json import RawObject, read_object
+from reranker.proxy.raw_json import RawObject
 from reranker.proxy.search import PagePlan, Search, SearchRequest
 from reranker.proxy.upstream.calls import Fallback
 from reranker.ranking.ranked import RankedDocument, Reranking
@@ -78,7 +78,7 @@ def complete(request: SearchRequest) -> None:
     bodies = [(search.header, _page_body(search, hits)) for search, hits in wanted]
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):
-        answers = ask(request, bodies, request.calls.search_again, REPLACED_FOR_PAGE, read_object).answers
+        answers = ask(request, bodies, request.calls.search_again, REPLACED_FOR_PAGE, read_page).answers
     for number, (search, hits) in enumerate(wanted):
         shown = _in_order(hits, answers[number]) if number < len(answers) else None
         if shown is None:

@@ -14,9 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from flask import Response, request
-from werkzeug.datastructures import Headers as HeaderList
-
 from reranker.base.errors import SinkrankError
 from reranker.proxy.answers import Fetched
 from reranker.proxy.bare_windows import WindowMemory
@@ -33,9 +30,9 @@ from reranker.proxy.read_search import Skip
 from reranker.proxy.search import Search, SearchRequest, Skipped
 from reranker.proxy.translation import SearchTranslator
 from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback, Refused
-from reranker.proxy.upstream.incoming import Incoming, end_to_end, read_incoming, without_parameters
-from reranker.proxy.upstream.nodes import Headers, Upstream
-from reranker.proxy.upstream.passing import compressed, pass_on, send_on, streamed
+from reranker.proxy.upstream.incoming import Incoming, end_to_end, without_parameters
+from reranker.proxy.upstream.nodes import Upstream
+from reranker.proxy.upstream.passing import Reply, compressed, own_reply, pass_on, send_on, streamed
 from reranker.proxy.write import write_answer
 from reranker.service.service import Service
 from reranker.stores.base.addresses import EngineAddress
@@ -43,6 +40,7 @@ from reranker.stores.base.addresses import EngineAddress
 STATUS_HEADER = "X-Rerank-Status"
 REASON_HEADER = "X-Rerank-Reason"
 
+_SEARCHES = frozenset(["_search", "_msearch"])
 _SOURCE_PARAMETERS = ("source", "source_content_type")
 
 _log = logging.getLogger(__name__)
@@ -102,19 +100,19 @@ class Proxy:
         """Raises NoEmbeddings."""
         return self.ranking.figures
 
-    def pass_on(self, target: str) -> Response:
-        """The engine's answer to the request as it came."""
+    def answer(self, incoming: Incoming) -> Reply:
+        """The answer to any request for the engine."""
+        if incoming.method in ("GET", "POST"):
+            parts = incoming.path.rstrip("/").split("/")[1:]
+            if len(parts) <= 2 and parts and parts[0] and parts[-1] in _SEARCHES:
+                return self.search(incoming, is_multi=parts[-1] == "_msearch")
         self._service.metrics.passed.inc()
-        return pass_on(self.upstream, target)
+        return pass_on(self.upstream, incoming)
 
-    def search(self, target: str, is_multi: bool) -> Response:
-        """The answer to `_search` or `_msearch`.
-
-        Args:
-            target: path and query string as they came.
-        """
+    def search(self, incoming: Incoming, is_multi: bool) -> Reply:
+        """The answer to `_search` or `_msearch`."""
         settings, metrics = self._service.settings, self._service.metrics
-        incoming, rest = read_incoming(target, settings.max_body_bytes)
+        rest = incoming.read_search(settings.max_body_bytes)
         new_body: bytes | None = None
         try:
             if rest is not None:
@@ -135,10 +133,11 @@ class Proxy:
                 body = write_answer(read, fetched, rank_ms)
                 engine_ms = (answered - started + read.more_engine_s) * 1000
                 rerank_ms = (time.perf_counter() - started) * 1000 - engine_ms
-            metrics.stage_seconds.labels("engine").observe(engine_ms / 1000)
-            response = _response(fetched.headers, body)
-            response.headers.add("Server-Timing", f"engine;dur={engine_ms:.1f}, rerank;dur={rerank_ms:.1f}")
-            return _marked(response, *self._outcome(read.lines))
+            metrics.engine_seconds.observe(engine_ms / 1000)
+            headers = end_to_end(fetched.headers, "content-length", "content-encoding")
+            reply = own_reply(incoming, "200 OK", headers, body)
+            reply.headers.append(("Server-Timing", f"engine;dur={engine_ms:.1f}, rerank;dur={rerank_ms:.1f}"))
+            return _marked(reply, *self._outcome(incoming, read.lines))
         except Skip as skip:
             return self._unranked(incoming, skip.status, skip.reason, skip.body, rest)
         except NotNow as not_now:
@@ -146,14 +145,14 @@ class Proxy:
         except Refused as refused:
             metrics.searches.labels("fallback", refused.reason).inc()
             # The engine was asked for the window without compression.
-            return _marked(compressed(streamed(refused.response)), "fallback", refused.reason)
+            return _marked(compressed(streamed(refused.response), incoming), "fallback", refused.reason)
         except Fallback as failed:
-            _log_fallback(failed.reason, str(failed))
+            _log_fallback(incoming, failed.reason, str(failed))
             return self._unranked(incoming, "fallback", failed.reason, new_body)
         except SinkrankError:
             raise  # a broken `ext.rerank`, or no engine
         except Exception as error:  # whatever it is, a search is worth more than its re-ranking
-            _log_fallback("rerank_failed", f"{type(error).__name__}: {error}")
+            _log_fallback(incoming, "rerank_failed", f"{type(error).__name__}: {error}")
             return self._unranked(incoming, "fallback", "rerank_failed", new_body)
 
     def _complete(self, read: SearchRequest, fetched: Fetched, ranker: WindowRanker, turn: Turn) -> Fetched:
@@ -182,12 +181,12 @@ class Proxy:
         ranker.rank(read, again, turn)
         return fetched if read.is_multi else whole
 
-    def _outcome(self, lines: Sequence[Search | Skipped]) -> tuple[str, str]:
+    def _outcome(self, incoming: Incoming, lines: Sequence[Search | Skipped]) -> tuple[str, str]:
         """The status and reason of all searches together: of several how many went which way."""
         for line in lines:
             self._service.metrics.searches.labels(line.status, line.reason).inc()
             if line.status == "fallback":
-                _log_fallback(line.reason, line.message)
+                _log_fallback(incoming, line.reason, line.message)
         if len(lines) == 1:
             return lines[0].status, lines[0].reason
         statuses = {line.status for line in lines}
@@ -203,7 +202,7 @@ class Proxy:
         reason: str,
         new_body: bytes | None,
         rest: Iterable[bytes] | None = None,
-    ) -> Response:
+    ) -> Reply:
         """The engine's own answer; `new_body` stands in for the caller's, which our section had to be taken out of."""
         self._service.metrics.searches.labels(status, reason).inc()
         # An engine would refuse a parameter that it does not know; all else stays byte for byte.
@@ -217,27 +216,20 @@ class Proxy:
         target = f"{incoming.path}?{query_string}" if query_string or incoming.has_query else incoming.path
         body = incoming.body if new_body is None else new_body
         if rest is not None:
-            response = send_on(self.upstream, target, headers, chain([body], rest), request.content_length)
+            reply = send_on(self.upstream, incoming, target, headers, chain([body], rest), incoming.n_body_bytes)
         else:
-            response = send_on(self.upstream, target, headers, body or None, len(body) or None, is_safe=True)
-        return _marked(response, status, reason)
+            reply = send_on(self.upstream, incoming, target, headers, body or None, len(body) or None, is_safe=True)
+        return _marked(reply, status, reason)
 
 
-def _response(headers: Headers, body: bytes) -> Response:
-    """An answer, compressed as the engine would have where the caller takes it."""
-    response = Response(b"")
-    response.headers = HeaderList(end_to_end(headers, "content-length", "content-encoding"))
-    response.set_data(body)
-    return compressed(response)
+def _marked(reply: Reply, status: str, reason: str) -> Reply:
+    ours = [(STATUS_HEADER, status), (REASON_HEADER, reason)]
+    names = (STATUS_HEADER.lower(), REASON_HEADER.lower())
+    reply.headers = [header for header in reply.headers if header[0].lower() not in names]
+    reply.headers += ours if reason else ours[:1]
+    return reply
 
 
-def _marked(response: Response, status: str, reason: str) -> Response:
-    response.headers[STATUS_HEADER] = status
-    if reason:
-        response.headers[REASON_HEADER] = reason
-    return response
-
-
-def _log_fallback(reason: str, message: str) -> None:
+def _log_fallback(incoming: Incoming, reason: str, message: str) -> None:
     # One line, whatever is in it.
-    _log.warning("search %r is not re-ranked (%s): %s", request.path, reason, " ".join(message.split()))
+    _log.warning("search %r is not re-ranked (%s): %s", incoming.path, reason, " ".join(message.split()))

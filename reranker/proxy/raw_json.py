@@ -225,7 +225,9 @@ def write_array(text: str, raw: RawArray, pieces: Sequence[str]) -> str:
     """An array's text with other elements, set apart as its own are."""
     if not pieces:
         return "[]"
-    if not raw.elements:
+    inner = text[raw.start + 1 : raw.end - 1]
+    n_lead, n_tail = len(inner) - len(inner.lstrip(_BLANKS)), len(inner) - len(inner.rstrip(_BLANKS))
+    if n_lead == len(inner):
         return f"[{','.join(pieces)}]"
-    lead, tail = text[raw.start + 1 : raw.elements[0].start], text[raw.elements[-1].end : raw.end - 1]
+    lead, tail = inner[:n_lead], inner[len(inner) - n_tail :]
     return f"[{lead}{f',{lead}'.join(pieces)}{tail}]"

@@ -30,14 +30,15 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         BadInput: `ext.rerank` holds what we cannot use.
     """
     incoming, parameters = calls.incoming, calls.incoming.parameters
-    content_type, accept = incoming.content_type, incoming.accept
+    content_type, accept = incoming.content_type, incoming.environ.get("HTTP_ACCEPT")
+    encoding = incoming.environ.get("HTTP_CONTENT_ENCODING")
     if content_type is None and not incoming.body:
         content_type = "application/json"  # there is nothing that it could be said of
     if not _speaks_json(content_type, accept):
         raise Skip("not_json")
     data = incoming.body
-    if incoming.content_encoding:
-        data = _decoded(data, incoming.content_encoding, service.settings.max_body_bytes)
+    if encoding:
+        data = _decoded(data, encoding, service.settings.max_body_bytes)
     source = parameters.get("source", parameters.get("source_content_type"))
     if source is not None and (is_multi or incoming.body):
         raise Skip("odd_source")

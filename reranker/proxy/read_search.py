@@ -99,6 +99,10 @@ class RerankSection(BaseModel):
     translate: bool | None = None
 
 
+# Made once: Pydantic copies the defaults of each.
+_NO_SECTION = RerankSection()
+
+
 def read_search(
     service: Service,
     parameters: Mapping[str, str],
@@ -200,7 +204,7 @@ def _read(
     indices: tuple[str, ...],
     header: bytes,
 ) -> Search:
-    ext, values, settings = section or RerankSection(), body.raw.parsed, service.settings
+    ext, values, settings = section or _NO_SECTION, body.raw.parsed, service.settings
     check_form(values, parameters)
     method = ext.method or settings.method
     if method == "none":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from flask import Flask, Response, current_app, g, redirect, request
+from flask import Flask, Response, current_app, redirect, request
 from werkzeug.exceptions import MethodNotAllowed
 from werkzeug.routing import PathConverter
 from werkzeug.wrappers import Response as AnyResponse
@@ -17,8 +17,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from reranker.base.errors import NotFound
 from reranker.proxy.proxy import Proxy
 from reranker.proxy.upstream.incoming import raw_target
-from reranker.service.errors import use_shape
-from reranker.service.service import EXTENSION, current_service
+from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, read_address
 
@@ -27,7 +26,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE")
 # First parts of a path that are ours; index names cannot begin with `-`.
 RESERVED = frozenset(["v1", "v2", "rerank", "-"])
 # How metrics and logs tell what is passed on from what has nowhere to go.
-_ENDPOINT, _NO_ENGINE = "engine", "no_engine"
+ENDPOINT, _NO_ENGINE = "engine", "no_engine"
 
 
 class _AnyPath(PathConverter):
@@ -41,8 +40,8 @@ def register(app: Flask, settings: Settings) -> None:
     address = read_address(settings.store_address)
     if isinstance(address, EngineAddress):
         app.extensions[PROXY_EXTENSION] = Proxy(app.extensions[EXTENSION], address)
-        app.add_url_rule("/", _ENDPOINT, to_engine, methods=METHODS, provide_automatic_options=False)
-        endpoint, view = _ENDPOINT, to_engine
+        app.add_url_rule("/", ENDPOINT, to_engine, methods=METHODS, provide_automatic_options=False)
+        endpoint, view = ENDPOINT, to_engine
     else:
         app.add_url_rule("/", "root", _to_page, methods=["GET"])
         endpoint, view = _NO_ENGINE, no_engine
@@ -50,22 +49,23 @@ def register(app: Flask, settings: Settings) -> None:
     app.add_url_rule("/<any_path:path>", endpoint, view, methods=METHODS, provide_automatic_options=False)
 
 
+def is_for_proxy(method: str, target: str) -> bool:
+    """Whether a request is answered by the proxy: its path is none of ours, and one that engines have.
+
+    Args:
+        target: path and query string (`raw_target`).
+    """
+    first = target[1:].partition("?")[0].partition("/")[0]
+    return unquote(first) not in RESERVED and method in METHODS
+
+
 def to_engine(path: str = "") -> Response:
-    """Any path that is not ours."""
-    target = raw_target(request.environ)
-    parts = target.partition("?")[0].rstrip("/").split("/")[1:]
-    if parts and unquote(parts[0]) in RESERVED:
-        raise _no_route(parts[0])
-    use_shape("engine")
-    g.passed_on = True
-    request.max_content_length = current_service().settings.proxy_max_body_bytes
-    proxy: Proxy = current_app.extensions[PROXY_EXTENSION]
-    if request.method in ("GET", "POST") and len(parts) <= 2 and parts and parts[0]:
-        if parts[-1] == "_search":
-            return proxy.search(target, is_multi=False)
-        if parts[-1] == "_msearch":
-            return proxy.search(target, is_multi=True)
-    return proxy.pass_on(target)
+    """A path that no other route has, and that is not for the proxy (`is_for_proxy`).
+
+    Raises:
+        NotFound, MethodNotAllowed: always.
+    """
+    raise _no_route(raw_target(request.environ)[1:].partition("?")[0].partition("/")[0])
 
 
 def no_engine(path: str = "") -> Response:
@@ -103,8 +103,8 @@ def _no_route(first: str) -> MethodNotAllowed | NotFound:
 
 def is_for_engine() -> bool:
     """Whether the current request goes to the engine."""
-    return request.endpoint == _ENDPOINT
+    return request.endpoint == ENDPOINT
 
 
 def _is_ours(endpoint: str) -> bool:
-    return endpoint not in (_ENDPOINT, _NO_ENGINE)
+    return endpoint not in (ENDPOINT, _NO_ENGINE)

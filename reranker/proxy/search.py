@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from reranker.proxy.answer_filters import SourceFilter
 from reranker.proxy.answers import SearchAnswer
 from reranker.proxy.bare_windows import BARE_MEMBERS, PAGE_ONLY, BarePlan
@@ -27,6 +29,15 @@ from reranker.transport import Parameters
 
 # Made once: `json.dumps` makes one at each call with choices like these.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def _written(value: Any) -> str:
+    """A value as JSON; half a surrogate pair and numbers beyond 64 bits, which orjson does not take, too."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return _encode(value)
+
 
 MAX_TEXT_FIELDS = 20
 # A document's first 500 words are read: a title that is read more often would leave no room for the text.
@@ -250,7 +261,7 @@ class Search:
 
     def changed_body(self, changed: Mapping[str, Any], dropped: Sequence[str]) -> bytes:
         """The caller's body with other members in place of his, and without some."""
-        added = {name: _encode(value) for name, value in changed.items()}
+        added = {name: _written(value) for name, value in changed.items()}
         ours = () if self.body.without_ours is None else ("ext",)
         return json_bytes(write_object(self.body.text, self.body.raw, drop={*added, *dropped, *ours}, add=added))
 

@@ -18,7 +18,6 @@ from reranker.proxy.raw_json import (
     Member,
     RawArray,
     RawObject,
-    Value,
     read_array,
     read_object,
     write_array,
@@ -82,7 +81,7 @@ def _page(search: Search, answer: SearchAnswer, hits: RawArray) -> str:
     elif ranking is not None:
         max_score = float_text(ranking.documents[0].score)
     places = page_places(page, ranking, len(answer.found))
-    shown = [_hit(search, answer.text, hits.elements[place.index], place, n) for n, place in enumerate(places)]
+    shown = [_hit(search, answer, place, n) for n, place in enumerate(places)]
     changes = {"hits": write_array(answer.text, hits, shown)}
     outer: RawObject = answer.raw.parsed["hits"]
     if max_score is not None and outer.parsed.get("max_score") is not None:
@@ -90,28 +89,25 @@ def _page(search: Search, answer: SearchAnswer, hits: RawArray) -> str:
     return write_object(answer.text, outer, replace=changes)
 
 
-def _hit(search: Search, text: str, in_window: Value, place: Place, number: int) -> str:
+def _hit(search: Search, answer: SearchAnswer, place: Place, number: int) -> str:
     """The hit at a place, from the window or, where that is bare, from the page that was fetched."""
     score = {} if place.score is None else {"_score": float_text(place.score)}
-    added = {DETAILS_KEY: _details(text, in_window, place, search)} if search.with_details else {}
+    added = {DETAILS_KEY: _details(answer, place, search)} if search.with_details else {}
     if search.bare_kind is None:
-        hit, _ = read_object(text, in_window.start)
-        return _as_asked(text, hit, search, score, added)
+        return _as_asked(answer.text, answer.hit(place.index), search, score, added)
     # The page was asked by other clauses: what the engine thought of the hit stands in the window.
-    said = {
-        name: _member_text(text, in_window, name)
-        for name in ("_score", "sort")
-        if name in in_window.parsed and name not in score
+    found = answer.found[place.index]
+    said: dict[str, str] = {
+        name: _member_text(answer, place, name) for name in ("_score", "sort") if name in found and name not in score
     }
     page_text, shown = search.shown[number]
-    return write_object(page_text, shown, search.added_keys, {**said, **score}, added)
+    return write_object(page_text, shown, search.added_keys, said | score, added)
 
 
-def _member_text(text: str, value: Value, name: str) -> str:
-    """What a member of an object says, as the engine wrote it; `null` where there is none."""
-    raw, _ = read_object(text, value.start)
-    member = raw.member(name)
-    return "null" if member is None else text[member.value_start : member.end]
+def _member_text(answer: SearchAnswer, place: Place, name: str) -> str:
+    """What a member of a hit says, as the engine wrote it; `null` where there is none."""
+    member = answer.hit(place.index).member(name)
+    return "null" if member is None else answer.text[member.value_start : member.end]
 
 
 def _as_asked(
@@ -132,7 +128,7 @@ def _as_asked(
     return write_object(text, document, dropped, changed, added)
 
 
-def _details(text: str, in_window: Value, place: Place, search: Search) -> str:
+def _details(answer: SearchAnswer, place: Place, search: Search) -> str:
     ranked, ranking = place.ranked, search.ranking
     if ranked is None or ranking is None:  # the engine's order
         how: dict[str, Any] = {"method": "none", "precision": "none", "has_feedback": False}
@@ -143,7 +139,7 @@ def _details(text: str, in_window: Value, place: Place, search: Search) -> str:
         how["score_parts"] = None if ranked.parts is None else asdict(ranked.parts)
     if search.translation is not None:
         how["translations"] = _shown(search.translation.groups)
-    score = _member_text(text, in_window, "_score")
+    score = _member_text(answer, place, "_score")
     return (
         f'{{"rank":{place.rank},"first_stage_rank":{place.first_stage_rank},"first_stage_score":{score},'
         f"{json.dumps(how, ensure_ascii=False, separators=(',', ':'))[1:]}"

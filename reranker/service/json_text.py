@@ -58,5 +58,8 @@ def float_text(value: float) -> str:
     """
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be written as JSON")
-    text = format(Decimal(repr(float(value))), "f")
+    text = repr(float(value))
+    if "e" not in text:
+        return text
+    text = format(Decimal(text), "f")
     return text if "." in text else f"{text}.0"

@@ -76,8 +76,7 @@ class Metrics:
             registry=registry,
             multiprocess_mode="livemax",
         )
-        for stage in STAGES:
-            self.stage_seconds.labels(stage)
+        self.first_stage_seconds, self.rerank_seconds, self.engine_seconds = map(self.stage_seconds.labels, STAGES)
         for part in CHECKED_PARTS:
             self.checked_blocks.labels(part)
             self.damaged_parts.labels(part)
@@ -85,7 +84,7 @@ class Metrics:
     def observe_reranking(self, query: Query, reranking: Reranking, seconds: float) -> None:
         """Counts one re-ranking, of whichever route."""
         self.rerankings.labels(reranking.method).inc()
-        self.stage_seconds.labels("rerank").observe(seconds)
+        self.rerank_seconds.observe(seconds)
         self.candidates.observe(reranking.n_candidates)
         self.ranked.inc(len(reranking.documents))
         self.solved.inc(reranking.n_solved)

@@ -8,7 +8,7 @@ holds the text of a query.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -73,13 +73,18 @@ class RequestSpan:
         _answered(self.span, status, error_from=500)
 
 
-def start_request_span(method: str, route: str, headers: Iterable[tuple[str, str]]) -> RequestSpan | None:
-    """Begins the span of a request, a child of the caller's where `traceparent` names one; None without tracing."""
+def start_request_span(method: str, route: str, environ: Mapping[str, Any]) -> RequestSpan | None:
+    """Begins the span of a request, a child of the caller's where `traceparent` names one; None without tracing.
+
+    Args:
+        environ: of WSGI.
+    """
     if _tracer is None:
         return None
     from opentelemetry import context, propagate, trace
 
-    parent = propagate.extract({name.lower(): value for name, value in headers})
+    headers = {key[5:].replace("_", "-").lower(): value for key, value in environ.items() if key.startswith("HTTP_")}
+    parent = propagate.extract(headers)
     attributes = {"http.request.method": method, "http.route": route}
     span = _tracer.start_span(f"{method} {route}", parent, trace.SpanKind.SERVER, attributes)
     return RequestSpan(span, context.attach(trace.set_span_in_context(span, parent)))

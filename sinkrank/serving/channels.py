@@ -30,6 +30,9 @@ _log = logging.getLogger(__name__)
 class Task(WSGITask):  # type: ignore[misc]
     """One request and its answer."""
 
+    chunked_response: bool
+    wrote_header: bool
+
     def service(self) -> None:
         """An answer that cannot be finished ends with its connection, which the client sees."""
         try:
@@ -54,6 +57,15 @@ class Task(WSGITask):  # type: ignore[misc]
         if is_asked_for or not shows_its_end:
             super().set_close_on_finish()
 
+    def write(self, data: bytes) -> None:
+        """The head goes with the first block, in one call to the system and mostly in one packet."""
+        if self.complete and not self.wrote_header:
+            self.channel.head = self.build_response_header()
+            self.wrote_header = True
+        super().write(data)
+        if self.channel.head:
+            self.channel.write_soon(b"")
+
     def finish(self) -> None:
         if not self.wrote_header:
             self.write(b"")
@@ -72,12 +84,14 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         is_served: whether a thread answers a request of it at this moment.
         active_s: when it last received, sent or answered, by `time.monotonic`; waitress's own clock may jump.
         client: of the request that was answered last.
+        head: of an answer, that goes with what is written next.
     """
 
     task_class = Task
     n_moved = 0
     n_served = 0
     is_served = False
+    head = b""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.active_s = time.monotonic()
@@ -138,6 +152,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def write_soon(self, data: Any) -> int:
+        if self.head:
+            data, self.head = self.head + data, b""
         self.active_s = time.monotonic()
         if self.total_outbufs_len + len(data) > _SMALL_BYTES:
             self.server.note_unread(len(data))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import time
+import zlib
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
+from http.client import HTTPException
 from typing import Any
 
-from urllib3 import BaseHTTPResponse
-from urllib3.exceptions import HTTPError
-
 from reranker.base.errors import BadInput, StoreUnavailable
+from reranker.base.http_connections import Answer, Headers
 from reranker.proxy.upstream.incoming import Incoming, end_to_end
-from reranker.proxy.upstream.nodes import EngineTimeout, Headers, Upstream
+from reranker.proxy.upstream.nodes import EngineTimeout, Upstream
 
 
 class Fallback(Exception):
@@ -28,7 +29,7 @@ class Fallback(Exception):
 class Refused(Fallback):
     """The engine's answer to the search for the window is an error that the caller's own search would meet too."""
 
-    def __init__(self, response: BaseHTTPResponse) -> None:
+    def __init__(self, response: Answer) -> None:
         super().__init__("engine_error", f"the engine answered {response.status}")
         self.response = response
 
@@ -91,7 +92,7 @@ class EngineCalls:
         )
         if response.status in _PASSED_ON:
             raise Refused(response)
-        return list(response.headers.iteritems()), self._text(response)
+        return response.headers, self._text(response)
 
     def search_again(self, query_string: str, body: bytes) -> tuple[Headers, str]:
         """A further search, within the time that is left.
@@ -160,28 +161,34 @@ class EngineCalls:
 
     def _content_type(self) -> str:
         """Of a body where the caller sent none; Elasticsearch wants the version of its API in both headers or none."""
-        accept = (self.incoming.accept or "").strip()
+        accept = self.incoming.environ.get("HTTP_ACCEPT", "").strip()
         return accept if "compatible-with" in accept and "," not in accept else "application/json"
 
-    def _text(self, response: BaseHTTPResponse) -> str:
+    def _text(self, response: Answer) -> str:
         limit = self.max_answer_bytes
-        if response.status != 200:
-            response.close()
-            raise Fallback("engine_refused", f"the engine answered {response.status} to the search for the window")
-        try:
-            # urllib3 gives no more than it is asked for, however far a compressed body goes on.
-            data = response.read(limit + 1, decode_content=True)
-        except HTTPError as error:
-            response.close()
-            raise Fallback("answer_broken", f"the engine's answer broke off ({type(error).__name__})") from error
+        with closing(response):
+            if response.status != 200:
+                raise Fallback("engine_refused", f"the engine answered {response.status} to the search for the window")
+            try:
+                data = response.read(limit + 1)
+                if response.encoding:
+                    data = _plain(data, response.encoding, limit)
+            except (OSError, HTTPException, zlib.error) as error:
+                raise Fallback("answer_broken", f"the engine's answer broke off ({type(error).__name__})") from error
         if len(data) > limit:
-            response.close()
             raise Fallback("answer_too_large", f"the engine's answer is larger than {limit} bytes")
-        response.release_conn()
         try:
             return data.decode()
         except UnicodeDecodeError:
             raise Fallback("answer_not_json", "the engine's answer is no UTF-8") from None
+
+
+def _plain(data: bytes, encoding: str, limit: int) -> bytes:
+    """An answer without its compression, up to a byte over the limit. Nobody asked for one, but a server between may
+    compress all the same."""
+    if encoding.lower() not in ("gzip", "deflate"):
+        return data
+    return zlib.decompressobj(wbits=32 + zlib.MAX_WBITS).decompress(data, limit + 1)
 
 
 def out_of_time() -> Fallback:

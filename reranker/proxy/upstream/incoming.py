@@ -5,20 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import IO, Any
 from urllib.parse import parse_qsl, unquote_plus
 
 import regex
-from flask import request
+from werkzeug.wsgi import get_content_length, get_input_stream
 
-from reranker.proxy.upstream.nodes import Headers
+from reranker.base.http_connections import Headers
 
 # RFC 9110, 7.6.1: they are about one connection. The server has dealt with `Expect` before we see the request.
 _HOP_BY_HOP = frozenset(
     ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"]
 )
 _OURS_TO_SEND = frozenset(["host", "content-length", "expect"])
+
+# In WSGI they have no prefix; who sends `Content_Type` does not send them a second time.
+_WITHOUT_PREFIX = frozenset(["HTTP_CONTENT_TYPE", "HTTP_CONTENT_LENGTH"])
 
 _AUTHORITY = regex.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
 # http.client refuses controls, blanks and what is not ASCII; an engine reads them from their escapes.
@@ -40,56 +43,81 @@ _salt = os.urandom(_DIGEST_BYTES)
 _BLOCK_BYTES = 65_536
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Incoming:
-    """A search as it came: raw path and query string, end-to-end headers.
+    """A request for the engine as it came.
 
     Attributes:
-        content_type, accept, content_encoding: of the headers; None where they are missing.
+        environ: of WSGI.
+        path, query_string: raw.
         has_query: whether the target had a `?`.
-        parameters: of the query string, unescaped.
-        caller: known by the credentials (`caller_key`).
+        headers: end-to-end ones.
+        stream: the body; beyond the limit of what is passed on it raises RequestEntityTooLarge.
+        n_body_bytes: None where the length is not known.
+        content_type: None where it is missing.
+        body, parameters, caller: of a search, as `read_search` reads them: the parameters of the query string are
+            unescaped, and the caller is known by the credentials (`caller_key`).
     """
 
+    environ: dict[str, Any]
     method: str
     path: str
     has_query: bool
     query_string: str
-    parameters: Mapping[str, str]
     headers: Headers
+    stream: IO[bytes]
+    n_body_bytes: int | None
     content_type: str | None
-    accept: str | None
-    content_encoding: str | None
-    body: bytes
-    caller: bytes
+    body: bytes = b""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    caller: bytes = b""
 
+    @classmethod
+    def read(cls, environ: dict[str, Any], target: str, limit: int) -> Incoming:
+        """
+        Args:
+            target: path and query string (`raw_target`).
+            limit: of the body, in bytes.
 
-def read_incoming(target: str, limit: int) -> tuple[Incoming, Iterable[bytes] | None]:
-    """The request that is answered, and None; or it with the beginning of its body, and the rest where the body is
-    larger than the limit.
+        Raises:
+            RequestEntityTooLarge: the body says that it is larger.
+        """
+        path, sign, query_string = target.partition("?")
+        return cls(
+            environ,
+            environ["REQUEST_METHOD"],
+            path,
+            bool(sign),
+            query_string,
+            request_headers(environ),
+            get_input_stream(environ, max_content_length=limit),
+            get_content_length(environ),
+            environ.get("CONTENT_TYPE"),
+        )
 
-    Args:
-        target: path and query string (`raw_target`).
-        limit: in bytes.
-    """
-    is_large = request.content_length is not None and request.content_length > limit
-    body = b"" if is_large else request.stream.read(limit + 1)
-    path, sign, query_string = target.partition("?")
-    headers = request_headers()
-    incoming = Incoming(
-        request.method,
-        path,
-        bool(sign),
-        query_string,
-        read_parameters(query_string) if query_string else {},
-        headers,
-        request.environ.get("CONTENT_TYPE"),
-        request.headers.get("Accept"),
-        request.headers.get("Content-Encoding"),
-        body,
-        caller_key(headers),
-    )
-    return incoming, blocks() if is_large or len(body) > limit else None
+    @property
+    def target(self) -> str:
+        return f"{self.path}?{self.query_string}" if self.has_query else self.path
+
+    def read_search(self, limit: int) -> Iterable[bytes] | None:
+        """Reads what a search has besides.
+
+        Args:
+            limit: of the body, in bytes.
+
+        Returns:
+            the rest of a larger body, of which the beginning is read; None where it is whole.
+        """
+        self.caller = caller_key(self.headers)
+        if self.query_string:
+            self.parameters = read_parameters(self.query_string)
+        is_large = self.n_body_bytes is not None and self.n_body_bytes > limit
+        self.body = b"" if is_large else self.stream.read(limit + 1)
+        return self.blocks() if is_large or len(self.body) > limit else None
+
+    def blocks(self) -> Iterator[bytes]:
+        """The rest of the body."""
+        return iter(lambda: self.stream.read(_BLOCK_BYTES), b"")
 
 
 def raw_target(environ: dict[str, Any]) -> str:
@@ -104,11 +132,14 @@ def raw_target(environ: dict[str, Any]) -> str:
     )
 
 
-def request_headers() -> Headers:
+def request_headers(environ: Mapping[str, Any]) -> Headers:
     """The client's headers without those of its connection."""
-    headers = list(request.headers.items())
-    if request.environ.get("CONTENT_TYPE") == "":  # Werkzeug leaves it out, and the engines refuse it
-        headers.append(("Content-Type", ""))
+    headers = []
+    for key, value in environ.items():
+        if key.startswith("HTTP_") and key not in _WITHOUT_PREFIX:
+            headers.append((key[5:].replace("_", "-").title(), value))
+        elif key == "CONTENT_TYPE":
+            headers.append(("Content-Type", value))
     return end_to_end(headers, *_OURS_TO_SEND)
 
 
@@ -148,9 +179,3 @@ def only_parameters(raw_query_string: str, names: Collection[str]) -> str:
 def is_true(value: str | None) -> bool:
     """Whether a flag of the engine's URLs is set; one without a value is."""
     return value in ("", "true")
-
-
-def blocks() -> Iterator[bytes]:
-    """The rest of the body; a length over the limit is refused here and now, before anything is sent on."""
-    stream = request.stream
-    return iter(lambda: stream.read(_BLOCK_BYTES), b"")

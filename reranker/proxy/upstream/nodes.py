@@ -12,29 +12,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from http.client import HTTPException, RemoteDisconnected
 from itertools import chain
-from typing import Any
 from urllib.parse import unquote
 
-import urllib3
-from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProtocolError, ReadTimeoutError
-from urllib3.util import SKIP_HEADER
-
 from reranker.base.errors import BadInput, Busy, StoreUnavailable
-from reranker.base.leaving import EndsWithClient, reading_call
+from reranker.base.http_connections import Answer, ConnectionPool, Headers, NotConnected
+from reranker.base.leaving import reading_call
 from reranker.base.request_context import engine_call
-from reranker.base.whole_heads import WholeHeadResponse
 from reranker.proxy.upstream.tls import tls_context
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, NodeAddress
 from reranker.stores.base.nodes import CONNECT_TIMEOUT_S, NodeOrder
 
-Headers = list[tuple[str, str]]
-
 _BLOCK_BYTES = 65_536
-# What urllib3 would add of its own.
-_NOT_TO_ADD = ("accept-encoding", "user-agent")
 # They change nothing at the engine, and may be sent again when a kept connection turns out to be closed.
 _SAFE_METHODS = frozenset(["GET", "HEAD", "OPTIONS"])
 
@@ -83,8 +72,8 @@ class Upstream:
         n_body_bytes: int | None = None,
         timeout_s: float | None = None,
         is_safe: bool = False,
-    ) -> BaseHTTPResponse:
-        """Sends a request; the answer's body is still to be read, and its connection to be given back (`Passing`).
+    ) -> Answer:
+        """Sends a request; the answer's body is still to be read (`Passing`), or the answer to be closed.
 
         Args:
             target: path and query string as they came, percent-encoding and all (`raw_target`).
@@ -135,12 +124,8 @@ class _Node:
     def __init__(self, node: NodeAddress, address: EngineAddress, settings: Settings) -> None:
         self.shown = node.shown
         self._prefix = address.prefix
-        common: dict[str, Any] = {"maxsize": settings.max_engine_calls, "retries": False}
-        self._pool: HTTPConnectionPool
-        if address.use_tls:
-            self._pool = _TlsPool(node.host, node.port, ssl_context=tls_context(settings), **common)
-        else:
-            self._pool = _Pool(node.host, node.port, **common)
+        tls = tls_context(settings) if address.use_tls else None
+        self._pool = ConnectionPool(node.host, node.port, settings.max_engine_calls, tls, CONNECT_TIMEOUT_S)
 
     def send(
         self,
@@ -151,27 +136,30 @@ class _Node:
         n_body_bytes: int | None,
         read_s: float,
         is_safe: bool,
-    ) -> BaseHTTPResponse:
-        sent = urllib3.HTTPHeaderDict(headers)
-        for name in _NOT_TO_ADD:
-            if name not in sent:
-                sent[name] = SKIP_HEADER
-        if n_body_bytes is not None:
-            sent["Content-Length"] = str(n_body_bytes)
+    ) -> Answer:
+        if self._prefix and any(part in (".", "..") for part in unquote(target.split("?", 1)[0]).split("/")):
+            raise BadInput("the path has a part '.' or '..'; give the path that is meant")
         try:
-            return self._open(method, target, sent, body, read_s, is_safe)
-        except (ConnectTimeoutError, NewConnectionError) as error:
+            with reading_call(is_safe), engine_call(method, self.shown) as call:
+                if call.headers:  # the trace's go before the caller's
+                    headers = [header for header in headers if header[0].lower() not in call.headers]
+                    headers += call.headers.items()
+                headers = [("Host", self._pool.host), *headers]
+                connection = self._pool.connection(read_s)
+                answer = connection.ask(method, self._prefix + target, headers, body, n_body_bytes, read_s)
+                call.answered(answer.status)
+                return answer
+        except NotConnected as error:
             raise _NoConnection(
-                f"no connection to the engine at {self.shown} ({_reason(error)}); is it running, and is the "
-                f"setting store right?"
+                f"no connection to the engine at {self.shown} ({_reason(error.__cause__ or error)}); is it running, "
+                f"and is the setting store right?"
             ) from error
-        except ReadTimeoutError as error:
+        except TimeoutError as error:
             raise EngineTimeout(
                 f"the engine at {self.shown} did not answer in time; try again, or raise the setting proxy_timeout_s"
             ) from error
-        except HTTPError as error:
-            kind = _Broken if isinstance(error, ProtocolError) else EngineUnreachable
-            raise kind(
+        except (OSError, HTTPException) as error:
+            raise _Broken(
                 f"the connection to the engine at {self.shown} failed ({_reason(error)}); try again, and if it fails "
                 f"again look into the engine's log"
             ) from error
@@ -179,133 +167,42 @@ class _Node:
     def close(self) -> None:
         self._pool.close()
 
-    def _open(
-        self,
-        method: str,
-        target: str,
-        headers: urllib3.HTTPHeaderDict,
-        body: bytes | Iterable[bytes] | None,
-        read_s: float,
-        is_safe: bool,
-    ) -> BaseHTTPResponse:
-        if self._prefix and any(part in (".", "..") for part in unquote(target.split("?", 1)[0]).split("/")):
-            raise BadInput("the path has a part '.' or '..'; give the path that is meant")
-        with reading_call(is_safe), engine_call(method, self.shown) as call:
-            for name, value in call.headers.items():
-                headers[name] = value
-            response = self._pool.urlopen(
-                method,
-                f"/{(self._prefix + target).encode('ascii').hex()}",  # read back by `putrequest`
-                body,
-                headers,
-                redirect=False,
-                preload_content=False,
-                decode_content=False,
-                timeout=urllib3.Timeout(connect=min(CONNECT_TIMEOUT_S, read_s), read=read_s),
-            )
-            call.answered(response.status)
-        return response
-
 
 class Passing:
     """The body of an engine's answer, block by block and not decoded; closing it gives the connection back.
 
-    The first block is read at once, and a short answer of known length whole, so that an answer that breaks off there
-    is a 502 and no broken 200. A longer answer raises while it is iterated.
+    The first block is read at once, so that an answer that breaks off there is a 502 and no broken 200. A longer answer
+    raises while it is iterated.
 
     Raises:
         EngineUnreachable, EngineTimeout: the answer breaks off, or its next block does not come in time.
     """
 
-    def __init__(self, response: BaseHTTPResponse) -> None:
-        self._response = response
-        self._blocks = response.stream(_BLOCK_BYTES, decode_content=False)
-        self._is_whole = False
-        try:
-            self._read = [self._next()]
-            if not response.chunked and len(self._read[0] or b"") < _BLOCK_BYTES:
-                self._read.append(self._next())  # nothing is waited for: a block is short at the end only
-        except StoreUnavailable:
-            response.close()
-            raise
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._read = self._next()
 
     def __iter__(self) -> Iterator[bytes]:
-        read, self._read = self._read, []
-        for block in chain(read, iter(self._next, None)):
-            if block is not None:
-                yield block
+        return chain([self._read] if self._read else [], iter(self._next, b""))
 
     def close(self) -> None:
-        if self._is_whole:
-            self._response.release_conn()
-        else:
-            self._response.close()
+        self._answer.close()
 
-    def _next(self) -> bytes | None:
+    def _next(self) -> bytes:
         try:
-            block = next(self._blocks, None)
-        except ReadTimeoutError as error:
+            return self._answer.read_block(_BLOCK_BYTES)
+        except TimeoutError as error:
+            self.close()
             raise EngineTimeout(
                 "the engine's answer stopped; try again, or raise the setting proxy_timeout_s"
             ) from error
-        except HTTPError as error:
+        except (OSError, HTTPException) as error:
+            self.close()
             raise EngineUnreachable(f"the engine's answer broke off ({_reason(error)}); try again") from error
-        self._is_whole = block is None
-        return block
 
 
-def _reason(error: Exception) -> str:
-    """The innermost cause in a few words; urllib3's own texts name addresses and objects.
-
-    Only failures of connections are looked at: an error that was being handled when the request was sent, such as a
-    body that is nested too deeply to be read, is its context too, and not its cause.
-    """
-    inner: BaseException = error
-    while isinstance(cause := inner.__cause__ or inner.__context__, OSError | HTTPError | HTTPException):
-        inner = cause
-    if isinstance(inner, RemoteDisconnected):
+def _reason(error: BaseException) -> str:
+    """A failed connection in a few words."""
+    if isinstance(error, RemoteDisconnected):
         return "it was closed without an answer"
-    return getattr(inner, "strerror", None) or type(inner).__name__
-
-
-class _EngineConnection(EndsWithClient):
-    """Sends the request target as it is, and is not kept after a 400.
-
-    urllib3 would write the case of escapes and a lone `%` anew, so it is given the target in hexadecimal, which it
-    leaves alone, and which is read back here.
-
-    An engine that cannot read the head of a request (a header over its limit, a control character) answers 400, keeps
-    the connection open and never answers on it again. The next caller's request on it would wait for nothing.
-    """
-
-    _is_spent = False
-
-    def putrequest(self, method: str, url: str, *args: Any, **kwargs: Any) -> None:
-        target = bytes.fromhex(url.removeprefix("/")).decode("ascii")
-        super().putrequest(method, target, *args, **kwargs)  # type: ignore[misc]
-
-    def getresponse(self) -> Any:
-        response = super().getresponse()
-        self._is_spent = response.status == 400
-        return response
-
-    @property
-    def is_connected(self) -> bool:
-        """The pool opens a connection anew where this is false."""
-        return bool(super().is_connected) and not self._is_spent  # type: ignore[misc]
-
-
-class _Connection(_EngineConnection, HTTPConnection):
-    response_class = WholeHeadResponse
-
-
-class _TlsConnection(_EngineConnection, HTTPSConnection):
-    response_class = WholeHeadResponse
-
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _TlsPool(HTTPSConnectionPool):
-    ConnectionCls = _TlsConnection
+    return getattr(error, "strerror", None) or type(error).__name__

@@ -4,42 +4,57 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from flask import Response, request
-from urllib3 import BaseHTTPResponse
-from werkzeug.datastructures import Headers as HeaderList
+from werkzeug.http import HTTP_STATUS_CODES, parse_accept_header
 
-from reranker.proxy.upstream.incoming import blocks, end_to_end, request_headers
-from reranker.proxy.upstream.nodes import Headers, Passing, Upstream
+from reranker.base.http_connections import Answer, Headers
+from reranker.proxy.upstream.incoming import Incoming, end_to_end
+from reranker.proxy.upstream.nodes import Passing, Upstream
 
 
-def pass_on(upstream: Upstream, target: str) -> Response:
+@dataclass(slots=True)
+class Reply:
+    """An answer for the client.
+
+    Attributes:
+        status: code and reason phrase.
+        body: in blocks; it is closed where it has a `close`.
+    """
+
+    status: str
+    headers: Headers
+    body: Iterable[bytes]
+
+
+def pass_on(upstream: Upstream, incoming: Incoming) -> Reply:
     """The engine's answer to the request as it came."""
-    is_chunked = request.content_length is None and "chunked" in request.headers.get("Transfer-Encoding", "").lower()
-    has_body = bool(request.content_length) or is_chunked
-    body, n_bytes = (blocks(), request.content_length) if has_body else (None, None)
-    return send_on(upstream, target, request_headers(), body, n_bytes)
+    coding = incoming.environ.get("HTTP_TRANSFER_ENCODING", "")
+    is_chunked = incoming.n_body_bytes is None and "chunked" in coding.lower()
+    if incoming.n_body_bytes or is_chunked:
+        return send_on(upstream, incoming, incoming.target, incoming.headers, incoming.blocks(), incoming.n_body_bytes)
+    return send_on(upstream, incoming, incoming.target, incoming.headers, None, None)
 
 
 def send_on(
     upstream: Upstream,
+    incoming: Incoming,
     target: str,
     headers: Headers,
     body: bytes | Iterable[bytes] | None,
     n_bytes: int | None,
     is_safe: bool = False,
-) -> Response:
+) -> Reply:
     """The engine's answer to the request's method with another target, header or body, streamed as it comes."""
-    answer = upstream.send(request.method, target, headers, body, n_bytes, is_safe=is_safe)
-    return streamed(answer)
+    return streamed(upstream.send(incoming.method, target, headers, body, n_bytes, is_safe=is_safe))
 
 
-def streamed(answer: BaseHTTPResponse) -> Response:
+def streamed(answer: Answer) -> Reply:
     """An engine's answer as it comes, its reason phrase too."""
-    response = Response(Passing(answer), f"{answer.status} {answer.reason or ''}", direct_passthrough=True)
-    response.headers = HeaderList(end_to_end(list(answer.headers.iteritems())))
-    return response
+    reason = answer.reason or HTTP_STATUS_CODES.get(answer.status, "")
+    return Reply(f"{answer.status} {reason}", end_to_end(answer.headers), Passing(answer))
 
 
 # The engines' own level. Like them, answers of any length are compressed.
@@ -48,20 +63,33 @@ _COMPRESSION_LEVEL = 3
 _WBITS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 
 
-def compressed(response: Response) -> Response:
-    """An answer in the compressed form that the caller takes; as it is where he takes none, or it has one already."""
-    taken = request.accept_encodings
-    encoding = max(_WBITS, key=lambda name: taken[name])
-    if not taken[encoding] or "Content-Encoding" in response.headers:
-        return response
-    response.headers["Content-Encoding"] = encoding
+def own_reply(incoming: Incoming, status: str, headers: Headers, body: bytes) -> Reply:
+    """An answer that we have written, compressed as the engine would have where the caller takes it."""
+    encoding = _encoding(incoming.environ.get("HTTP_ACCEPT_ENCODING", ""))
+    if encoding is None:
+        return Reply(status, [*headers, ("Content-Length", str(len(body)))], [body])
     packer = zlib.compressobj(_COMPRESSION_LEVEL, wbits=_WBITS[encoding])
-    if isinstance(response.response, Passing):
-        response.response = _Packed(response.response, packer)
-        response.headers.pop("Content-Length", None)
-    else:
-        response.set_data(packer.compress(response.get_data()) + packer.flush())
-    return response
+    body = packer.compress(body) + packer.flush()
+    return Reply(status, [*headers, ("Content-Length", str(len(body))), ("Content-Encoding", encoding)], [body])
+
+
+def compressed(reply: Reply, incoming: Incoming) -> Reply:
+    """An engine's answer in the compressed form that the caller takes; as it is where he takes none, or it has one."""
+    encoding = _encoding(incoming.environ.get("HTTP_ACCEPT_ENCODING", ""))
+    if encoding is None or any(name.lower() == "content-encoding" for name, _ in reply.headers):
+        return reply
+    assert isinstance(reply.body, Passing)  # noqa: S101 - as `streamed` makes it
+    packed = _Packed(reply.body, zlib.compressobj(_COMPRESSION_LEVEL, wbits=_WBITS[encoding]))
+    headers = [header for header in reply.headers if header[0].lower() != "content-length"]
+    return Reply(reply.status, [*headers, ("Content-Encoding", encoding)], packed)
+
+
+@lru_cache(maxsize=100)
+def _encoding(taken: str) -> str | None:
+    """The form that a client takes by its `Accept-Encoding`; None where it takes none."""
+    accepted = parse_accept_header(taken)
+    encoding = max(_WBITS, key=lambda name: accepted[name])
+    return encoding if accepted[encoding] else None
 
 
 class _Packed:

@@ -1,0 +1,248 @@
+"""Connections to the engine that are kept: http.client's, with answers that are read as they were written.
+
+http.client alone takes a third of the CPU time of urllib3, whose redirects, retries and decoding the proxy has no use
+for.
+"""
+
+from __future__ import annotations
+
+import select
+import ssl
+import weakref
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
+from typing import cast
+
+from reranker.base.leaving import waits_on
+from reranker.base.whole_heads import WholeHeadResponse
+
+Headers = list[tuple[str, str]]
+
+# A server waits for the body of other methods if the head does not say that there is none.
+_NO_BODY_EXPECTED = frozenset(["GET", "HEAD", "DELETE", "TRACE", "OPTIONS"])
+
+
+class NotConnected(Exception):
+    """No connection could be made, so nothing was sent; the cause is the OSError."""
+
+
+class Answer:
+    """An answer whose body is still to be read. Its connection is kept once the body was read to its end.
+
+    Attributes:
+        headers: in their order, with the names as the node wrote them.
+        encoding: the value of `Content-Encoding`; empty where it is missing.
+    """
+
+    def __init__(self, connection: Connection, response: WholeHeadResponse) -> None:
+        """
+        Raises:
+            HTTPException: the head holds a line that is no header.
+        """
+        if response.headers.defects:
+            raise HTTPException(f"the head of the answer is damaged: {response.headers.defects[0]!r}")
+        self._connection: Connection | None = connection
+        self._response = response
+        self.status, self.reason = response.status, response.reason
+        self.headers: Headers = [(name, _one_line(value)) for name, value in response.headers.items()]
+        self.encoding = response.headers.get("content-encoding", "")
+        if response.length == 0:
+            self._finish()
+
+    def read_block(self, most: int) -> bytes:
+        """The next bytes of the body, as many as were asked for or as there are in its chunk; empty at its end.
+
+        Raises:
+            HTTPException, OSError: the body breaks off, or its next part does not come in time.
+        """
+        if self._connection is None:
+            return b""
+        response = self._response
+        block = response.read1(most) if response.chunked else response.read(most)
+        if block and response.chunked and response.chunk_left:
+            block += response.read(min(most - len(block), response.chunk_left))
+        if response.length and len(block) < most:  # http.client takes the end of the connection for that of the body
+            raise IncompleteRead(block, response.length)
+        if not block or response.isclosed():
+            self._finish()
+        return block
+
+    def read(self, most: int) -> bytes:
+        """So many bytes of the body, or all that there are.
+
+        Raises:
+            HTTPException, OSError: as `read_block`.
+        """
+        blocks, n_bytes = [], 0
+        while n_bytes < most and (block := self.read_block(most - n_bytes)):
+            blocks.append(block)
+            n_bytes += len(block)
+        return b"".join(blocks)
+
+    def close(self) -> None:
+        """Gives up what is left of the body, and the connection with it."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            self._response.close()
+
+    def _finish(self) -> None:
+        connection, self._connection = self._connection, None
+        self._response.close()
+        # A node that cannot read the head of a request (a header over its limit, a control character) answers 400,
+        # keeps the connection open and never answers on it again.
+        if connection is not None and not self._response.will_close and self.status != 400:
+            connection.keep()
+        elif connection is not None:
+            connection.close()
+
+
+def _one_line(value: str) -> str:
+    """The value of a header, which may go on in the next line (RFC 9112, 5.2)."""
+    return " ".join(part.strip(" \t") for part in value.split("\r\n")) if "\n" in value else value.strip(" \t")
+
+
+class Connection:
+    """A connection to a node, for one request after another."""
+
+    def __init__(self, connection: HTTPConnection, kept: _Kept) -> None:
+        self._connection = connection
+        self._kept = kept
+        self._poll = select.poll()
+        self._poll.register(connection.sock, select.POLLIN)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the node has closed it meanwhile, or sent what nobody asked for."""
+        return bool(self._poll.poll(0))
+
+    def ask(
+        self,
+        method: str,
+        target: str,
+        headers: Headers,
+        body: bytes | Iterable[bytes] | None,
+        n_bytes: int | None,
+        timeout_s: float,
+    ) -> Answer:
+        """Sends a request with these headers, and reads the head of its answer.
+
+        Args:
+            headers: `Host` among them, but not `Content-Length` and `Transfer-Encoding`.
+            n_bytes: of the body; None for a body of unknown length, which goes in chunks.
+
+        Raises:
+            ValueError, HTTPException: the request holds a control character, or this is no answer.
+            OSError: the connection broke, or nothing came in time.
+        """
+        if body is None and method not in _NO_BODY_EXPECTED:
+            n_bytes = 0
+        is_chunked = body is not None and n_bytes is None
+        connection = self._connection
+        try:
+            connection.sock.settimeout(timeout_s)
+            connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
+            for name, value in headers:
+                connection.putheader(name, value)
+            if is_chunked:
+                connection.putheader("Transfer-Encoding", "chunked")
+            elif n_bytes is not None:
+                connection.putheader("Content-Length", str(n_bytes))
+            # Where the node takes no more of the body, it may have answered already that this is too large.
+            with suppress(*() if body is None or isinstance(body, bytes) else (BrokenPipeError, ConnectionResetError)):
+                connection.endheaders(body, encode_chunked=is_chunked)
+            waits_on(connection.sock)
+            return Answer(self, cast(WholeHeadResponse, connection.getresponse()))
+        except BaseException:
+            self.close()
+            raise
+
+    def keep(self) -> None:
+        """Keeps it for the next request."""
+        self._kept.add(self)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class _Kept:
+    """Connections that wait for a request, the last used one first; safe to share between threads."""
+
+    def __init__(self, n_most: int) -> None:
+        self._n_most = n_most
+        self._connections: deque[Connection] = deque()
+
+    def add(self, connection: Connection) -> None:
+        if len(self._connections) < self._n_most:
+            self._connections.append(connection)
+        else:
+            connection.close()
+
+    def take(self) -> Connection | None:
+        """One that is still open; None where there is none."""
+        while self._connections:
+            try:
+                connection = self._connections.pop()
+            except IndexError:  # another thread took it
+                return None
+            if not connection.is_closed:
+                return connection
+            connection.close()
+        return None
+
+    def close(self) -> None:
+        """Keeps none from here on."""
+        self._n_most = 0
+        while self._connections:
+            self._connections.pop().close()
+
+
+class ConnectionPool:
+    """The connections to one node; safe to share between threads.
+
+    Args:
+        n_kept: connections that are kept at most.
+        tls: None for plain connections.
+    """
+
+    def __init__(self, host: str, port: int, n_kept: int, tls: ssl.SSLContext | None, connect_timeout_s: float) -> None:
+        self._host, self._port = host, port
+        self._tls = tls
+        self._connect_timeout_s = connect_timeout_s
+        name = f"[{host}]" if ":" in host else host
+        self.host = name if port == (443 if tls is not None else 80) else f"{name}:{port}"
+        self._kept = _Kept(n_kept)
+        self.close = weakref.finalize(self, self._kept.close)
+
+    def connection(self, timeout_s: float) -> Connection:
+        """One that was kept, or a new one.
+
+        Args:
+            timeout_s: how long to wait for a new one at most.
+
+        Raises:
+            NotConnected: there is none.
+            OSError: the node takes it, but there is no TLS.
+        """
+        kept = self._kept.take()
+        if kept is not None:
+            return kept
+        timeout_s = min(self._connect_timeout_s, timeout_s)
+        connection: HTTPConnection
+        if self._tls is None:
+            connection = HTTPConnection(self._host, self._port, timeout=timeout_s)
+        else:
+            connection = HTTPSConnection(self._host, self._port, timeout=timeout_s, context=self._tls)
+        connection.response_class = WholeHeadResponse
+        connection.auto_open = 0  # a closed one is not opened again behind our back
+        try:
+            connection.connect()
+        except BaseException as error:
+            is_refused = isinstance(error, OSError) and connection.sock is None
+            connection.close()
+            if is_refused:
+                raise NotConnected from error
+            raise
+        return Connection(connection, self._kept)

@@ -1,0 +1,76 @@
+"""What is answered ahead of Flask: the same refusals, and nothing of ours on what is passed on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from reranker.api.app import create_app
+from reranker.embeddings import Embeddings
+from reranker.service.settings import Settings
+from tests.service.proxy.fake_engine import FakeEngine, fake_engine
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeEngine]:
+    with fake_engine() as engine:
+        yield engine
+
+
+@pytest.fixture
+def make_client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Callable[..., FlaskClient]:
+    return lambda **more: create_app(
+        Settings(home=tmp_path, threads=1, store=fake.url, **more), None, embeddings
+    ).test_client()
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "status"),
+    [
+        ("GET", "/-/nothing", 404),
+        ("GET", "/-/live", 200),
+        ("GET", "/v1/search", 405),
+        ("GET", "/rerank", 405),
+        ("PROPFIND", "/pages", 405),
+    ],
+)
+def test_what_is_not_for_the_engine_does_not_reach_it(
+    fake: FakeEngine, make_client: Callable[..., FlaskClient], method: str, target: str, status: int
+) -> None:
+    answer = make_client().open(target, method=method)
+    assert answer.status_code == status
+    assert answer.headers["X-Opaque-Id"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert fake.received == []
+
+
+@pytest.mark.parametrize("target", ["/", "/pages", "/v1x/_search", "/_search?v1", "/pages/v1", "/a?//b"])
+def test_what_is_for_the_engine_comes_back_without_headers_of_ours(
+    fake: FakeEngine, make_client: Callable[..., FlaskClient], target: str
+) -> None:
+    answer = make_client().get(target, headers={"X-Opaque-Id": "7"})
+    assert answer.status_code == 200
+    assert "X-Opaque-Id" not in answer.headers
+    assert "X-Content-Type-Options" not in answer.headers
+    assert len(fake.received) == 1
+
+
+def test_a_host_that_is_not_ours_is_refused_once_and_counted_once(
+    fake: FakeEngine, make_client: Callable[..., FlaskClient]
+) -> None:
+    client = make_client(allowed_hosts=["search.example"])
+    answer = client.get("/pages", headers={"Host": "evil.example"})
+    assert (answer.status_code, answer.get_json()["code"]) == (421, "host_not_allowed")
+    assert fake.received == []
+    counted = client.get("/-/metrics", headers={"Host": "search.example"}).text
+    assert 'sinkrank_http_requests_total{method="GET",route="engine",status="421"} 1.0' in counted
+
+
+def test_an_error_of_the_engines_paths_is_in_its_shape(make_client: Callable[..., FlaskClient]) -> None:
+    answer = make_client(proxy_max_body_bytes=1_000).put("/pages", data=b"a" * 1_001)
+    assert answer.status_code == 413
+    assert answer.get_json()["error"]["type"] == "request_entity_too_large"
+    assert "X-Content-Type-Options" not in answer.headers
