@@ -13,40 +13,40 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 @app.command()
 def measure(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Two directions of 60 pages and the fast systems alone: a minute or two.")
+        bool, typer.Option("--quick", help="Two directions of 60 pages, and only the fast systems: a minute or two.")
     ] = False,
     corpus: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="libreoffice, gnome, manpages or packages (default: all four)."),
+        typer.Option(metavar="NAME", help="libreoffice, gnome, manpages or packages; default: all four."),
     ] = None,
     systems: Annotated[
-        str | None, typer.Option(metavar="NAME,…", help="Systems to measure (default: all; see docs/systems.md).")
+        str | None, typer.Option(metavar="NAME,…", help="Systems to measure, see docs/systems.md; default: all.")
     ] = None,
     directions: Annotated[
         str | None,
         typer.Option(
             metavar="FROM-TO,…",
-            help="Languages of query and documents (default: English to each other language, and back).",
+            help="Languages of queries and documents; default: English to each other language and back.",
         ),
     ] = None,
     output_folder: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="DIR", help="Folder of the report (default: HOME/evaluation/papers or papers-quick)."
+            "--output", metavar="DIR", help="Folder of the report; default: HOME/evaluation/papers or papers-quick."
         ),
     ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the report as one JSON document.")] = False,
     home: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Folder of the collections, embeddings and kept answers (default: .sinkrank)."
+            metavar="DIR", help="Folder of the collections, embeddings and cached answers; default: .sinkrank."
         ),
     ] = None,
 ) -> None:
     """Measure every system of the papers on four collections.
 
-    The whole run takes some 80 minutes on two cores. Every answer is kept: a run that was interrupted continues where
-    it stopped.
+    The whole run takes some 80 minutes on two cores. Answers are cached, so an interrupted run continues where it
+    stopped.
 
     Example: [bold]python -m papers --quick[/bold]
     """

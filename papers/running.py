@@ -26,19 +26,19 @@ def measure_and_report(
     """Measures and reports.
 
     Args:
-        collection: its name; None for all.
-        systems, directions: all where there are none.
-        home: None for that of the settings.
+        collection: name of a collection; None for all.
+        systems, directions: empty for all.
+        home: None for the home of the settings.
 
     Raises:
-        WrongParameter: an unknown system, collection or direction.
-        SinkrankError: a collection can be neither found nor fetched.
+        WrongParameter: a system, collection or direction is unknown.
+        SinkrankError: a collection is missing and cannot be fetched.
     """
     settings = load_settings({"home": home}).settings
     chosen = tuple(Direction.parse(name) for name in directions) or None
     names = ALL_NAMES if list(systems) in ([], ["all"]) else tuple(dict.fromkeys(systems))
     asked = tuple(COLLECTIONS) if collection is None else (collection,)
-    # Each process of the quick form would load as much as it measures.
+    # In the quick form, loading would take each process as long as measuring.
     suite = Suite(names, asked, chosen, quick, 1 if quick else settings.n_threads)
     folder = output_folder or settings.home / "evaluation" / ("papers-quick" if quick else "papers")
     talk = output.talk()

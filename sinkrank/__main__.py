@@ -20,12 +20,12 @@ _NEW_OBJECTS = 50_000
 def main() -> None:
     """Runs the command line; exits with 0 for done, 1 for failed, 2 for wrong use, 130 for Ctrl-C."""
     sys.unraisablehook = _keep_signal
-    # What is imported stays: to look for garbage after every 700 new objects takes a twentieth of a search.
+    # Imported objects stay. Collecting garbage after every 700 new objects would take a twentieth of a search.
     gc.set_threshold(_NEW_OBJECTS)
     # Pydantic would look for plugins in every installed package; the declarations of settings need none.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
-        # Here, not above: Ctrl-C may come while it is imported.
+        # Imported here, because Ctrl-C may come during the import.
         from sinkrank.commands.app import app
 
         app(prog_name="sinkrank")
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _keep_signal(unraisable: Any) -> None:
-    """Sends a signal again if a destructor swallowed what its handler raised; else the run would go on."""
+    """Sends a signal again if a destructor swallowed the error of its handler. Otherwise the run would continue."""
     number = _signal_of(unraisable.exc_value)
     if number is None:
         sys.__unraisablehook__(unraisable)

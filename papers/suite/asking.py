@@ -1,4 +1,4 @@
-"""Asks systems the questions of the suite and keeps each answer. Kept answers are not asked again."""
+"""Asks systems the questions of the suite and caches each answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MakeSystem = Callable[[tuple[Direction, ...]], System]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A system to measure: its name, how to make it, and a hash of its material (embeddings)."""
+    """A system to measure: its name, a function that makes it, and a hash of its embeddings."""
 
     name: str
     make: MakeSystem
@@ -38,7 +38,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a system was not asked."""
+    """The reason why a system was not asked."""
 
     system: str
     question: str

@@ -1,4 +1,4 @@
-"""Correlates the rankings of ensembles' members, by their kept distances (Zosa et al. 2020, table 3)."""
+"""Correlates the rankings of ensembles' members, from their cached distances (Zosa et al. 2020, table 3)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Correlation:
     """The rank correlation of two systems on one table.
 
     Attributes:
-        by_direction: mean over the queries, -1 to 1. A direction is missing if one system has not kept its distances,
-            or all its distances to a query's documents are equal, for every query.
-        mean: of the directions, with equal weights.
+        by_direction: mean over the queries, -1 to 1. A direction is missing if the distances of one system are not
+            cached, or if for every query all its distances are equal.
+        mean: mean of the directions.
     """
 
     table: str
@@ -38,7 +38,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class Correlations:
-    """The correlations by table and pair, and the systems that have not kept all their distances."""
+    """The correlations by table and pair, and the systems without all distances in the cache."""
 
     found: tuple[Correlation, ...] = ()
     not_kept: tuple[str, ...] = ()
@@ -72,12 +72,12 @@ def correlations(
 
 
 def from_kept(system: System, home: Path, made_with: str, pages: Sequence[Page]) -> System:
-    """Makes a member of ensembles that has only its kept distances and learns nothing.
+    """Makes a member of ensembles from its cached distances only, without fitting it.
 
     Args:
         system: from `make_systems`, for this home.
-        made_with: the version of its embeddings.
-        pages: those that it learned from.
+        made_with: version of its embeddings.
+        pages: its training pages.
     """
     kept = Kept(_Mute(system), home / "evaluation" / "systems", made_with)
     with suppress(_NotKept):
@@ -97,7 +97,7 @@ class _NotKept(NotFound):
 
 
 class _Mute:
-    """The name of a system without the system, which may need minutes to learn."""
+    """The name of a system without the system, which may need minutes to fit."""
 
     def __init__(self, system: System) -> None:
         self.name, self.description, self.data = system.name, system.description, system.data

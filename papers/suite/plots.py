@@ -1,4 +1,4 @@
-"""Draws what the papers show as pictures: the effect of lambda, a transport plan, quality against time; SVG."""
+"""Draws the papers' plots as SVG: the effect of lambda, a transport plan, quality against time."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 LAMBDA_NAME, PLAN_NAME, COST_NAME = "lambda.svg", "plan.svg", "cost.svg"
 
 PLAN_WORDS = 20
-"""Of the document, as the query has: more cannot be read at the edge of a picture."""
+"""Maximum number of words of the query and of the document in a plot; more could not be read."""
 
 PLAN_METHODS = ("emd", "sinkhorn", "relaxed")
 
 N_COST_TABLES = 2
-"""Of the first collection, whose first tables are whole pages and short queries."""
+"""Number of tables in a plot; the first tables of the first collection are whole pages and short queries."""
 
 _MARKERS = "osD^v"
 
-# Without it an SVG has ids drawn at random, and the same figures would give another file each time.
+# Without it an SVG has random ids, and the same figures would give another file each time.
 _SALT = "sinkrank"
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A query and its translation, cut to as many words, and the plan of each method.
+    """A query and its translation, both cut, and the plan of each method.
 
     Attributes:
-        plans: by method, (n_query_words, n_document_words), columns in the order of `document_words`.
+        plans: (n_query_words, n_document_words) by method, with columns in the order of `document_words`.
     """
 
     query_words: tuple[str, ...]
@@ -55,7 +55,7 @@ class Pair:
 
 
 def draw(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
-    """Writes the plots that the outcomes have figures for.
+    """Writes the plots for which the outcomes have figures.
 
     Raises:
         NotFound: matplotlib is not installed.
@@ -106,7 +106,7 @@ def pair_of(question: Question, embeddings: Embeddings) -> Pair:
 
 
 def lambda_figure(by_epsilon: Mapping[str, Mapping[float, float]]) -> Figure:
-    """MRR by epsilon, one line a kind of query (as figure 2 of Balikas et al. 2018)."""
+    """MRR by epsilon, with one line for each kind of query (figure 2 of Balikas et al. 2018)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4))
@@ -122,7 +122,7 @@ def lambda_figure(by_epsilon: Mapping[str, Mapping[float, float]]) -> Figure:
 
 
 def plan_figure(pair: Pair) -> Figure:
-    """The plan of each method as a map of heat: query words down, document words across."""
+    """The plan of each method as a heat map, with query words in rows and document words in columns."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5 * len(pair.plans), 5), layout="constrained")
@@ -139,10 +139,10 @@ def plan_figure(pair: Pair) -> Figure:
 
 
 def cost_figure(tables: Sequence[Table]) -> Figure:
-    """MRR against the time of a query, a panel a table, one point a system that did all of it.
+    """MRR against the time of a query, with a panel for each table and a point for each system that did all of it.
 
-    A line joins the systems that no other beats in both. They alone are named, and the one that all are compared with:
-    many others lie on one another.
+    A line joins the systems that no other system beats in both (the Pareto front). Only these and the reference have
+    labels, because many other points overlap.
     """
     from matplotlib.figure import Figure
 
@@ -166,10 +166,10 @@ def cost_figure(tables: Sequence[Table]) -> Figure:
 
 
 def front_of(points: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """The systems than which none is both as fast and as good, by time.
+    """The Pareto front: the systems for which no other is as fast and as good, sorted by time.
 
     Args:
-        points: by system its time and its quality.
+        points: time and quality by system.
     """
     front: dict[str, tuple[float, float]] = {}
     best = -np.inf

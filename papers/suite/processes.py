@@ -1,4 +1,4 @@
-"""Does jobs in other processes, each one job at a time, and returns the results."""
+"""Runs jobs in other processes, each one job at a time, and returns the results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Work = Callable[[Job, Progress], Result]
 Report = Callable[[Job, int, int | None, str], None]
 """Like `Progress`, with the job as first argument."""
 
-# The least time between two reports of a process; a person cannot read faster.
+# Minimum time between two reports of a process; a person cannot read faster.
 _REPORT_SECONDS = 0.2
 # Before it ends, a process deletes the file that it was writing.
 _END_SECONDS = 5.0
@@ -32,13 +32,13 @@ _END_SECONDS = 5.0
 
 @dataclass(frozen=True, eq=False)
 class Crew(Generic[Job, Result]):
-    """Does jobs in processes.
+    """Runs jobs in processes.
 
     Attributes:
-        begin: called once in each process; returns the function that does the jobs. It, jobs and results can be
-            pickled.
+        begin: called once in each process; returns the function that runs the jobs. The function, jobs and results must
+            be picklable.
         needs: the names of what a job shares with others. The first job that needs it makes it, and others wait.
-        n_processes: the most at a time. Each computes with one thread.
+        n_processes: maximum number of processes at a time. Each computes with one thread.
     """
 
     begin: Callable[[], Work[Job, Result]]
@@ -156,7 +156,7 @@ def _heard(hands: Collection[_Hand]) -> list[_Hand]:
 
 
 def _serve(connection: Connection, begin: Callable[[], Work[Any, Any]]) -> None:
-    """Does jobs in a process until the other end of the connection is closed."""
+    """Runs jobs in a process until the other end of the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:

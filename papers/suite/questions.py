@@ -1,4 +1,4 @@
-"""Turns collections into the questions of the suite: a task, and in one way or several what is relevant in it."""
+"""Turns collections into the questions of the suite: a task with one or more sets of judgements."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Judgement:
     """Judgements of a task.
 
     Attributes:
-        name: of the table with its figures.
-        qrels: without queries that have no relevant document; these are not measured.
-        hidden: by query id, a document that is removed from the ranking, as it is neither right nor wrong.
+        name: name of the table with its figures.
+        qrels: judgements without queries that have no relevant document; these are not measured.
+        hidden: by query id, a document that is removed from the ranking because it is neither right nor wrong.
     """
 
     name: str
@@ -40,8 +40,8 @@ class Question:
     """A task with its judgements.
 
     Attributes:
-        collection: the name of the collection whose training pages a system may have seen.
-        labels: by query and document id the class, of a task of classification; else empty.
+        collection: name of the collection whose training pages a system may have seen.
+        labels: the class by query or document id, for a classification task; otherwise empty.
     """
 
     collection: str
@@ -56,7 +56,7 @@ class Question:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of everything that a figure of this question depends on, the system apart."""
+        """A hash of everything that a figure of this question depends on, except the system."""
         task = self.task
         whole = [
             self.collection, str(task.direction), task.query_kind, [dict(task.queries), dict(task.documents)],
@@ -80,7 +80,7 @@ def translations(
     language that share a guide (`Page.module`) with it, without its translation.
 
     Args:
-        scope: added to the name of the table, for the same kind of query over another number of pages.
+        scope: added to the name of the table, if there is one for the same kind of query over other pages.
     """
     task = make_task(corpus, direction, query_kind, limit)
     table = " ".join(filter(None, (collection, query_kind, scope)))
@@ -93,7 +93,7 @@ def translations(
 def classification(
     labelled: Sequence[Page], asking: Sequence[Page], collection: str, of_training: bool = False
 ) -> Question:
-    """Pages of one language ask for the pages of their class among labelled ones; a page itself is no neighbour.
+    """Makes the question of finding labelled pages of the same class in one language. A page is not its own neighbour.
 
     Raises:
         BadInput: there is no page on a side, or pages in several languages.

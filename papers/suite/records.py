@@ -1,4 +1,4 @@
-"""Keeps what each system said of each question, so that a suite that broke off goes on."""
+"""Stores the answer of each system to each question, so that an interrupted suite can continue."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from evaluation.base.files import write_whole
 
 RECORD_FORMAT = 1
-"""Part of every digest: raise it when a record holds something else, and all is measured anew."""
+"""A part of every digest. Raise it if the contents of a record change, so that everything is measured again."""
 
 KEPT_DEPTH = 50
-"""Documents of each ranking that a record and a run file hold; the measures are of the whole ranking."""
+"""Number of documents of each ranking in a record and a run file. The measures use the whole ranking."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a system took.
+    """The costs of a system.
 
     Attributes:
-        fit_s, document_s, query_s: CPU time (s, all threads) to learn, for all documents, for all queries.
-        peak_bytes: memory while ranking, above what was held before; None where it cannot be measured.
+        fit_s, document_s, query_s: CPU time (s, all threads) of fitting, of all documents, of all queries.
+        peak_bytes: peak memory while ranking, minus the memory before; None if it cannot be measured.
     """
 
     fit_s: float
@@ -42,10 +42,10 @@ class Record:
     """One system's answer to one question.
 
     Attributes:
-        system, description, data: as `System` has them.
-        top: (n_queries, depth) int32, places of the nearest documents in the task's order; -1 where fewer are found.
-        scores: (n_queries, depth) float32, distances with their sign turned, strictly falling.
-        measures: by judgement, (n_queries, n_measures) float32 in the order of its qrels and of `MEASURES`.
+        system, description, data: as in `System`.
+        top: (n_queries, depth) int32, positions of the nearest documents in the task's order; -1 if there are fewer.
+        scores: (n_queries, depth) float32, negative distances, strictly falling.
+        measures: (n_queries, n_measures) float32 by judgement, in the order of its qrels and of `MEASURES`.
     """
 
     system: str
@@ -58,13 +58,13 @@ class Record:
 
 
 class Records:
-    """A folder with one file for each record, named by the digest of its input."""
+    """A folder with a file for each record, named by the digest of its input."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def get(self, digest: str) -> Record | None:
-        """The record, or None if there is none that can be read."""
+        """Reads a record; None if there is none that can be read."""
         try:
             # numpy leaves a file open that is no archive, if it opens it itself
             with self._path(digest).open("rb") as opened, np.load(opened) as file:
@@ -78,7 +78,7 @@ class Records:
             return None
 
     def put(self, digest: str, record: Record) -> None:
-        """Keeps a record; it is whole or not there, whatever breaks off."""
+        """Writes a record. The file appears whole or not at all."""
         about = {
             "system": record.system,
             "description": record.description,

@@ -1,4 +1,4 @@
-"""Turns outcomes into tables for the terminal, a page of Markdown and JSON; measures nothing."""
+"""Turns outcomes into tables for the terminal, Markdown and JSON. Measures nothing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
 
 
 def as_dict(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The figures as JSON can hold them."""
+    """The figures as values for JSON."""
     return {
         "format": FORMAT,
         "machine": machine(_PACKAGES),
@@ -79,7 +79,7 @@ def as_dict(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def shown(outcomes: Sequence[Outcome]) -> list[Shown]:
-    """The tables for the terminal; the overview comes last, where it stays on the screen."""
+    """The tables for the terminal. The overview is last, so that it stays on the screen."""
     found = []
     for outcome in outcomes:
         for table in outcome.tables:
@@ -89,7 +89,7 @@ def shown(outcomes: Sequence[Outcome]) -> list[Shown]:
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """The report as a page; the overview comes first."""
+    """The report in Markdown. The overview is first."""
     lines = ["# The systems of the papers on real collections", "", *_conditions(outcomes), ""]
     for sheet in _overviews(outcomes):
         lines += _section(sheet, "##")
@@ -111,7 +111,7 @@ def _overviews(outcomes: Sequence[Outcome]) -> list[Sheet]:
 
 
 def _other_sheets(outcome: Outcome) -> list[Sheet]:
-    """All that is no table of measures: classes, correlations, lambda, as far as they were measured."""
+    """The other tables, as far as they were measured: classes, correlations, lambda."""
     alike = of_correlations(outcome)
     return [
         *([of_classes(outcome)] if outcome.class_rows else []),
@@ -152,7 +152,7 @@ def _conditions(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _times(outcomes: Sequence[Outcome]) -> str:
-    """What this run took, which may be the last of several, and what all answers took."""
+    """The time of this run, which may be the last of several, and the time of all answers."""
     efforts = [outcome.effort for outcome in outcomes]
     n_processes = max(each.n_processes for each in efforts)
     return (
@@ -165,8 +165,8 @@ def _times(outcomes: Sequence[Outcome]) -> str:
 
 
 def systems_s(outcomes: Iterable[Outcome]) -> float:
-    """CPU time (s) of all systems to learn and to rank, whichever run they were asked in; ensembles, whose times are
-    those of their members, are left out."""
+    """CPU time (s) of fitting and ranking for all systems, over all runs. Ensembles are left out, since their times are
+    those of their members."""
     costs = [
         (outcome.collection.name, system, record.cost)
         for outcome in outcomes
@@ -174,7 +174,7 @@ def systems_s(outcomes: Iterable[Outcome]) -> float:
         for _, record in given
         if system not in ENSEMBLE_NAMES
     ]
-    # A run fits a system once, and each answer of the run tells the same time.
+    # A run fits a system once, and all its answers have the same time.
     fits = {(collection, system, cost.fit_s) for collection, system, cost in costs}
     return sum(cost.document_s + cost.query_s for _, _, cost in costs) + sum(fit_s for _, _, fit_s in fits)
 

@@ -15,7 +15,7 @@ from papers.suite.questions import Judgement, Question
 from papers.suite.records import Record
 
 REFERENCE = "auto"
-"""Every other system is compared with this one."""
+"""The reference: all other systems are compared with it."""
 
 Answers = Sequence[tuple[Question, Record]]
 
@@ -25,7 +25,7 @@ class Costs:
     """The costs of a system over the questions of one table.
 
     Attributes:
-        fit_s: CPU time (s) to learn.
+        fit_s: CPU time (s) of fitting.
         query_ms: CPU time (ms) for a query: its preparation and the distances to all documents.
         document_ms: CPU time (ms) for a document, once.
         peak_mb: memory (MB) that ranking adds at most; None if not measured.

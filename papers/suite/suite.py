@@ -45,7 +45,7 @@ COLLECTIONS: Mapping[str, Load] = {
 }
 
 EPSILONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""For the plot of lambda = 1 / epsilon (Balikas et al. 2018, figure 2)."""
+"""Values of epsilon for the plot of lambda = 1 / epsilon (Balikas et al. 2018, figure 2)."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class Suite:
     """What to measure.
 
     Attributes:
-        systems: names, each once.
-        collections: names; the quick form ignores them.
+        systems: names of systems, each once.
+        collections: names of collections; the quick form ignores them.
         directions: None for English to each other language of a collection and back.
-        n_processes: the most processes at a time, each with one system and one thread.
+        n_processes: maximum number of processes at a time, each with one system and one thread.
     """
 
     systems: tuple[str, ...] = ALL_NAMES
@@ -90,7 +90,7 @@ class Effort:
     Attributes:
         wall_s: elapsed seconds.
         cpu_s: CPU seconds of all processes.
-        n_asked: number of answers that were not kept from before.
+        n_asked: number of answers that were not cached.
     """
 
     wall_s: float
@@ -104,7 +104,7 @@ class Outcome:
     """The results on one collection.
 
     Attributes:
-        answers: by system, in the suite's order.
+        answers: answers by system, in the suite's order.
         by_epsilon: MRR of `sinkhorn` by kind of query and epsilon, mean of `SLOW_DIRECTIONS`; empty if not measured.
     """
 
@@ -126,11 +126,11 @@ class Outcome:
 
 
 def run(suite: Suite, home: Path, progress: Progress = no_progress) -> list[Outcome]:
-    """Measures all collections. Keeps each answer at once under `home/evaluation/papers/records`.
+    """Measures all collections. Each answer is stored at once in `home/evaluation/papers/records`.
 
     Raises:
         BadInput: no collection has any of the directions.
-        SinkrankError: a collection can be neither found nor fetched, or a process was killed.
+        SinkrankError: a collection is missing and cannot be fetched, or a process was killed.
     """
     progress(0, None, "compiling")
     warm_up()  # compiling must not count as time of a system
@@ -173,7 +173,7 @@ def _cpu_s() -> float:
 
 
 def _done(suite: Suite, load: Load, shop: Workshop, progress: Progress) -> dict[Job, Done]:
-    """Returns the results of all jobs of the collection, in the suite's order. Reads kept ones and does the others."""
+    """Returns the results of all jobs of the collection, in the suite's order. Only jobs without cached results run."""
     jobs = suite.jobs(shop.collection)
     done: dict[Job, Done] = {}
     for place, job in enumerate(jobs):
@@ -213,7 +213,7 @@ def _results(
 def _correlations(
     shop: Workshop, answers: Mapping[str, Sequence[tuple[Question, Record]]], progress: Progress
 ) -> Correlations:
-    """Correlates the systems that answered and keep their distances, over their questions."""
+    """Correlates the systems with answers and cached distances, over their questions."""
     names = [name for name in KEPT_NAMES if name in answers]
     questions = [question for question, _ in answers[names[0]]] if names else []
     directions = tuple(dict.fromkeys(question.task.direction for question in questions))

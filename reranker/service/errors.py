@@ -1,4 +1,4 @@
-"""Turns every failure into JSON, in the shape that the callers of the route know; nothing unexpected shows its details.
+"""Turns every error into JSON in the form of the route. Unexpected errors do not show their details.
 
 ours      {"type": "urn:sinkrank:problem:bad_input", "title": "…", "status": 400, "detail": "…", "code": "bad_input"}
 cohere    {"id": "…", "message": "…"}
@@ -24,7 +24,7 @@ Shape = Literal["ours", "cohere", "tei", "engine"]
 
 _SHAPES_BY_PATH: dict[str, Shape] = {"/v1/rerank": "cohere", "/v2/rerank": "cohere", "/rerank": "tei"}
 PROBLEM_TYPE = "application/problem+json"
-# Browsers ask their reader for a user and a password of the engine.
+# With it browsers ask for a user and a password of the engine.
 _CHALLENGE = 'Basic realm="search engine", charset="UTF-8"'
 _UNEXPECTED = "something went wrong inside the service; its log has the details"
 
@@ -32,25 +32,25 @@ _log = logging.getLogger(__name__)
 
 
 class TooLarge(BadInput):
-    """More than a route takes in one request."""
+    """The request is larger than the route accepts."""
 
     http_status = 413
     code = "too_large"
 
 
 class BadBody(BadInput):
-    """JSON that does not fit the route."""
+    """The JSON of the request does not fit the route."""
 
     code = "bad_body"
 
 
 def use_shape(shape: Shape) -> None:
-    """Errors of this request from here on have this shape."""
+    """Sets the form of this request's errors."""
     g.error_shape = shape
 
 
 def challenge_with(challenge: str) -> None:
-    """What an answer of 401 to this request says in `WWW-Authenticate`."""
+    """Sets `WWW-Authenticate` for a 401 answer to this request."""
     g.challenge = challenge
 
 
@@ -108,7 +108,7 @@ def _render(status: int, code: str, message: str, is_empty: bool = False) -> Res
     if shape == "cohere":
         return json_response(CohereError(str(uuid.uuid4()), message), status)
     if shape == "tei":
-        # TEI answers a body of the wrong form by 422 and an empty one by 400; its error types are a closed set.
+        # TEI answers a body of the wrong form with 422 and an empty one with 400. Its error types are a closed set.
         status = 422 if code in ("bad_body", "bad_input", "unknown_language") else status
         answer = TextsError(message, "empty" if is_empty else "validation" if status < 500 else "backend")
         return json_response(answer, status)

@@ -1,6 +1,6 @@
-"""Offers queries to try on an index: those kept for it in a file of the home folder, else titles of its documents.
+"""Offers example queries for an index: those in a file of the home folder, otherwise titles of its documents.
 
-Titles are read with the service's own rights, so they are offered only where everybody may read with these.
+Titles are read with the service's own rights, so they are offered only if callers without credentials may read too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ N_EXAMPLES = 5
 _N_READ = 200
 _MAX_FILE_BYTES = 100_000
 _MAX_CHARS = 80
-# A title of one word is no query to learn from, and one of many does not fit on a button.
+# A title of one word is a poor example, and a long one does not fit on a button.
 _TITLE_WORDS = range(2, 9)
 _MAX_INDICES, _MAX_AGE_S = 50, 300.0
 
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A query, its language, and that of the documents to find; empty for none named."""
+    """A query, its language, and the language of the documents to find; empty for none."""
 
     query: str
     language: str = ""
@@ -41,10 +41,10 @@ class Example:
 
 
 class Examples:
-    """Examples by index, kept for five minutes; safe to share between threads.
+    """Examples by index, cached for five minutes. Thread-safe.
 
     Args:
-        home: the folder of the file.
+        home: folder of the file.
         has_titles: whether titles may be offered.
     """
 
@@ -56,10 +56,10 @@ class Examples:
         self._lock = threading.Lock()
 
     def of_index(self, index: str) -> tuple[Example, ...]:
-        """At most five; none where there is nothing to offer, or the store does not answer.
+        """At most five examples; none if there is nothing to offer, or the store does not answer.
 
         Args:
-            index: one of the store's own.
+            index: an index that Sinkrank made.
         """
         with self._lock:
             known = self._known.get(index)
@@ -83,7 +83,7 @@ class Examples:
 
 
 def write_examples(home: Path, index: str, examples: Sequence[Example]) -> None:
-    """Keeps the examples of an index in the home folder's file, beside those of other indices."""
+    """Writes the examples of an index to the home folder's file, and keeps those of other indices."""
     path = home / FILE_NAME
     by_index = {**_read_file(path), index: tuple(examples)}
     rows = {name: [asdict(each) for each in found] for name, found in by_index.items()}
@@ -91,7 +91,7 @@ def write_examples(home: Path, index: str, examples: Sequence[Example]) -> None:
 
 
 def _read_file(path: Path) -> Mapping[str, tuple[Example, ...]]:
-    """What the file holds by index; a missing or broken file holds nothing."""
+    """The contents of the file by index; empty for a missing or broken file."""
     try:
         if path.stat().st_size > _MAX_FILE_BYTES:
             return {}
@@ -114,7 +114,7 @@ def _some_documents(store: Store, index: str) -> Iterable[Document]:
 
 
 def _from_titles(documents: Iterable[Document]) -> Iterator[Example]:
-    """Titles of two to eight words, in turn of each language."""
+    """Titles of two to eight words, from each language in turn."""
     by_language: dict[str, list[str]] = {}
     seen: set[str] = set()
     for document in documents:

@@ -1,4 +1,4 @@
-"""Has the compiled loops of the transport ready: before the service serves, or in the background if that takes long."""
+"""Loads the transport's compiled loops before the service serves, or compiles them in the background."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Kernels:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the process serves: the kernels are loaded, or being compiled. Before that it may still fork."""
+        """Whether the process serves: the kernels are loaded or being compiled. Before that it may still fork."""
         return self.is_loaded or self._thread is not None
 
     def load(self) -> None:
@@ -51,7 +51,7 @@ class Kernels:
         self._is_loaded.set()
 
     def load_if_quick(self) -> bool:
-        """Loads what an earlier process has compiled; else puts the kernels off. Call it before the first fork.
+        """Loads kernels that an earlier process has compiled, otherwise postpones them. Call it before the first fork.
 
         Returns:
             Whether they are loaded; if not, call `start` in each process that serves.
@@ -64,13 +64,13 @@ class Kernels:
         return self.is_loaded
 
     def start(self) -> None:
-        """Compiles in the background what was put off."""
+        """Compiles postponed kernels in the background."""
         if not self.is_loaded and self._thread is None:
             self._thread = threading.Thread(target=self._compile, name="sinkrank-kernels", daemon=True)
             self._thread.start()
 
     def check(self) -> Check:
-        """What `/-/ready` says of them. While they are compiled the service is ready."""
+        """The check of `/-/ready`. While they are compiled the service is ready."""
         message = self._problem or _COMPILING
         return Check(ready=self.is_usable, message=None if self.is_loaded or not self.is_usable else message)
 
@@ -89,8 +89,8 @@ class Kernels:
 
 
 def _nameless_file() -> int | None:
-    """A file to lock: one of the processes that are forked compiles, and the others then find the code on disk. It is
-    open as long as the process. None on Windows, where there is one process."""
+    """A lock file, so that one of the forked processes compiles and the others then find the code on disk. It is open
+    as long as the process. None on Windows, where there is only one process."""
     if os.name != "posix":
         return None
     with tempfile.TemporaryFile() as file:
@@ -99,7 +99,7 @@ def _nameless_file() -> int | None:
 
 @contextmanager
 def _exclusive(file: int | None) -> Iterator[None]:
-    """Held by one process at a time; a process that ends gives it back."""
+    """A lock for one process at a time, which is released when the process ends."""
     if file is None:
         yield
         return

@@ -1,6 +1,6 @@
-"""Makes API keys, and keeps them in a file as names and hashes: `NAME SHA256 MADE`, one a line.
+"""Makes API keys, and stores them in a file as names and hashes: one line `NAME SHA256 MADE` for each.
 
-A key is 256 random bits, so that its plain SHA-256 cannot be guessed back; a slow hash is for passwords.
+A key is 256 random bits, so SHA-256 is enough: the key cannot be guessed from it, as a password could be.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import regex
 
 from reranker.base.errors import BadInput, NotFound, WrongParameter, one_line
 
-# So that people, and programs that look for leaked secrets, know one when they see it.
+# The prefix of keys, by which people and programs that search for leaked secrets recognise them.
 _PREFIX = "sinkrank_"
 _KEY_BYTES = 32
 _KEY = regex.compile(rf"{_PREFIX}[A-Za-z0-9_\-]{{43}}")
@@ -36,8 +36,8 @@ _OWNERS = 0o600
 class NamedKey:
     """
     Attributes:
-        sha256: of the key, in hexadecimal.
-        made: when it was made (UTC, ISO 8601); empty where the file does not say.
+        sha256: hash of the key, in hexadecimal.
+        made: time when it was made (UTC, ISO 8601); empty if the file has none.
     """
 
     name: str
@@ -51,7 +51,7 @@ def is_key(text: str) -> bool:
 
 
 def name_of_key(key: str, keys: Sequence[NamedKey]) -> str | None:
-    """The name of a key; None for an unknown one. Takes as long for one as for the other."""
+    """The name of a key; None for an unknown key. It takes the same time in both cases."""
     digest = _digest(key)
     name = None
     for known in keys:
@@ -61,11 +61,11 @@ def name_of_key(key: str, keys: Sequence[NamedKey]) -> str | None:
 
 
 def read_keys(path: Path) -> tuple[NamedKey, ...]:
-    """The keys of a file; blank lines and those that begin with `#` are ignored.
+    """Reads the keys of a file. Blank lines and lines that begin with `#` are ignored.
 
     Raises:
-        NotFound: there is no such file.
-        BadInput: it cannot be read, or holds something else; the message names the line, and not what is in it.
+        NotFound: the file does not exist.
+        BadInput: the file cannot be read, or has other contents; the message names the line without its contents.
     """
     try:
         with path.open("rb") as file:
@@ -90,10 +90,10 @@ def read_keys(path: Path) -> tuple[NamedKey, ...]:
 
 
 def add_key(path: Path, name: str) -> str:
-    """Makes a key, adds its hash to the file, and gives the key, which is kept nowhere.
+    """Makes a key, adds its hash to the file, and returns the key, which is stored nowhere.
 
     Raises:
-        WrongParameter: there is a key of this name, or it cannot be a name.
+        WrongParameter: there is a key with this name, or the name is not valid.
         BadInput: as `read_keys`.
     """
     if not _NAME.fullmatch(name):
@@ -133,7 +133,7 @@ def _digest(key: str) -> str:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Held by one process at a time, so that of two keys that are added at once none is lost."""
+    """A lock for one process at a time, so that no key is lost if two are added at once."""
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -143,8 +143,8 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _write(path: Path, keys: Sequence[NamedKey]) -> None:
-    """Puts the file in place in one step. A new one is its owner's alone; one that is there keeps its owner, and its
-    group the right to read, so that root may change the keys of a service. A link stays one."""
+    """Replaces the file in one step. Only its owner can read a new file. An existing file keeps its owner and the read
+    right of its group, so that root can change the keys of a service. A link stays a link."""
     path = path.resolve()
     lines = [f"{' '.join(part for part in (key.name, key.sha256, key.made) if part)}\n" for key in keys]
     handle, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # mode 0600

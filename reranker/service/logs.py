@@ -41,10 +41,10 @@ class _JsonFormatter(logging.Formatter):
 
 
 def set_up_logs(settings: Settings, stream: TextIO | None = None) -> None:
-    """Replaces the handlers of the process's log. A level that is already lower (`--debug`) stays.
+    """Replaces the handlers of the process's log. A lower level (`--debug`) stays.
 
     Args:
-        stream: default: standard error.
+        stream: None for standard error.
     """
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
     handler.setFormatter(_JsonFormatter() if settings.log_format == "json" else logging.Formatter(_PLAIN))

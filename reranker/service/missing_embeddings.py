@@ -1,4 +1,4 @@
-"""Says which one command makes the embeddings that are missing."""
+"""Finds the command that makes missing embeddings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reranker.stores.base.addresses import EngineAddress, read_address
 
 
 def no_embeddings_message(settings: Settings, files: Sequence[str] = ()) -> str:
-    """What is missing, and the cure.
+    """The message for missing embeddings, with the cure.
 
     >>> no_embeddings_message(Settings(store="opensearch://localhost:9200", index="pages"))
     'there are no embeddings at .sinkrank/embeddings; make them with `sinkrank embeddings prepare --store \
@@ -20,8 +20,8 @@ opensearch://localhost:9200 --index pages`'
 
 
 def prepare_command(settings: Settings, files: Sequence[str] = ()) -> str:
-    """The command that makes the embeddings of these settings: from these files, or an index of the engine. It holds
-    no credentials."""
+    """The command that makes the embeddings of these settings, from these files or an index of the engine, without
+    credentials."""
     words = ["sinkrank", "embeddings", "prepare"]
     address = read_address(settings.store_address)
     if files:

@@ -1,4 +1,4 @@
-"""What a service makes of its embeddings, and how it finds embeddings that are made while it runs."""
+"""The objects that a service makes from its embeddings, and the search for embeddings that are made while it runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reranker.service.settings import Settings
 from reranker.service.text_bags import BagCache, TextBags
 from reranker.stores.base.protocol import Store
 
-# Between two looks at the path. A look is one call to the file system.
+# Seconds between two checks of the path. A check is one call to the file system.
 LOOK_SECONDS = 2.0
 
 Made = TypeVar("Made")
@@ -30,12 +30,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What needs embeddings.
+    """The objects that need embeddings.
 
     Attributes:
-        reranker: with the idf of the embeddings' training texts.
-        texts: what reads the texts of requests and hits.
-        searcher: None where the service has no store.
+        reranker: has the idf of the embeddings' training texts.
+        texts: reads the texts of requests and hits.
+        searcher: None if the service has no store.
     """
 
     embeddings: Embeddings
@@ -57,10 +57,10 @@ class Opened:
 
 
 class Looking:
-    """Opens the embeddings of the settings when they are there; one thread at a time calls it.
+    """Opens the embeddings of the settings once they exist. Only one thread at a time may call it.
 
     Attributes:
-        problem: why what is there cannot be opened; empty where nothing is there.
+        problem: why the embeddings cannot be opened; empty if there are none.
     """
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
@@ -74,7 +74,7 @@ class Looking:
         return self._settings.embeddings_path
 
     def look(self) -> Embeddings | None:
-        """The embeddings; None where there are none yet, or the last look was a moment ago."""
+        """The embeddings; None if there are none yet, or the last check was a moment ago."""
         now = self._clock()
         if now < self._next_look:
             return None
@@ -96,10 +96,10 @@ class Looking:
 
 
 class Late(Generic[Made]):
-    """Makes a thing once, as soon as it can be made. Safe to share between threads.
+    """Makes an object once, as soon as it can be made. Thread-safe.
 
     Args:
-        make: gives None as long as the thing cannot be made. What it raises is raised, and the next call tries again.
+        make: returns None while the object cannot be made. Its errors are raised, and the next call tries again.
     """
 
     def __init__(self, make: Callable[[], Made | None]) -> None:
@@ -108,7 +108,7 @@ class Late(Generic[Made]):
         self._lock = threading.Lock()
 
     def get(self) -> Made | None:
-        """The thing, the same at each call."""
+        """The object, which is the same at each call."""
         if self._made is None:
             with self._lock:
                 if self._made is None:

@@ -1,4 +1,4 @@
-"""Runs a check that may hang in a thread of its own, so that who asks for its result waits for a bounded time."""
+"""Runs a check that may hang in its own thread, so that callers wait for a limited time."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 from reranker.answers import Check
 
-# How long the first to ask waits. While a check hangs, all others are answered at once.
+# Maximum wait of the first caller. While a check hangs, all others are answered at once.
 _LIMIT_S = 2.0
-# A result is kept so long: many balancers ask one instance.
+# A result is cached for this time, since several load balancers may ask an instance.
 _KEPT_S = 1.0
 
 _log = logging.getLogger(__name__)
 
 
 class Probe:
-    """One check, of which at most one runs at a time; safe to share between threads."""
+    """One check, which runs at most once at a time. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -28,7 +28,7 @@ class Probe:
         self._found: Check | None = None
 
     def result(self, check: Callable[[], Check]) -> Check:
-        """What the check found within the last second, or finds now; not ready while it does not end."""
+        """The result of the check, at most a second old; not ready while the check hangs."""
         with self._lock:
             if self._found is not None and time.monotonic() - self._ended_s < _KEPT_S:
                 return self._found

@@ -1,7 +1,7 @@
 """The types of the keys of requests, with the limits and defaults that OpenAPI states.
 
 Limits on length are checked when the body is read. Ranges are checked where the value is used (`SearchRequest`,
-`Parameters`, `Service.parameters`), whose messages name the cure; both take the numbers from one place.
+`Parameters`, `Service.parameters`), with messages that name the cure. Both use the same constants.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reranker.transport.parameters import FLOAT64_FROM_EPSILON, MAX_EPSILON
 
 # A page of text is some 3,000 characters; the tokenizer reads 500 words of a query anyway.
 MAX_QUERY_CHARS = 100_000
-# Of a language, method or index. A longer one is compared with all that are known, to name the nearest, for seconds.
+# Length of the name of a language, method or index. To find the nearest known name of a longer one would take seconds.
 _MAX_NAME_CHARS = 200
 MAX_TEXTS = 100
 
@@ -31,14 +31,14 @@ MIN_REQUEST_EPSILON = FLOAT64_FROM_EPSILON
 
 
 def setting(name: str) -> Any:
-    """A key that may be left out: described by the setting of this name, which is then taken."""
+    """An optional key with the description of the setting of this name, which is its default."""
     declared = Settings.model_fields[name]
     default = "" if declared.default is None else f", {json.dumps(declared.default)} if not set"
     return Field(None, description=f"{declared.description} (default: the setting `{name}`{default})")
 
 
 def _stated(**limits: Any) -> FieldInfo:
-    """JSON Schema that is stated and not checked here."""
+    """JSON Schema for OpenAPI, which is not checked here."""
     found: FieldInfo = Field(json_schema_extra=limits)
     return found
 
@@ -49,7 +49,7 @@ def _range(name: str) -> FieldInfo:
 
 
 def _check_text(filters: dict[str, Any]) -> dict[str, Any]:
-    """pydantic refuses half a surrogate pair in a `str`, but does not look into values of any type."""
+    """Refuses half a surrogate pair in values of any type; pydantic refuses it only in a `str`."""
     try:
         json.dumps(filters, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -68,7 +68,7 @@ KnnWeight = Annotated[float, _range("knn_weight")]
 Depth = Annotated[int, _range("depth")]
 Offset = Annotated[int, _range("from")]
 DEFAULT_SIZE = 10
-# null stands for the default, as for the keys that a setting stands behind.
+# null means the default, as for the keys with a setting.
 Size = Annotated[int, _range("size"), BeforeValidator(lambda value: DEFAULT_SIZE if value is None else value)]
 Epsilon = Annotated[float, _stated(minimum=MIN_REQUEST_EPSILON, maximum=MAX_EPSILON)]
 Tau = Annotated[float, _stated(minimum=0)]

@@ -1,4 +1,4 @@
-"""Reads request bodies into checked objects; what does not fit is named with what was expected."""
+"""Reads request bodies into checked objects. Errors name the wrong key and what was expected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Body = TypeVar("Body", bound=BaseModel)
 
 
 class _Ranked(BaseModel):
-    """What every request that orders documents may say. The text below a key is its description in OpenAPI."""
+    """The keys of all requests that order documents. The text below a key is its description in OpenAPI."""
 
     model_config = ConfigDict(strict=True, frozen=True, use_attribute_docstrings=True)
 
@@ -46,12 +46,12 @@ class _Ranked(BaseModel):
     """The text to search for."""
     index: Name | None = None
     language: Name | None = None
-    """Of the query; guessed where it is left out."""
+    """Language of the query; default: detected."""
 
 
 class _Search(_Ranked):
-    """What says which candidates there are, and how they are ordered. For our own routes: a misspelled key is an error,
-    and the text "10" is not a number."""
+    """The keys that choose and order the candidates. On our own routes a misspelled key is an error, and the text "10"
+    is not a number."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -61,9 +61,9 @@ class _Search(_Ranked):
     tau: Tau | None = setting("tau")
     n_iterations: Iterations | None = setting("n_iterations")
     languages: list[Name] | None = None
-    """Of the documents, any of them; all where it is left out."""
+    """Languages of the documents; default: all."""
     filters: ConditionsOnMetadata | None = None
-    """Conditions on metadata, all of which a document meets: a value, a list of values, or `gt`, `gte`, `lt`, `lte`."""
+    """Conditions on metadata, which must all be met: a value, a list of values, or `gt`, `gte`, `lt`, `lte`."""
     first_stage: FirstStage | None = setting("first_stage")
     knn_weight: KnnWeight | None = setting("knn_weight")
     depth: Depth | None = setting("depth")
@@ -72,48 +72,48 @@ class _Search(_Ranked):
 
 
 class SearchBody(_Search):
-    """`POST /v1/search`; what is left out is taken from the settings."""
+    """The body of `POST /v1/search`. Defaults are the settings."""
 
     method: MethodOrNone | None = setting("method")
     offset: Offset = Field(0, alias="from")
-    """Hits to leave out at the top."""
+    """Number of hits to skip."""
     size: Size = DEFAULT_SIZE
-    """Hits to return."""
+    """Number of hits to return."""
 
 
 class ExplainBody(_Search):
-    """`POST /v1/explain`: a search, and the `id` of the document to explain."""
+    """The body of `POST /v1/explain`: a search, and the `id` of the document to explain."""
 
     doc_id: str = Field(alias="id")
-    """Of the document to explain."""
+    """Id of the document to explain."""
 
 
 class MatchesBody(BaseModel):
-    """`POST /v1/matches`; languages that are left out are guessed."""
+    """The body of `POST /v1/matches`. Languages are detected by default."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
     query: QueryText
-    """The text whose words are looked for."""
+    """The text whose words are searched."""
     texts: Texts
-    """Where to look for them."""
+    """The texts to search them in."""
     language: Name | None = None
-    """Of the query."""
+    """Language of the query."""
     languages: list[Name] | None = None
-    """Of the texts, one each."""
+    """Languages of the texts, one each."""
 
 
 class RerankOptions(_Ranked):
-    """For the routes whose shape others have defined: their clients send keys of each other, which are ignored."""
+    """The keys of the rerank routes that others have defined. Their clients also send other keys, which are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
     index: Name | None = None
-    """One of our own indices: words are weighed as in a search of it, and its stored bags are read."""
+    """An index that Sinkrank made: words are weighted as in a search of it, and its stored bags of words are read."""
     document_languages: Name | list[Name] | None = Field(
         None, validation_alias=AliasChoices("document_languages", "languages")
     )
-    """One for all documents, or one each; guessed where it is left out."""
+    """Language of all documents, or one for each; default: detected."""
     method: Method | None = setting("method")
     epsilon: Epsilon | None = setting("epsilon")
     tau: Tau | None = setting("tau")
@@ -121,18 +121,18 @@ class RerankOptions(_Ranked):
 
 
 class RerankBody(RerankOptions):
-    """Cohere's and Jina's rerank request."""
+    """The rerank request of Cohere and Jina."""
 
     documents: list[Any]
-    """Texts, or objects with a key `text` or those of `rank_fields`."""
+    """Texts, or objects with the key `text` or the keys of `rank_fields`."""
     model: str | None = None
-    """Comes back in the answer."""
+    """Returned in the answer."""
     top_n: int | None = Field(None, ge=1)
-    """How many of the best to answer with; all where it is left out."""
+    """Number of best results to return; default: all."""
     rank_fields: list[str] | None = None
-    """Keys of the documents whose texts are ranked, one a line."""
+    """Keys of the documents whose texts are ranked, joined by newlines."""
     return_documents: bool | None = None
-    """Whether each result holds its document."""
+    """Whether to return the document of each result."""
 
 
 class TextsBody(RerankOptions):
@@ -141,21 +141,21 @@ class TextsBody(RerankOptions):
     texts: list[Any]
     """The texts to rank."""
     return_text: bool | None = None
-    """Whether each result holds its text."""
+    """Whether to return the text of each result."""
 
 
 def read_object() -> dict[str, Any]:
-    """The request's JSON object, whatever content type it claims.
+    """Reads the request's JSON object, with any content type.
 
     Raises:
-        BadInput: it is not JSON, or not an object.
-        RequestEntityTooLarge: it is over the limit.
+        BadInput: the body is not JSON, or not an object.
+        RequestEntityTooLarge: the body is larger than the limit.
     """
     data = request.get_data(cache=False)
     try:
         body = json.loads(data, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        # The error is named by its place alone: a body is not echoed.
+        # The message has only the place of the error, because bodies are not echoed.
         place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         raise NotJson(f'the body is not JSON{place}; send an object such as {{"query": "text"}}') from error
     if not isinstance(body, dict):
@@ -164,7 +164,7 @@ def read_object() -> dict[str, Any]:
 
 
 def _finite(text: str) -> float:
-    """A number that can be written back: `1e999` is read as infinity otherwise, which no JSON holds."""
+    """Refuses numbers such as `1e999`, which would be read as infinity and could not be written as JSON."""
     value = float(text)
     return value if math.isfinite(value) else _refuse(text)
 
@@ -174,7 +174,7 @@ def _refuse(text: str) -> NoReturn:
 
 
 class NotJson(BadInput):
-    """A body that no JSON parser reads."""
+    """The error for a body that is not JSON."""
 
     code = "not_json"
 
@@ -183,7 +183,7 @@ def parse(model: type[Body], body: dict[str, Any]) -> Body:
     """The body as a checked object.
 
     Raises:
-        BadBody: naming the first key that does not fit, and for an unknown one the nearest known.
+        BadBody: a key is wrong; the message names the first one, and for an unknown key the nearest known one.
     """
     try:
         return model.model_validate(body)

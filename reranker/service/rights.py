@@ -1,4 +1,4 @@
-"""Says from the settings whether the service may read more of an engine than its callers, and whether it lends that."""
+"""Whether the service has more rights in an engine than its callers, and whether it reads with them for its callers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from reranker.stores.base.addresses import is_engine
 
 
 def has_credentials(settings: Settings) -> bool:
-    """Whether the engine may give the service rights that it does not give to everybody."""
+    """Whether the service may have rights in the engine that not everybody has."""
     named = (
         settings.store_username,
         settings.store_password,
@@ -21,5 +21,5 @@ def has_credentials(settings: Settings) -> bool:
 
 
 def refuses_strangers(settings: Settings) -> bool:
-    """Whether callers without credentials may not read the store."""
+    """Whether callers without credentials are refused."""
     return settings.callers_without_credentials == "refuse" and has_credentials(settings)

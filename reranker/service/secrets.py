@@ -1,7 +1,7 @@
 """Reads secrets from files, and warns of secrets that others on the machine can read.
 
-Each setting that holds a secret has a second form that names a file: `store_password_file` for `store_password`, as
-secrets of Docker and Kubernetes are given.
+Each setting with a secret has a second form that names a file, as Docker and Kubernetes provide secrets:
+`store_password_file` for `store_password`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reranker.service.settings import Settings, value_types
 
 FILE_SUFFIX = "_file"
 SECRETS = frozenset(name for name, field in Settings.model_fields.items() if SecretStr in value_types(field))
-"""The settings that hold a secret and nothing else."""
+"""The settings that are secrets."""
 
 _MAX_BYTES = 65_536
 
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 def with_secret_files(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of one source, with the contents of files in the place of their names.
+    """The values of one source, with the contents of files instead of their names.
 
     Raises:
         WrongParameter: a file cannot be read, or a secret is given twice.
@@ -45,7 +45,7 @@ def with_secret_files(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(setting: str, path: Path) -> str:
-    """The secret in a file, without the line's end."""
+    """The secret in a file, without the end of the line."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):  # reading a FIFO may take for ever
@@ -65,8 +65,8 @@ def _read(setting: str, path: Path) -> str:
 
 
 def warn_of_arguments(arguments: Iterable[str]) -> None:
-    """Logs one warning if an address with a password is among the arguments of a command: every user of the machine
-    sees them in the list of processes."""
+    """Logs one warning if an argument of the command is an address with a password, since every user of the machine can
+    see it in the list of processes."""
     if any(_has_password(argument) for argument in arguments):
         _log.warning(
             "an argument holds a password, which every user of this machine can see in the list of processes; set "

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from reranker.base.errors import UnknownLanguage
 
-# These settings hold addresses, and an address may hold a password. Their values are never shown in full.
+# Settings with addresses. An address may contain a password, so their values are never shown in full.
 ADDRESS_SETTINGS = frozenset({"store"})
 
 # `*`, a name or IPv4 address, or an IPv6 address.
@@ -263,28 +263,28 @@ class Settings(BaseModel):
 
     @property
     def n_threads(self) -> int:
-        """`threads`, or the cores divided by the processes, at most 4."""
+        """The setting `threads`; by default the cores divided by the processes, at most 4."""
         return self.threads or min(4, max(1, (os.cpu_count() or 1) // (self.processes or 1)))
 
     @property
     def n_processes(self) -> int:
-        """`processes`, or one for each core, at most 4; one where the system cannot fork."""
+        """The setting `processes`; by default one for each core, at most 4, and one if the system cannot fork."""
         return self.processes or (min(4, os.cpu_count() or 1) if hasattr(os, "fork") else 1)
 
 
 def may_be_secret(name: str) -> bool:
-    """Whether a setting's value may hold a password, so that it must not be shown."""
+    """Whether a setting's value may contain a password, so that it must not be shown."""
     return name in ADDRESS_SETTINGS or SecretStr in value_types(Settings.model_fields[name])
 
 
 def value_types(field: FieldInfo) -> tuple[Any, ...]:
-    """The types a setting's value may have, without None: `Path | None` has (Path,), a tuple has (tuple[str, ...],)."""
+    """The types of a setting's value, without None: (Path,) for `Path | None`, (tuple[str, ...],) for a tuple."""
     choices = get_args(field.annotation) if type(None) in get_args(field.annotation) else (field.annotation,)
     return tuple(one for one in choices if one is not type(None))
 
 
 def allowed_values(field: FieldInfo) -> str:
-    """A setting's choices or range, for people: `es, aoss`, 0 to 65,535; empty where there is no limit."""
+    """A setting's choices or range as text: `es, aoss`, 0 to 65,535; empty without limits."""
     choices = [choice for kind in value_types(field) for choice in get_args(kind) if get_origin(kind) is Literal]
     if choices:
         return ", ".join(f"`{choice}`" for choice in choices)

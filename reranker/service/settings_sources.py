@@ -27,7 +27,7 @@ SETTINGS_FILE = "sinkrank.toml"
 DOTENV_FILE = ".env"
 _MAX_SHOWN = 40
 
-# These variables steer the test suite and are no settings.
+# Variables of the test suite, which are not settings.
 _NOT_SETTINGS = frozenset(
     {
         "SINKRANK_TEST_ENGINES",
@@ -36,7 +36,7 @@ _NOT_SETTINGS = frozenset(
         "SINKRANK_CORPUS_CACHE",
     }
 )
-# The environment separates their values by commas.
+# In the environment their values are separated by commas.
 _LISTS = frozenset(name for name, field in Settings.model_fields.items() if isinstance(field.default, tuple))
 
 
@@ -100,7 +100,7 @@ def _read_file(path: Path, *, is_required: bool) -> dict[str, Any]:
 def _read_dotenv() -> dict[str, str | None]:
     path = Path(DOTENV_FILE)
     try:
-        # Not interpolated: a password may hold a dollar sign.
+        # Not interpolated, because a password may contain a dollar sign.
         return dotenv_values(path, interpolate=False) if path.is_file() else {}
     except (OSError, UnicodeDecodeError) as error:
         raise WrongParameter(f"{DOTENV_FILE} cannot be read ({error}); correct or delete it") from error
@@ -109,7 +109,7 @@ def _read_dotenv() -> dict[str, str | None]:
 def _read_variables(environ: Mapping[str, str | None]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for variable, value in environ.items():
-        # An empty variable counts as not set: compose files write them so.
+        # An empty variable counts as not set, since compose files write unset variables this way.
         if variable.startswith(ENVIRONMENT_PREFIX) and variable not in _NOT_SETTINGS and value:
             name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
             values[name] = tuple(value.split(",")) if name in _LISTS else value

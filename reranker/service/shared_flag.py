@@ -1,4 +1,4 @@
-"""A flag that a process and those that it forks see alike."""
+"""A flag that a process shares with the processes that it forks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import mmap
 
 
 class SharedFlag:
-    """Not set at first; who sets it sets it for the process that made it and all its forks.
+    """A flag that is not set at first. Setting it in one process sets it in all.
 
-    It is a byte of shared memory. (`multiprocessing.Event` holds a lock, which a process killed at the wrong moment
-    never gives back.)
+    It is a byte of shared memory. (`multiprocessing.Event` has a lock, which stays locked if a process is killed at the
+    wrong moment.)
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Limits how many requests compute at once, and how many wait for one node of the engine.
 
-A request that waits for the engine gives its turn to compute to another one. So a stuck engine does not stop what needs
-none, and many waiting requests do not take the processor from those that compute.
+A request that waits for the engine gives its turn to compute to another request. So a stuck engine does not stop
+requests that do not need it, and many waiting requests do not slow those that compute.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from reranker.base.errors import Busy
 
 
 class Turns:
-    """Safe to share between threads.
+    """The turns of all requests. Thread-safe.
 
     Args:
-        n_computing: requests that compute at once; further ones wait for their turn.
-        n_waiting: requests that wait for one node at once; further ones are refused.
+        n_computing: maximum number of requests that compute at once; further ones wait.
+        n_waiting: maximum number of requests that wait for one node at once; further ones are refused.
     """
 
     def __init__(self, n_computing: int, n_waiting: int) -> None:
@@ -30,22 +30,22 @@ class Turns:
         self._of_thread = threading.local()
 
     def begin(self) -> None:
-        """Waits until this thread may compute; it then calls `end`."""
+        """Waits until this thread may compute. The thread must call `end` afterwards."""
         self._free.acquire()
         self._of_thread.has_turn = True
 
     def end(self) -> None:
-        """Gives this thread's turn back, if it has one."""
+        """Returns this thread's turn, if it has one."""
         if getattr(self._of_thread, "has_turn", False):
             self._of_thread.has_turn = False
             self._free.release()
 
     @contextmanager
     def waiting(self, node: str) -> Iterator[None]:
-        """Within it the thread waits for a node, and others may compute.
+        """A context in which this thread waits for a node, while others may compute.
 
         Raises:
-            Busy: too many wait for it.
+            Busy: too many requests wait for the node.
         """
         with self._lock:
             if self._n_by_node[node] >= self._n_waiting:

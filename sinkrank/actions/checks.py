@@ -1,4 +1,4 @@
-"""The checks of `sinkrank doctor`; each gives one sentence."""
+"""The checks of `sinkrank doctor`. The result of each is one sentence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OLDEST_PYTHON = (3, 11)
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was checked, whether it is in order, and what was found or what to do."""
+    """The name of a check, whether it passed, and what was found or what to do."""
 
     name: str
     ok: bool
@@ -37,10 +37,10 @@ class Check:
 
 
 def run_checks(config: Path | None, flags: Mapping[str, Any], quick: bool = False) -> list[Check]:
-    """All checks, in order; one that fails does not keep the others from being made.
+    """Runs all checks in order, also after one has failed.
 
     Args:
-        quick: whether to leave out compiling, and reading every embedding and the whole embedded store.
+        quick: whether to skip compiling, and reading all embeddings and the whole embedded store.
     """
     checks = [_python()]
     try:
@@ -130,7 +130,7 @@ def _index(store: Store, name: str, embeddings: Embeddings | None) -> Check:
 
 
 def _other_index(settings: Settings, store: Store, name: str, embeddings: Embeddings | None) -> Check:
-    """An index that Sinkrank did not make, which the proxy may re-rank; or that is not there."""
+    """Checks an index that Sinkrank did not make, which the proxy may re-rank, or that does not exist."""
     engine = in_process_proxy.engine_of(store)
     if engine is None:
         return _index(store, name, embeddings)

@@ -1,4 +1,4 @@
-"""`sinkrank evaluate --collection`: a judged collection, indexed, searched and compared, in tables and files."""
+"""`sinkrank evaluate --collection`: indexes a judged collection and compares methods on it, in tables and files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TAKEN = frozenset(
 
 
 def check_options(context: typer.Context) -> None:
-    """Raises BadParameter for an option that --collection does not take."""
+    """Raises BadParameter for an option that cannot be used with --collection."""
     for parameter in context.command.params:
         if parameter.name not in _TAKEN and is_given(context, parameter.name or ""):
             raise typer.BadParameter("--collection does not take it", param_hint=parameter.opts[0])
@@ -44,13 +44,13 @@ def check_options(context: typer.Context) -> None:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line asks of a collection.
+    """The options of the command.
 
     Attributes:
         source: a folder in BEIR's layout, or a name of ir_datasets.
-        lang: of queries and documents, `en` or `en-de`; None to guess.
-        store: None for a temporary one, unless `index` is given.
-        index: kept; None for one that is dropped at the end.
+        lang: language of queries and documents, `en` or `en-de`; None to detect it.
+        store: None for a temporary store, unless `index` is given.
+        index: name of the index, which is kept; None for an index that is deleted at the end.
     """
 
     source: str
@@ -66,11 +66,12 @@ class Wanted:
 
 @dataclass(frozen=True)
 class _Measured:
-    """All that is reported.
+    """The results.
 
     Attributes:
-        costs: by the name of a run.
-        stripped, stripped_runs: the queries without identical spellings, and the methods on them; None in one language.
+        costs: costs by the name of the run.
+        stripped, stripped_runs: the queries without identical spellings, and their runs; None and empty in one
+            language.
     """
 
     indexed: Indexed
@@ -110,7 +111,7 @@ def evaluate_collection(wanted: Wanted, settings: Settings) -> None:
 
 @contextmanager
 def _opened_store(wanted: Wanted, settings: Settings) -> Iterator[Settings]:
-    """The settings with the store to index in: the one that was named, or a temporary folder."""
+    """The settings with the store for the index: the given one, or a temporary folder."""
     if wanted.store is not None or wanted.index is not None:
         yield settings
         return
@@ -192,7 +193,7 @@ def _compare(
 
     folder = settings.home / "evaluation"
     encoders = {name: ENCODERS[name](folder / "models", settings.n_threads) for name in systems if name != BM25}
-    # Of other candidates than BM25's own, those behind its first thousand count as 0.
+    # If the candidates are not BM25's, those after BM25's first thousand have the score 0.
     depth = settings.depth if settings.first_stage == "bm25" else MAX_DEPTH
     bm25, bm25_ms = bm25_scores(searcher.store, made.index, queries, depth, progress)
     wanted = {doc_id for docs in first.ranking.values() for doc_id in docs}
@@ -220,7 +221,7 @@ def _tell_left_out(collection: Collection, made: Indexed) -> None:
 
 
 def _more(collection: Collection, languages: tuple[str, str], measured: _Measured) -> dict[str, Any]:
-    """What the report of a collection has besides that of judged queries."""
+    """The part of the report that judged queries do not have."""
     from evaluation.judged.comparison import MEASURES
 
     more: dict[str, Any] = {

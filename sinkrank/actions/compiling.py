@@ -13,7 +13,8 @@ from reranker.transport.warming import loads_quickly
 
 @contextmanager
 def compiled_beside() -> Iterator[Callable[[], None]]:
-    """Starts to compile if the machine has no compiled loops yet; gives what waits for the loops and loads them.
+    """Starts to compile if the machine has no compiled loops yet. Returns a function that waits for the loops and loads
+    them.
 
     The other process ends with the block.
     """

@@ -44,7 +44,7 @@ def show_english(searcher: Searcher, index: str, console: Console) -> None:
 
 
 def _search(searcher: Searcher, index: str, query: str) -> tuple[SearchAnswer, SearchAnswer]:
-    """BM25's order, and the default one."""
+    """BM25's order and the default order."""
     default = SearchRequest(query, index, "en", Filters(languages=("en",)), depth=_DEPTH, size=_DEPTH)
     bm25 = SearchRequest(
         query, index, "en", Filters(languages=("en",)), "bm25", depth=_DEPTH, method="none", size=_DEPTH

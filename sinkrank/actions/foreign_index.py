@@ -17,7 +17,7 @@ from reranker.stores.engine.fields import TEXT_TYPES, mapped_fields
 from reranker.stores.engine.store import EngineStore
 from sinkrank.actions import in_process_proxy
 
-# More than half unknown: the order goes by chance words.
+# If more than half of the words are unknown, the order depends on a few of the words.
 _MOST_UNKNOWN = 0.5
 _MANY_UNKNOWN = 0.2
 _SHOWN_FIELDS = 8
@@ -27,7 +27,7 @@ _PROBE_BUDGET_MS = 120_000
 
 
 def look_at(settings: Settings, store: EngineStore, index: str, embeddings: Embeddings) -> tuple[bool, str]:
-    """Whether searches of the index are re-ranked well, and what was found, what is to be done at the end.
+    """Whether searches of the index are re-ranked well, and a text with the findings and then the advice.
 
     Raises:
         SinkrankError: the index cannot be read.
@@ -59,7 +59,7 @@ def look_at(settings: Settings, store: EngineStore, index: str, embeddings: Embe
 
 
 def _letters_by_field(sources: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """How many letters the strings of each field have, the longest first."""
+    """The number of letters in the strings of each field, the longest first."""
     letters: Counter[str] = Counter()
     for source in sources:
         for name, text in named_strings(source):
@@ -121,7 +121,7 @@ def _advice(
 
 
 def _probe(settings: Settings, store: EngineStore, index: str, embeddings: Embeddings) -> str:
-    """Status and reason of a search for any documents by a word that is known."""
+    """Status and reason of a search with a known word that finds any documents."""
     try:
         in_process_proxy.check_engine(settings, store)
     except SinkrankError as error:

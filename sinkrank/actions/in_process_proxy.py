@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def engine_of(store: Store) -> EngineStore | None:
-    """The store if it is an engine, else None: every index of a folder was made by Sinkrank."""
+    """The store if it is an engine. Otherwise None, because Sinkrank made every index of a folder."""
     from reranker.stores.engine.store import EngineStore
 
     return store if isinstance(store, EngineStore) else None
@@ -32,7 +32,7 @@ def is_foreign(settings: Settings) -> bool:
 
     Raises:
         StoreUnavailable: the engine does not answer.
-        WrongParameter: no index is named, and the engine holds none that Sinkrank made.
+        WrongParameter: no index is named, and the engine has none that Sinkrank made.
     """
     from reranker.base.errors import BadInput, NotFound, NotOurIndex, WrongParameter
 
@@ -57,7 +57,7 @@ def opened_proxy(settings: Settings) -> Iterator[tuple[Flask, EngineStore]]:
     """The service's app with compiled kernels, and its store.
 
     Raises:
-        WrongParameter: the store is no engine.
+        WrongParameter: the store is not an engine.
     """
     from reranker.api.app import stop, warm_up
 

@@ -39,7 +39,7 @@ def ingest_input(wanted: Input, options: Options, settings: Settings, index: str
     """Writes the documents of the input to an index of the store.
 
     Returns:
-        What was done, and for each folder how many files of which kind were ignored.
+        The summary, and for each folder the number of ignored files by kind.
 
     Raises:
         NotFound: an input file or the embeddings do not exist.
@@ -62,7 +62,7 @@ def ingest_input(wanted: Input, options: Options, settings: Settings, index: str
 def _open(
     wanted: Input, options: Options, settings: Settings, opened: ExitStack, progress: Progress
 ) -> tuple[Sequence[Source], Layout]:
-    """The sources, and where their rows have the fields."""
+    """The sources, and the layout of their rows."""
     if wanted.from_index is None:
         return opened.enter_context(open_sources(wanted.files, wanted.file_format, wanted.columns)), options.layout
     copied = opened_index(
@@ -79,10 +79,10 @@ def _open(
 
 
 def _check_is_there(name: str) -> None:
-    """A mistyped file is reported before embeddings are asked for.
+    """Checks that the files exist, before missing embeddings are reported.
 
     Raises:
-        NotFound: there is no such file.
+        NotFound: a file does not exist.
     """
     if name != STDIN and not Path(name).exists() and not glob.has_magic(name):
         raise NotFound(f"there is no file {name!r}; check the path")
@@ -90,7 +90,7 @@ def _check_is_there(name: str) -> None:
 
 @contextmanager
 def _ended_cleanly() -> Iterator[None]:
-    """Within it SIGTERM and SIGHUP end the run as Ctrl-C does, so that temporary files are removed.
+    """Lets SIGTERM and SIGHUP end the run as Ctrl-C does, so that temporary files are removed.
 
     A signal that is ignored, as under nohup, stays ignored.
     """

@@ -42,10 +42,10 @@ def way_of(settings: Settings, method: str) -> Way:
 
 
 def after_first_stage(methods: Sequence[str]) -> list[str]:
-    """The methods to compare, each checked; the first is `none`, the first stage's order, which the others follow.
+    """Checks the methods to compare, and puts `none`, the first stage's order, before them.
 
     Raises:
-        WrongParameter: a method is not known.
+        WrongParameter: a method is unknown.
     """
     from reranker.transport import check_method
 
@@ -125,7 +125,7 @@ def comparison_table(summed: Sequence[Summary], width: int) -> Group:
 
 
 def _moved(runs: Sequence[Run], moves: Sequence[QueryMove]) -> list[str]:
-    """For each method the queries that gained and lost most, with the ranks of their relevant documents."""
+    """The queries with the largest gains and losses of each method, with the ranks of their relevant documents."""
     from evaluation.judged.comparison import by_gain
 
     first = runs[0]

@@ -1,5 +1,5 @@
-"""`sinkrank evaluate` and `sinkrank tune` on an index that Sinkrank did not make: through the proxy, by a query of the
-caller's."""
+"""`sinkrank evaluate` and `sinkrank tune` on an index that Sinkrank did not make: through the proxy, with the caller's
+query."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reranker.service.settings import Settings
     from reranker.stores.engine.store import EngineStore
 
-# A query over more fields than these is slow, and most of them are no text that people search.
+# A query over more fields is slow, and most of so many fields are not text that people search.
 _MAX_FIELDS = 100
 
 
@@ -39,7 +39,7 @@ def compare(
     folder: Path | None,
     as_json: bool,
 ) -> None:
-    """Runs each method and the engine's own order; prints, and writes a report and TREC runs into a folder."""
+    """Compares each method with the engine's own order. Prints, and writes a report and TREC runs into a folder."""
     from evaluation.judged.judgments import read_judged_queries
 
     names = judged.after_first_stage(methods)
@@ -69,8 +69,8 @@ def tune(settings: Settings, template: Path | None, queries: Path, qrels: Path, 
 def _opened(settings: Settings, template: Path | None) -> Iterator[ProxySearches]:
     """
     Raises:
-        WrongParameter: no index is named, or the store is no engine.
-        BadInput, NotFound: the template or the index is not as it should be.
+        WrongParameter: no index is named, or the store is not an engine.
+        BadInput, NotFound: the template or the index cannot be used.
     """
     from evaluation.judged.proxy_way import ProxySearches
     from evaluation.judged.query_template import QueryTemplate
@@ -108,6 +108,6 @@ def _way(settings: Settings, method: str, window: int) -> Way:
 
 
 def _told(name: str, outcomes: Counter[str]) -> str:
-    """How many searches were re-ranked, and why the others were not."""
+    """The number of searches by outcome: re-ranked, or the reason why not."""
     counted = ", ".join(f"{n} {outcome}" for outcome, n in outcomes.most_common())
     return f"\nsearches by {name}: {counted}"

@@ -1,4 +1,4 @@
-"""The folder of `sinkrank embeddings prepare` under the home, and what the command shows."""
+"""The working folder of `sinkrank embeddings prepare` in the home, and the output of the command."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from ingest.progress import Progress
     from reranker.service.settings import Settings
 
-# An index may change, which nothing tells: what was read of it a day ago is read again.
+# An index may change unnoticed, so it is read again after a day.
 _MAX_AGE_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The folder of a run, by what it reads."""
+    """The folder of a run, named by its input."""
 
     folder: Path
     files: Sequence[str]
@@ -45,7 +45,7 @@ class Work:
     settings: Settings
 
     def texts(self, progress: Progress) -> Texts:
-        """The documents, read unless an earlier run has.
+        """The documents, which are read unless an earlier run has read them.
 
         Raises:
             BadInput, NotFound, StoreUnavailable: they cannot be read.
@@ -81,13 +81,13 @@ _LOCK = "lock"
 def work_folder(
     files: Sequence[str], index: str | None, layout: Layout, group_field: str | None, settings: Settings
 ) -> Iterator[Work]:
-    """The folder for these documents under the home; what is finished there is used again.
+    """Opens the folder for these documents in the home. Finished parts in it are used again.
 
     Args:
-        index: as given on the command line; that of the settings is read where no files are given.
+        index: index on the command line; None for the index of the settings if there are no files.
 
     Raises:
-        WrongParameter: files and an index, or neither.
+        WrongParameter: files and an index are given, or neither.
         BadInput: another process prepares the same documents, or the store is a folder.
     """
     from ingest.files import STDIN, open_sources
@@ -136,7 +136,7 @@ def _index_source(layout: Layout, settings: Settings) -> IndexSource:
 
 
 def _text_fields(layout: Layout, index: str, settings: Settings) -> str | None:
-    """All text fields of an index that has none of the usual name, but for the title; None where it has one."""
+    """All text fields of an index except the title; None if the index has a field with a usual name."""
     from reranker.stores.engine.fields import text_fields
     from reranker.stores.engine.store import EngineStore
     from sinkrank.console.resources import opened_store
@@ -168,7 +168,7 @@ def _records_of(source: IndexSource, settings: Settings, progress: Progress) -> 
 
 
 def described(texts: Texts, plan: Plan) -> dict[str, Any]:
-    """The plan, as JSON has it."""
+    """The plan for JSON."""
     return {
         "documents": texts.n_documents,
         "languages": texts.languages,
@@ -257,7 +257,7 @@ def next_step(files: Sequence[str], languages: Collection[str], settings: Settin
     """The command to run next.
 
     Args:
-        languages: of the documents.
+        languages: languages of the documents.
     """
     home = "" if settings.home == type(settings).model_fields["home"].default else f" --home {settings.home}"
     if not files:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from reranker.answers import ExplainAnswer
 from reranker.ranking.explanation import Explanation
 
-# Beyond these the pictures cannot be read; the rest is summed up in bands, and named below the heat map.
+# More words could not be read. The others are summed up in bands, and named below the heat map.
 _MAX_QUERY_WORDS = 25
 _MAX_DOCUMENT_WORDS = 40
 _BAND_PAIRS = 5
@@ -21,7 +21,7 @@ _WIDTH, _MARGIN, _TITLE = 900, 20, 46
 _LEFT, _RIGHT, _NODE, _ROW, _MASS_HEIGHT = 250, 650, 10, 19, 420
 _CELL, _HEAD, _LABEL_CHARS = 20, 130, 24
 
-# Unrelated words cost about 1 by the cosine and 1.4 by the Euclidean distance.
+# Unrelated words cost about 1 with the cosine cost and 1.4 with the Euclidean cost.
 _FAR_COST = 1.4
 _NEAR, _FAR = (11, 110, 153), (217, 217, 217)
 _INK, _SOFT = "#1b1f24", "#57606d"
@@ -40,7 +40,7 @@ class _Flow:
 def transport_svg(explanation: Explained, title: str) -> str:
     """The pictures as one SVG document, in one light style that prints.
 
-    `explanation` may name more pairs a word than the bands show; the heat map takes them all.
+    The bands show only the first pairs of a word; the heat map shows all pairs of `explanation`.
     """
     root = ElementTree.Element("svg", xmlns="http://www.w3.org/2000/svg")
     root.set("font-family", "system-ui, sans-serif")
@@ -58,7 +58,7 @@ def transport_svg(explanation: Explained, title: str) -> str:
 
 
 def _band_flows(explanation: Explained) -> list[_Flow]:
-    """One for each of the words' first pairs; what is not named pair by pair flows to the other words."""
+    """The bands: one for each of the words' first pairs, and one to the other words for the rest."""
     flows = []
     for word in explanation.words[:_MAX_QUERY_WORDS]:
         shown = word.pairs[:_BAND_PAIRS]
@@ -75,7 +75,7 @@ def _rest(query: str, mass: float, paid: float) -> list[_Flow]:
 
 
 def _draw_bands(root: ElementTree.Element, flows: list[_Flow], top: float) -> float:
-    """Draws both columns of words and the bands between them; gives the y below them."""
+    """Draws both columns of words and the bands between them. Returns the y below them."""
     query_words = list(dict.fromkeys(flow.query for flow in flows))
     left, left_end = _stack([(name, _mass(flows, "query", name)) for name in query_words], top)
     names = sorted({flow.document for flow in flows}, key=lambda name: _place(name, flows, left))
@@ -107,7 +107,7 @@ def _mass(flows: list[_Flow], side: str, name: str) -> float:
 
 
 def _place(name: str, flows: list[_Flow], left: dict[str, tuple[float, float]]) -> float:
-    """Where the mass of a document word comes from, in the mean, so that bands cross little; the rest stands last."""
+    """The mean position of the query words of a document word's mass, so that few bands cross. The rest is last."""
     if name == _OTHER:
         return float("inf")
     into = [flow for flow in flows if flow.document == name]
@@ -127,7 +127,8 @@ def _stack(masses: list[tuple[str, float]], top: float) -> tuple[dict[str, tuple
 
 
 def _draw_heat_map(root: ElementTree.Element, explanation: Explained, top: float) -> tuple[int, int]:
-    """Query words in rows, document words in columns, a cell as dark as the mass that moved; gives width and height."""
+    """Draws query words in rows and document words in columns; the more mass moved, the darker the cell. Returns width
+    and height."""
     words = explanation.words[:_MAX_QUERY_WORDS]
     flows = [_Flow(word.word, pair.document_word, pair.mass, pair.cost) for word in words for pair in word.pairs]
     by_word = sorted(flows, key=lambda flow: flow.document)
@@ -189,5 +190,5 @@ def _clipped(word: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """XML holds no control characters."""
+    """Removes control characters, which XML cannot contain."""
     return "".join(char if char.isprintable() else " " for char in text)

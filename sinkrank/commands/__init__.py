@@ -1,1 +1,1 @@
-"""One module a command, or a group of them; heavy imports stand inside the functions, so that `--help` stays quick."""
+"""The commands, a module for each or for a group. Heavy imports are in the functions, so that `--help` is quick."""

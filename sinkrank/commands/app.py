@@ -31,7 +31,7 @@ from sinkrank.console.exits import EXIT_FAILED, EXIT_STOPPED, EXIT_WRONG_USE
 
 
 class _Group(TyperGroup):
-    """Shows an error as `sinkrank: <message>`; `--debug` lets it through, with its traceback."""
+    """Shows an error as `sinkrank: <message>`; with `--debug` also its traceback."""
 
     def invoke(self, ctx: Any) -> Any:  # typer's own copy of Click, or Click itself, by version
         try:
@@ -52,7 +52,7 @@ class _Group(TyperGroup):
 
 class _App(typer.Typer):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Drops the other commands where the arguments begin with one: Typer reads the options of all that are left."""
+        """Keeps only the command that the arguments begin with, since Typer reads the options of all commands."""
         name = next((each for each in sys.argv[1:] if not each.startswith("-")), "")
         commands = [each for each in self.registered_commands if each.callback and each.callback.__name__ == name]
         groups = [each for each in self.registered_groups if each.name == name]
@@ -88,7 +88,7 @@ def _show_version(asked_for: bool) -> None:
 @app.callback()
 def _main(
     debug: Annotated[bool, typer.Option("--debug", help="Log more, and show the traceback of an error.")] = False,
-    # Its callback runs while the options are read, so that no command need follow.
+    # Its callback runs while the options are read, so no command is needed.
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_show_version)
     ] = False,

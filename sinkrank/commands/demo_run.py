@@ -36,11 +36,11 @@ from sinkrank.console import output, resources, tables
 from sinkrank.console.steps import Steps
 
 STATE_FILE = "demo.json"
-# The demo's corpora, each with an index of its name; one takes the place of the other.
+# The demo's corpora, each with an index of the same name. Only one of them is used.
 CORPORA = ("libreoffice", "texts")
 N_HITS = 5
 N_PAIRS = 3
-# Words of a cosine above 0.5: a pair that is further apart says nothing to a reader.
+# Pairs of words with a cosine above 0.5. Other pairs mean nothing to a reader.
 NEAR_COST = 1.0
 
 
@@ -55,11 +55,11 @@ class DemoSearch:
 
 @dataclass(frozen=True, slots=True)
 class Showcase:
-    """What the demo shows.
+    """The demo's corpus and examples.
 
     Attributes:
-        index: its name, and that of the file of documents.
-        home: where its embeddings, store and documents lie.
+        index: name of the index and of the file of documents.
+        home: folder of its embeddings, store and documents.
     """
 
     index: str
@@ -89,15 +89,15 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> int:
     """Prepares what is missing, prints the searches on standard output, and serves until Ctrl-C.
 
     Args:
-        settings: `home` says where everything is kept; the demo has its own embeddings, store and index there.
-        console: where it says what it does, standard error.
+        settings: the demo has its own embeddings, store and index in `home`.
+        console: where messages are printed (standard error).
 
     Returns:
         The exit code: 0.
 
     Raises:
-        BadInput: embeddings or an index that the demo has not made stand in its place.
-        StoreUnavailable: the store could not take the documents.
+        BadInput: there are embeddings or an index in its place that the demo did not make.
+        StoreUnavailable: the store did not accept the documents.
     """
     steps = Steps(console)
     with compiled_beside() as finish_compiling:
@@ -118,7 +118,7 @@ def run_demo(settings: Settings, console: Console, serve: bool) -> int:
 
 
 def _showcase(home: Path, steps: Steps, console: Console) -> Showcase:
-    """LibreOffice's help if it can be fetched, else the small texts that come with Sinkrank."""
+    """LibreOffice's help if it can be fetched, otherwise the small texts that come with Sinkrank."""
     try:
         with steps("fetching the LibreOffice help in six languages") as progress:
             corpus = load_libreoffice(home, progress)
@@ -138,10 +138,10 @@ def _embeddings(showcase: Showcase, settings: Settings, steps: Steps) -> Embeddi
 
 
 def _fill(showcase: Showcase, store: Store, embeddings: Embeddings, steps: Steps) -> None:
-    """Indexes the held-out pages, unless the index holds all of them.
+    """Indexes the held-out pages, unless the index has all of them.
 
-    The state file names what the index is to hold before the first document goes in, and says that all of it is there
-    after the last: an index of a run that was stopped is made anew.
+    The state file is written before the first document and completed after the last one. So the index of a stopped run
+    is made again.
     """
     rows = list(as_documents(showcase.corpus.test_pages))
     wanted = {
@@ -231,13 +231,13 @@ def _search(showcase: Showcase, searcher: Searcher, console: Console) -> None:
 
 
 def _examples(showcase: Showcase) -> list[Example]:
-    """What the page offers."""
+    """The examples that the page offers."""
     found = [Example(search.text, search.language, search.document_language) for search in showcase.searches]
     return [*found, Example(demo_english.QUERY, "en", "en")] if showcase.is_help else found
 
 
 def _as_called() -> str:
-    """The command as the user can type it: `make demo` calls it by its path, without activating the environment."""
+    """The command as the user can type it: with its path if the environment is not active, as in `make demo`."""
     called = Path(sys.argv[0])
     return str(called) if called.name == "sinkrank" and shutil.which("sinkrank") is None else "sinkrank"
 

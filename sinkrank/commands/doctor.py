@@ -1,4 +1,4 @@
-"""`sinkrank doctor`: checks that everything is in place, and says how to fix what is not."""
+"""`sinkrank doctor`: checks the installation, and says how to fix problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of `sinkrank embeddings` that make a store of others, or of dictionaries and a sentence encoder."""
+"""The commands of `sinkrank embeddings` that make a store from other stores, or with a sentence encoder."""
 
 from __future__ import annotations
 

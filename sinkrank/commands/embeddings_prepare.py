@@ -86,7 +86,7 @@ def prepare(
     from sinkrank.console import output as shown
 
     settings = loaded.settings
-    # Only the option: an index that is set for searches does not make documents of it.
+    # Only the option: an index in the settings is for searches.
     index = settings.index if loaded.origins["index"] == "flag" else None
     left_out = check_names((without or "").split(","))
     query_languages = [language_code(code) for code in parse_names(queries_in)]

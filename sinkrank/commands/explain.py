@@ -1,4 +1,4 @@
-"""`sinkrank explain`: why a document stands where it does."""
+"""`sinkrank explain`: explains the score of a document."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def explain(
     from reranker.transport import compilation
     from sinkrank.console import output, resources, tables
 
-    # To load the compiled code takes longer than one search without it.
+    # Loading the compiled code takes longer than one search without it.
     with compilation.deferred(), resources.opened_searcher(settings) as searcher:
         request = SearchRequest(
             text=text,

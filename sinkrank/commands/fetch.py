@@ -1,4 +1,4 @@
-"""`sinkrank embeddings fetch`: published vectors from where they lie, made into an embedding store in one go."""
+"""`sinkrank embeddings fetch`: fetches published vectors and imports them."""
 
 from __future__ import annotations
 

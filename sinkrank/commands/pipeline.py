@@ -139,11 +139,11 @@ def _index_of(settings: Settings) -> str:
 
 
 def _read_key(path: Path) -> str:
-    """The key that is alone in a file: in an argument all users of the machine could read it.
+    """Reads a key from a file with nothing else in it. All users of the machine could read an argument.
 
     Raises:
-        WrongParameter: there is something else in it; the message does not repeat it.
-        OSError: it cannot be read.
+        WrongParameter: the file has other contents, which the message does not repeat.
+        OSError: the file cannot be read.
     """
     from reranker.base.errors import WrongParameter
     from reranker.service.key_file import is_key

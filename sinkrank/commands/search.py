@@ -49,7 +49,7 @@ def search(
     from reranker.transport import compilation
     from sinkrank.console import output, resources, tables
 
-    # To load the compiled code takes longer than one search without it.
+    # Loading the compiled code takes longer than one search without it.
     with compilation.deferred(), resources.opened_searcher(settings) as searcher:
         request = SearchRequest(
             text=text,

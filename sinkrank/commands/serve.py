@@ -54,13 +54,13 @@ def serve(
 
 
 def run_service(settings: Settings, store: Store | None) -> None:
-    """Builds the service over a store, if there is one, and serves it until it is told to stop.
+    """Builds the service over a store, if there is one, and serves until it is stopped.
 
     Raises:
-        NoEmbeddings: there are none, and no engine to pass searches on to.
+        NoEmbeddings: there are no embeddings, and no engine to pass searches to.
         NotFound, BadEmbeddings, VersionMismatch: the embeddings cannot be opened.
-        BadInput: the address cannot be listened at.
-        WrongParameter: a setting needs what is not installed.
+        BadInput: the service cannot listen on the address.
+        WrongParameter: a setting needs a package that is not installed.
     """
     from sinkrank.serving.shared_numbers import shared_numbers
 
@@ -108,7 +108,7 @@ def _run(settings: Settings, store: Store | None) -> None:
 
 
 def _embeddings(settings: Settings) -> Embeddings | None:
-    """The embeddings; None where there are none yet and the proxy can pass searches on until then, which is logged."""
+    """The embeddings; None (logged) if there are none yet and the proxy can pass searches on until then."""
     from reranker.base.errors import NoEmbeddings
     from reranker.stores.base.addresses import is_engine
     from sinkrank.console import resources
@@ -123,7 +123,7 @@ def _embeddings(settings: Settings) -> Embeddings | None:
 
 @contextmanager
 def _opened_store(settings: Settings) -> Iterator[Store | None]:
-    """The store; None where none is set and the default folder is not there."""
+    """The store; None if none is set and the default folder does not exist."""
     from pathlib import Path
 
     from sinkrank.console import output, resources
@@ -140,8 +140,9 @@ def _opened_store(settings: Settings) -> Iterator[Store | None]:
 
 
 def _say_if_down(settings: Settings) -> None:
-    """An engine may come up after the service, but a mistyped address never does: it is said at once, not at the first
-    search. The store is opened for this alone, since processes that are forked must not share its connections."""
+    """Logs if the engine does not answer, so that a mistyped address is seen before the first search. An engine may
+    also start after the service. The store is opened only for this, since forked processes must not share its
+    connections."""
     from reranker.base.errors import SinkrankError, WrongParameter
     from sinkrank.console import output, resources
 
@@ -175,7 +176,7 @@ def _print_settings(loaded: LoadedSettings, as_json: bool) -> None:
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A setting's value as it may be shown: no password, also none inside an address."""
+    """A setting's value without passwords, also without those inside an address."""
     from pydantic import SecretStr
 
     from sinkrank.console.resources import without_credentials

@@ -1,4 +1,4 @@
-"""`sinkrank tune`: parameters by people's judgments."""
+"""`sinkrank tune`: chooses parameters with relevance judgments."""
 
 from __future__ import annotations
 

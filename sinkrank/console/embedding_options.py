@@ -1,4 +1,4 @@
-"""Shared by the commands that make embedding stores: options, dictionaries, and the summary."""
+"""The common part of the commands that make embedding stores: options, dictionaries, and the summary."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ingest.progress import Progress
     from reranker.text.documents import Document
 
-# Often enough for a bar that moves.
+# Number of rows between two steps of the progress bar.
 _ROWS_A_REPORT = 1_000
 
-# What the commands that make an embedding store take of the settings.
+# The settings of the commands that make an embedding store.
 MAKES_STORE = (
     options.SettingOption(
         "embeddings", ("--output", "-o"), help="Embedding store to make; default: HOME/embeddings.", panel=None
@@ -143,7 +143,7 @@ def _told(records: Iterable[Record], progress: Progress) -> Iterator[Document]:
 
 
 def show_summary(summary: Summary, as_json: bool) -> None:
-    """Prints what was made and what was skipped, and warnings on standard error."""
+    """Prints the summary of a new store, and warnings on standard error."""
     from dataclasses import asdict
 
     from sinkrank.console import output

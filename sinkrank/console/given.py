@@ -1,4 +1,4 @@
-"""Whether an option stands on the command line."""
+"""Whether an option is given on the command line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import typer
 
 
 def is_given(context: typer.Context, name: str) -> bool:
-    """Whether a parameter stands on the command line, and is not its default."""
+    """Whether a parameter is given on the command line, also with its default value."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"

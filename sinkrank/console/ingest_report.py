@@ -1,4 +1,4 @@
-"""Says what a run of ingest has done, and why it failed."""
+"""Reports what a run of ingest has done, and why it failed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def report(summary: Summary) -> str:
-    """What came of a run, in a few lines."""
+    """The result of a run, in a few lines."""
     languages = ", ".join(f"{language} {n:,}" for language, n in summary.languages.items())
     where = "would be" if summary.is_dry_run else "are"
     lines = [

@@ -20,7 +20,7 @@ from reranker.service.settings import Settings, allowed_values, value_types
 from reranker.service.settings_sources import SETTINGS_FILE, LoadedSettings, load_settings
 
 _PANEL = "Settings (also SINKRANK_… in the environment, or sinkrank.toml)"
-# They say what a command works on; the others belong to the command itself.
+# Options for what a command works on. The others belong to the command itself.
 _IN_PANEL = frozenset({"home", "embeddings", "store", "index"})
 
 DEFAULT_INDEX = "documents"
@@ -35,7 +35,7 @@ SEARCHABLE = ("home", "embeddings", "store", "index")
 
 @dataclass(frozen=True, slots=True)
 class SettingOption:
-    """An option for a setting under other names or with another help than the setting's own."""
+    """An option for a setting, with other names or another help than the setting's."""
 
     setting: str
     flags: tuple[str, ...]
@@ -44,7 +44,7 @@ class SettingOption:
 
 
 def option_of(wanted: str | SettingOption) -> Any:
-    """What typer shows of a setting's option: name, help and default."""
+    """The name, help and default of a setting's option for typer."""
     chosen = wanted if isinstance(wanted, SettingOption) else _by_name(wanted)
     field = Settings.model_fields[chosen.setting]
     is_switch = bool in value_types(field)
@@ -79,7 +79,7 @@ def _by_name(name: str) -> SettingOption:
 
 
 def _kind(name: str) -> type:
-    """What typer reads; pydantic checks the rest."""
+    """The type that typer reads; pydantic checks the value."""
     (kind,) = value_types(Settings.model_fields[name])
     return kind if kind in (bool, int, float, Path) else str
 
@@ -144,7 +144,7 @@ def _parameter(name: str, annotation: Any) -> inspect.Parameter:
 
 
 def load(config: Path | None, **flags: Any) -> LoadedSettings:
-    """The settings of a command that takes its options one by one; None means a flag was not given.
+    """The settings of a command that takes its options one by one; None for an option that was not given.
 
     Raises:
         WrongParameter: as `load_settings`.

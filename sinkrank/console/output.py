@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ingest.progress import Progress
 
-# Tables in a pipe are read by other tools: wide enough that few cells are cut.
+# Width of tables in a pipe. Other tools read them, so few cells should be cut.
 _PIPE_WIDTH = 200
 # Shown on a terminal while a command waits for its first search.
 LOADING = "loading the embeddings and the index …"
@@ -36,7 +36,7 @@ def talk() -> Console:
 
 
 def counted(n: int, thing: str) -> str:
-    """A number of things, in words.
+    """A number with its noun.
 
     >>> counted(1, "document"), counted(5268, "document")
     ('1 document', '5,268 documents')
@@ -62,7 +62,7 @@ def progress_bars(console: Console | None = None) -> Iterator[Progress]:
 
 @contextmanager
 def progress_steps() -> Iterator[Progress]:
-    """As `progress_bars`; if standard error is not a terminal, a line names each step when it begins."""
+    """Like `progress_bars`. If standard error is not a terminal, prints a line when each step begins."""
     console = talk()
     last = ""
 

@@ -1,4 +1,4 @@
-"""Opens what the settings name."""
+"""Opens the embeddings, stores and indices of the settings."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
     """The embedding store.
 
     Args:
-        files: documents to make embeddings of; the error names them.
+        files: documents for which the error suggests to make embeddings.
 
     Raises:
-        NoEmbeddings: there are none; the message names the command that makes them.
+        NoEmbeddings: there are no embeddings; the message names the command that makes them.
         NotFound, BadEmbeddings, VersionMismatch: as `Embeddings.open`.
     """
     from reranker.base.errors import NoEmbeddings
@@ -94,8 +94,8 @@ def opened_store(settings: Settings) -> Iterator[Store]:
 
 @contextmanager
 def opened_searcher(settings: Settings) -> Iterator[Searcher]:
-    """A searcher of the store with the embeddings. The file of an embedded store is compared with its checksums first:
-    nothing checks it in the background."""
+    """A searcher of the store with the embeddings. The file of an embedded store is first compared with its checksums,
+    since nothing checks it in the background."""
     from reranker.search.searcher import Searcher
     from reranker.stores.embedded.store import EmbeddedStore
 
@@ -115,7 +115,7 @@ def parameters_of(settings: Settings) -> Parameters:
 
 
 def without_credentials(address: str) -> str:
-    """A store's address as it may be shown: `https://user:secret@host` → `https://***@host`.
+    """A store's address without credentials: `https://user:secret@host` → `https://***@host`.
 
     >>> without_credentials("https://me:secret@search.example:9200"), without_credentials(".sinkrank/store")
     ('https://***@search.example:9200', '.sinkrank/store')

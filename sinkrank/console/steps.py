@@ -13,7 +13,7 @@ from sinkrank.console import output
 
 
 class Steps:
-    """Names each step and says how long it took.
+    """Shows the name of each step and its time.
 
     with steps("training") as progress:
         train(..., progress=progress)

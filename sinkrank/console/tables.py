@@ -15,7 +15,7 @@ from reranker.ranking.corrections import HUBNESS_WEIGHT
 from sinkrank.console.output import counted
 
 _TITLE_CHARS = 60
-# Columns of a terminal in which titles and ids have room side by side; in fewer an id stands below its title.
+# Width of a terminal with room for titles and ids side by side. In a narrower one an id is below its title.
 _WIDE = 120
 
 
@@ -35,10 +35,10 @@ def figures_table(names: Sequence[str], columns: Mapping[str, Sequence[str]], ti
 
 
 def search_table(answer: SearchAnswer, width: int) -> Table:
-    """The hits: new rank and score beside the first stage's.
+    """The hits, with new rank and score beside those of the first stage.
 
     Args:
-        width: columns that it may take.
+        width: width of the terminal in columns.
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("rank", "score", f"{answer.first_stage} rank", f"{answer.first_stage} score"):
@@ -72,7 +72,7 @@ def _movement_style(hit: Hit) -> str:
 
 
 def search_footer(answer: SearchAnswer) -> str:
-    """What stands below the table: how the answer came to be."""
+    """The lines below the table: candidates, method and times."""
     took = answer.took_ms
     if not answer.n_candidates:
         lines = ["no document was found"]
@@ -93,7 +93,7 @@ def search_footer(answer: SearchAnswer) -> str:
 
 
 def explanation_table(explanation: ExplainAnswer) -> Table:
-    """Each query word, where its mass goes, and the cost of that; the last line is the distance."""
+    """Each query word, the document words that its mass goes to, and the costs. The last line is the distance."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_footer=True)
     distance = f"{explanation.distance:.4f}"
     table.add_column("query word", footer=f"{explanation.method} distance")
@@ -170,5 +170,5 @@ def telling_pairs(explanation: ExplainAnswer, n: int) -> list[str]:
 
 
 def plain(text: str) -> Text:
-    """A text of a document, with nothing in it that a terminal obeys."""
+    """A text of a document without control sequences for the terminal."""
     return Text("".join(" " if unicodedata.category(char) in ("Cc", "Zl", "Zp") else char for char in text))

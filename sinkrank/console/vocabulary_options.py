@@ -1,4 +1,4 @@
-"""What `embeddings import` and `embeddings fetch` share: the options that cut the vocabulary, and the import."""
+"""The common part of `embeddings import` and `embeddings fetch`: options that reduce the vocabulary, and the import."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def import_sources(
     precision: Precision,
     replace: bool,
 ) -> Summary:
-    """Makes the settings' embedding store of files.
+    """Makes the embedding store of the settings from files.
 
     Args:
-        lang: of vocabularies, and of documents of the collection, that name none.
+        lang: language of vocabularies and documents of the collection that name none.
 
     Raises:
         NotFound, BadInput, StoreUnavailable: as `ingest.embeddings.importing.import_embeddings` and `count_words`.
@@ -86,7 +86,7 @@ def import_sources(
 
 
 def named_file(file: str, lang: str | None) -> tuple[Path, str | None]:
-    """The path and the language of a FILE argument; `fr=FILE` is read so unless a file of that very name is there."""
+    """The path and the language of a FILE argument. `fr=FILE` names a language unless a file of this name exists."""
     prefix, separator, rest = file.partition("=")
     if separator and rest and prefix.isalpha() and not Path(file).exists():
         return Path(rest), prefix
