@@ -48,6 +48,7 @@ class Ordering:
         self._query = query
         self._problem = problem
         self._bags = problem.candidates
+        self._n_empty = len(self._bags) - int(np.count_nonzero(np.diff(self._bags.offsets)))
         self._corrections = corrections
         self._indices = indices
         self._method = method
@@ -115,7 +116,7 @@ class Ordering:
         order = np.argsort(-totals.round(_DECIMALS), kind="stable")
         reasons = Reasons(self._corrections, columns)
         documents = RankedDocuments(order, found.values[order], totals[order], self._indices, reasons)
-        return self._reranking(documents, found, int(np.count_nonzero(np.diff(bags.offsets))), moved)
+        return self._reranking(documents, found, len(bags) - self._n_empty, moved)
 
     def _solve(self, problem: Problem) -> Distances:
         # By the words that were asked for, also when the moved query has more.
@@ -146,6 +147,6 @@ class Ordering:
             int(n_iterations),
             n_solved,
             len(self._bags),
-            int(np.count_nonzero(np.diff(self._bags.offsets) == 0)),
+            self._n_empty,
             moved is not None,
         )
