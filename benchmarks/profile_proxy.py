@@ -233,6 +233,7 @@ def served_code(code: Path, engine: str, embeddings: Path, options: Sequence[str
         command += ["--embeddings", str(embeddings.absolute()), *options]
         environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": str(_BUDGET_MS)}
         environment["PYTHONPATH"] = str(code.absolute())
+        environment["SINKRANK_PROCESSES"] = "1"  # whose CPU time is counted
         with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:
             try:
                 yield served_address(process), process.pid

@@ -27,7 +27,7 @@ def test_a_question_that_feedback_makes_longer_keeps_the_shares_of_a_question(gi
     corrections = Corrections.make(30)
     problem, indices = checked_problem(query, documents, table), range(30)
     shares = Parameters(shares=given)
-    ordering = Ordering(query, problem, corrections, indices, "auto", shares, 1)
+    ordering = Ordering(problem, corrections, indices, "auto", shares, 1)
     found = ordering.by_evidence(first_stage, with_feedback=True, with_neighbours=False)
 
     parameters = Parameters(shares=given or OF_QUESTIONS)

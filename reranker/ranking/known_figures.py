@@ -65,11 +65,12 @@ class KnownFigures:
         problem.of_candidates.means = means
         if not self._hubness.is_known(language):
             return None
-        unmeasured = [place for place, one in enumerate(figures) if language not in one.hubness]
+        values = [one.hubness.get(language) for one in figures]
+        unmeasured = [place for place, value in enumerate(values) if value is None]
         if unmeasured:
             found = self._hubness.of(language, means if len(unmeasured) == len(means) else means[unmeasured])
             if found is None:
                 return None
             for place, value in zip(unmeasured, found.tolist(), strict=True):
-                figures[place].hubness[language] = value
-        return np.array([one.hubness[language] for one in figures])
+                values[place] = figures[place].hubness[language] = value
+        return np.array(values, dtype=np.float64)

@@ -15,7 +15,6 @@ from reranker.ranking.evidence import Evidence, translated_share
 from reranker.ranking.feedback import moved_query
 from reranker.ranking.neighbours import neighbour_scores
 from reranker.ranking.ranked import RankedDocuments, Reasons, Reranking
-from reranker.text.bags import WeightedBag
 from reranker.transport import Distances, Parameters
 from reranker.transport.methods import part_shares, solve_problem
 from reranker.transport.nbow import candidate_means
@@ -30,14 +29,13 @@ class Ordering:
     """Orders the candidates of one query.
 
     Args:
-        query: weighed; `problem` holds it and the candidates, checked.
+        problem: the query and the candidates, checked.
         corrections: of the candidates.
         indices: of each candidate, which the ranked documents have.
     """
 
     def __init__(
         self,
-        query: WeightedBag,
         problem: Problem,
         corrections: Corrections,
         indices: Sequence[int],
@@ -45,26 +43,21 @@ class Ordering:
         parameters: Parameters,
         n_threads: int,
     ) -> None:
-        self._query = query
         self._problem = problem
         self._bags = problem.candidates
+        self._n_empty = len(self._bags) - int(np.count_nonzero(np.diff(self._bags.offsets)))
         self._corrections = corrections
         self._indices = indices
         self._method = method
         self._parameters = parameters
+        # By the words that were asked for, also when the moved query has more.
+        self._shares = part_shares(method, parameters, len(problem.query))
         self._n_threads = n_threads
 
     def by_distance(self, top_n: int) -> Reranking:
         """The nearest `top_n` first, by distance and correction alone."""
         moves = self._corrections
-        found = nearest_of(
-            self._problem,
-            top_n,
-            self._method,
-            self._parameters,
-            self._n_threads,
-            offsets=moves.offset,
-        )
+        found = nearest_of(self._problem, top_n, self._method, self._parameters, self._n_threads, offsets=moves.offset)
         values = found.distances.values
         scores = 1.0 / (1.0 + order_distance(values, moves.unknown_share, moves.offset[found.order]))
         documents = RankedDocuments(found.order, values, scores, self._indices, Reasons(moves))
@@ -99,7 +92,7 @@ class Ordering:
             exact=exact,
             first_stage_share=first_stage_share,
             translated=translated,
-            translated_share=translated_share(len(self._query)),
+            translated_share=translated_share(len(problem.query)),
         )
         if with_feedback:
             moved = self._solve(problem.with_moved_query(moved_query(problem.query, bags, evidence.scores())))
@@ -115,12 +108,10 @@ class Ordering:
         order = np.argsort(-totals.round(_DECIMALS), kind="stable")
         reasons = Reasons(self._corrections, columns)
         documents = RankedDocuments(order, found.values[order], totals[order], self._indices, reasons)
-        return self._reranking(documents, found, int(np.count_nonzero(np.diff(bags.offsets))), moved)
+        return self._reranking(documents, found, len(bags) - self._n_empty, moved)
 
     def _solve(self, problem: Problem) -> Distances:
-        # By the words that were asked for, also when the moved query has more.
-        shares = part_shares(self._method, self._parameters, len(self._query))
-        return solve_problem(problem, self._method, self._parameters, self._n_threads, shares=shares)
+        return solve_problem(problem, self._method, self._parameters, self._n_threads, shares=self._shares)
 
     def _encoder_cosines(self, encoding: QueryEncoding) -> NDArray[np.float64] | None:
         """Between the encoded query and each candidate (n,), NaN for one without a known word; None where the query
@@ -146,6 +137,6 @@ class Ordering:
             int(n_iterations),
             n_solved,
             len(self._bags),
-            int(np.count_nonzero(np.diff(self._bags.offsets) == 0)),
+            self._n_empty,
             moved is not None,
         )

@@ -164,15 +164,7 @@ class Reranker:
             corrections = find_corrections(query, candidates, hubness, self.embeddings)
         else:
             corrections = Corrections.make(len(candidates))
-        ordering = Ordering(
-            query.weighted,
-            problem,
-            corrections,
-            indices,
-            check_method(method),
-            parameters,
-            self.n_threads,
-        )
+        ordering = Ordering(problem, corrections, indices, check_method(method), parameters, self.n_threads)
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):
             n_translated = 0 if translated is None else int(np.count_nonzero(translated))
             learns = is_worth_it(query.n_words, len(candidates) - n_translated, query.encoding is not None)

@@ -207,9 +207,12 @@ def _sums(weights: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[n
     return sums
 
 
+_FIRST = np.zeros(1, dtype=np.intp)
+
+
 def _sum(weights: NDArray[np.float64]) -> float:
     """The sum of one bag's weights, with the bits that `_sums` gives: `sum` adds them up in another order."""
-    return float(np.add.reduceat(weights, [0])[0]) if len(weights) else 0.0
+    return float(np.add.reduceat(weights, _FIRST)[0]) if len(weights) else 0.0
 
 
 def _normalized(bag: BagOfWords, weights: NDArray[np.float64]) -> WeightedBag:

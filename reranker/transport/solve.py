@@ -62,9 +62,9 @@ def solve_from(
         for rows in by_cost:
             found = _solve_part(costs, part, own, wanted[rows], arithmetic)
             values[rows, where], errors[rows, where], iterations[rows, where] = found
-    if np.isnan(values.sum()):  # what float32 or float64 could not hold
+    if not values.min(initial=np.inf) >= 0:  # what float32 or float64 could not hold, or -1e-17 by rounding
         _solve_lost(problem, places, wanted, n_threads, values, errors, iterations)
-    np.maximum(values, 0, out=values)  # rounding can leave -1e-17
+        np.maximum(values, 0, out=values)
     converged = errors < wanted[-1][1].converged_below()
     return [
         Distances(values[row], each[0], converged[row], errors[row], _arithmetic(arithmetic, *each), iterations[row])
