@@ -32,8 +32,8 @@ _OF_THE_CONNECTION = frozenset(
 # By it OpenSearch says what a search took of the node.
 _MEASURED = "task_resource_usage"
 _VOLATILE = regex.compile(
-    r"took|ingest_took|_?scroll_id|pit_id|uuid|.*_uuid|commit|_seq_no|index-graveyard|translog.*|size_in_bytes"
-    r"|creation_(date|time)|.*(_in_millis|_in_nanos|_time|_nanos|_date|timestamp)|epoch|uptime|(start|stop)_time.*"
+    r"took|ingest_took|_?scroll_id|pit_id|uuid|.*_uuid|commit|_seq_no|_primary_term|index-graveyard|translog.*"
+    r"|size_in_bytes|creation_(date|time)|.*(_in_millis|_in_nanos|_time|_nanos|_date|timestamp)|epoch|uptime|(start|stop)_time.*"
     r"|tasks?|nodes?|number_of_pending_tasks|task_max_waiting_in_queue_millis|load.*|os|process|jvm|fs"
 )
 _MEASURING = regex.compile(r"/_(cat|nodes|tasks)|/_stats|/_segments|/_recovery|/_cluster/(stats|state|reroute)")

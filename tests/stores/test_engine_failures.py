@@ -8,7 +8,6 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -437,14 +436,16 @@ def test_whoever_does_not_want_the_rest_waits_for_no_retries(monkeypatch: pytest
 
 def test_two_requests_with_the_same_id_are_never_on_their_way_at_once() -> None:
     n_on_their_way, most = 0, 0
-    lock = threading.Lock()
+    lock, several = threading.Lock(), threading.Event()
 
     def answer(ids: list[str]) -> tuple[int, Any]:
         nonlocal n_on_their_way, most
         with lock:
             n_on_their_way += 1
             most = max(most, n_on_their_way)
-        time.sleep(0.1)
+            if most > 1:
+                several.set()
+        several.wait(0.1 if len(ids) == 1 else 300)
         with lock:
             n_on_their_way -= 1
         return 200, bulk_answer(ids, {})

@@ -65,7 +65,7 @@ def test_a_description_of_other_versions_comes_back_as_it_was(store: Store, inde
 @pytest.mark.parametrize("name", ["", "Upper", "_own", "a/b", "..", "a,b", "*", "x" * 200])
 def test_a_name_that_no_index_can_have_is_bad_input_everywhere(read_only: ReadOnly, name: str) -> None:
     store = read_only.store
-    read_only.holding(make_document("1"))
+    read_only.holding(make_document("1"))  # else there is no store
     calls: list[Callable[[], Any]] = [
         lambda: make_index(store, name, DESCRIPTION),
         lambda: store.describe(name),
@@ -83,9 +83,9 @@ def test_vectors_wider_than_the_engines_take_are_bad_input(store: Store, index: 
         make_index(store, index, IndexDescription(embeddings_version="wide", dim=4097))
 
 
-def test_whatever_is_asked_of_a_missing_index_is_not_found(store: Store, index: str, new_index: Any) -> None:
-    make_index(store, index, DESCRIPTION)
-    missing = new_index()
+def test_whatever_is_asked_of_a_missing_index_is_not_found(read_only: ReadOnly, new_index: Any) -> None:
+    store, missing = read_only.store, new_index()
+    read_only.holding(make_document("1"))
     calls: list[Callable[[], Any]] = [
         lambda: store.describe(missing),
         lambda: store.drop(missing),
@@ -207,16 +207,16 @@ def test_documents_that_are_not_there_are_left_out(store: Store, index: str) -> 
     assert list(store.documents(index, ["1", "2", "3"])) == ["2"]
 
 
-def test_too_many_documents_at_a_time_are_refused(store: Store, index: str) -> None:
-    make_index(store, index, DESCRIPTION)
-    names = [str(number) for number in range(10_001)]
+def test_too_many_documents_at_a_time_are_refused(read_only: ReadOnly) -> None:
+    store, index = read_only.store, read_only.holding(make_document("1"))
+    names = [f"n{number}" for number in range(10_001)]
     assert store.documents(index, names[:-1]) == {}
     with pytest.raises(BadInput, match="10001 ids came; ask for at most 10000"):
         store.documents(index, names)
 
 
-def test_a_document_that_is_not_there_is_not_found(store: Store, index: str) -> None:
-    fill(store, index, make_document("1"))
+def test_a_document_that_is_not_there_is_not_found(read_only: ReadOnly) -> None:
+    store, index = read_only.store, read_only.holding(make_document("1"))
     for doc_id in ("2", "..", "*", "_search", "1/"):
         with pytest.raises(NotFound, match="no document"):
             store.fetch(index, doc_id)
@@ -383,16 +383,16 @@ def test_a_depth_larger_than_the_index_finds_all_of_it(store: Store, index: str)
     assert len(store.bm25(index, "cat", 2, ALL)) == 2
 
 
-def test_a_depth_of_nothing_is_bad_input(store: Store, index: str) -> None:
-    fill(store, index, make_document("1"))
+def test_a_depth_of_nothing_is_bad_input(read_only: ReadOnly) -> None:
+    store, index = read_only.store, read_only.holding(make_document("1"))
     with pytest.raises(BadInput, match="depth"):
         store.knn(index, query(1, 0, 0, 0), 0, ALL)
     with pytest.raises(BadInput, match="depth"):
         store.bm25(index, "cat", 0, ALL)
 
 
-def test_a_query_vector_of_another_length_or_zero_is_bad_input(store: Store, index: str) -> None:
-    fill(store, index, make_document("1"))
+def test_a_query_vector_of_another_length_or_zero_is_bad_input(read_only: ReadOnly) -> None:
+    store, index = read_only.store, read_only.holding(make_document("1"))
     for vector in (query(1, 0, 0), np.zeros(DIM, np.float32), np.full(DIM, np.nan, np.float32)):
         with pytest.raises(BadInput):
             store.knn(index, vector, 10, ALL)
