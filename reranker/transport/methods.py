@@ -93,7 +93,8 @@ def _mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) ->
     last = solved[-1]
     values = np.zeros(len(last.values))
     for share, found in zip(shares, solved, strict=True):
-        values += share * found.values
+        if share:  # else a document without a word would be at 0 · inf
+            values += share * found.values
     return Distances(values, method, last.converged, last.marginal_error, last.precision, last.n_iterations)
 
 

@@ -234,3 +234,12 @@ class TestBadEmbeddings:
     def test_a_block_of_another_shape_or_type_is_refused(self, pair, embeddings):
         with pytest.raises(BadInput, match="give \\(n_terms, dim\\) float32"):
             distances(*pair, embeddings)
+
+
+@pytest.mark.parametrize("shares", [AutoShares(0.0, 0.5, 0.5), AutoShares(0.5, 0.5, 0.0), AutoShares(0.0, 1.0, 0.0)])
+def test_a_document_without_a_word_is_at_infinity_where_a_part_has_no_share(implementation, shares):
+    query = WeightedBag(np.array([0], np.int32), np.ones(1))
+    empty = WeightedBag(np.empty(0, np.int32), np.empty(0))
+    bags, table = WeightedBags.join([query, empty]), np.eye(3, dtype=np.float32)
+    found = distances(query, bags, table, "auto", Parameters(shares=shares), implementation=implementation)
+    assert found.values.tolist() == pytest.approx([0.0, np.inf], abs=1e-6)
