@@ -54,11 +54,14 @@ def class_archive(home: Path, jdk: Jdk) -> ClassArchive:
     """The archive of the engine in `home` for a JDK."""
     release = (jdk.home / "release").read_bytes() if (jdk.home / "release").exists() else str(jdk).encode()
     folder = home.parent / "class-archives" / f"{home.name}-{hashlib.sha256(release).hexdigest()[:12]}"
-    folder.mkdir(parents=True, exist_ok=True)
     launcher, kept = folder / "launcher.jar", folder / "classes.jsa"
-    if not launcher.exists():
-        _pack(home / "launcher", launcher)
-    is_ours = not kept.exists() and _take(_claim(kept))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not launcher.exists():
+            _pack(home / "launcher", launcher)
+        is_ours = not kept.exists() and _take(_claim(kept))
+    except OSError:  # the cache is read-only
+        return ClassArchive(home / "launcher", kept, None)
     return ClassArchive(launcher, kept, folder / f"{time.time_ns()}.jsa" if is_ours else None)
 
 
