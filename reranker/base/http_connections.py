@@ -76,8 +76,6 @@ class Answer:
         # keeps the connection open and never answers on it again.
         is_kept = "close" not in said if version != b"HTTP/1.0" else "keep-alive" in said
         self._is_kept = is_kept and self._left is not None and self.status != 400
-        if self._left == 0 and not self._is_chunked:
-            self._finish()
 
     def read_block(self, most: int) -> bytes:
         """The next bytes of the body, as many as were asked for or as there are in its chunk; empty at its end.
@@ -91,8 +89,10 @@ class Answer:
             self._left = self._next_chunk()
             if not self._left:
                 _headers(self._file)  # those behind the body say nothing that engines use
-                self._finish()
-                return b""
+                self._is_chunked = False
+        if self._left == 0:
+            self._finish()
+            return b""
         block = self._file.read(most if self._left is None else min(most, self._left))
         if self._left is None:
             if not block:
@@ -101,7 +101,7 @@ class Answer:
         self._left -= len(block)
         if self._left and len(block) < most:
             raise IncompleteRead(block, self._left)
-        if not self._left and self._is_chunked:
+        if self._is_chunked and not self._left:
             _line(self._file)
         elif not self._left:
             self._finish()
@@ -121,7 +121,7 @@ class Answer:
 
     def close(self) -> None:
         """Gives up what is left of the body, and the connection with it."""
-        self._is_kept = False
+        self._is_kept = self._is_kept and self._left == 0 and not self._is_chunked
         self._finish()
 
     def _next_chunk(self) -> int:
