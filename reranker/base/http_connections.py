@@ -48,8 +48,6 @@ class Answer:
         self.status, self.reason = response.status, response.reason
         self.headers: Headers = [(name, _one_line(value)) for name, value in response.headers.items()]
         self.encoding = response.headers.get("content-encoding", "")
-        if response.length == 0:
-            self._finish()
 
     def read_block(self, most: int) -> bytes:
         """The next bytes of the body, as many as were asked for or as there are in its chunk; empty at its end.
@@ -60,6 +58,9 @@ class Answer:
         if self._connection is None:
             return b""
         response = self._response
+        if response.length == 0:
+            self._finish()
+            return b""
         block = response.read1(most) if response.chunked else response.read(most)
         if block and response.chunked and response.chunk_left:
             block += response.read(min(most - len(block), response.chunk_left))
@@ -83,7 +84,9 @@ class Answer:
 
     def close(self) -> None:
         """Gives up what is left of the body, and the connection with it."""
-        if self._connection is not None:
+        if self._response.length == 0:
+            self._finish()
+        elif self._connection is not None:
             self._connection.close()
             self._connection = None
             self._response.close()

@@ -55,8 +55,12 @@ def is_for_proxy(method: str, target: str) -> bool:
     Args:
         target: path and query string (`raw_target`).
     """
-    first = target[1:].partition("?")[0].partition("/")[0]
-    return unquote(first) not in RESERVED and method in METHODS
+    return method in METHODS and _first_part(target) not in RESERVED
+
+
+def _first_part(target: str) -> str:
+    """Of a path, as Flask reads it: unescaped, and without slashes at its beginning."""
+    return unquote(target.partition("?")[0]).lstrip("/").partition("/")[0]
 
 
 def to_engine(path: str = "") -> Response:
@@ -65,7 +69,7 @@ def to_engine(path: str = "") -> Response:
     Raises:
         NotFound, MethodNotAllowed: always.
     """
-    raise _no_route(raw_target(request.environ)[1:].partition("?")[0].partition("/")[0])
+    raise _no_route(_first_part(raw_target(request.environ)))
 
 
 def no_engine(path: str = "") -> Response:

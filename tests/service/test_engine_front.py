@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from flask.testing import FlaskClient
@@ -34,24 +35,32 @@ def make_client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Cal
         ("GET", "/-/live", 200),
         ("GET", "/v1/search", 405),
         ("GET", "/rerank", 405),
+        ("GET", "//-/live", 200),
+        ("GET", "/%2Fv1/search", 405),
+        ("GET", "/v1%2Fsearch", 405),
         ("PROPFIND", "/pages", 405),
     ],
 )
 def test_what_is_not_for_the_engine_does_not_reach_it(
     fake: FakeEngine, make_client: Callable[..., FlaskClient], method: str, target: str, status: int
 ) -> None:
-    answer = make_client().open(target, method=method)
+    # The test client would take `//pages` for a host.
+    overrides = {"REQUEST_URI": target, "PATH_INFO": unquote(target)}
+    answer = make_client().open(method=method, environ_overrides=overrides)
     assert answer.status_code == status
     assert answer.headers["X-Opaque-Id"]
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert fake.received == []
 
 
-@pytest.mark.parametrize("target", ["/", "/pages", "/v1x/_search", "/_search?v1", "/pages/v1", "/a?//b"])
+@pytest.mark.parametrize(
+    "target", ["/", "/pages", "//pages/_doc/1", "/v1x/_search", "/_search?v1", "/pages/v1", "/a?//b"]
+)
 def test_what_is_for_the_engine_comes_back_without_headers_of_ours(
     fake: FakeEngine, make_client: Callable[..., FlaskClient], target: str
 ) -> None:
-    answer = make_client().get(target, headers={"X-Opaque-Id": "7"})
+    overrides = {"REQUEST_URI": target, "PATH_INFO": target.partition("?")[0]}
+    answer = make_client().get(headers={"X-Opaque-Id": "7"}, environ_overrides=overrides)
     assert answer.status_code == 200
     assert "X-Opaque-Id" not in answer.headers
     assert "X-Content-Type-Options" not in answer.headers
