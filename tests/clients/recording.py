@@ -8,8 +8,8 @@ Two runs are the same if they made the same requests and each was answered by th
 - what a request took of the node, which OpenSearch says in a header;
 - `Content-Length`, which follows from those, and headers of the connection;
 - headers that the proxy adds, which are those of `ADDED_HEADERS`;
-- of a re-ranked answer the order of the hits and their scores, which of them are on a page that does not hold all, and
-  its profile, which is of the search for the window.
+- of a re-ranked answer the order of the hits and their scores, and which of them are on a page that does not hold all;
+- the profile of an answer from a window, which is of the search for the window.
 """
 
 from __future__ import annotations
@@ -64,17 +64,22 @@ class Exchange:
     def is_reranked(self) -> bool:
         return self.header("x-rerank-status") == "applied"
 
+    @property
+    def is_from_a_window(self) -> bool:
+        return self.is_reranked or self.header("x-rerank-reason") == "no_text_in_hits"
+
     def header(self, name: str) -> str:
         return next((value for key, value in self.headers.items() if key.lower() == name), "")
 
     def end_to_end(self) -> dict[str, str]:
         return {name.lower(): value for name, value in self.headers.items() if name.lower() not in _OF_THE_CONNECTION}
 
-    def comparable(self, without_order: bool) -> dict[str, Any]:
+    def comparable(self, without_order: bool, without_profile: bool) -> dict[str, Any]:
         """What is the same in two runs.
 
         Args:
             without_order: leaves out what re-ranking changes.
+            without_profile: leaves out what the search for a window changes.
         """
         headers = {
             name: "…" if name == _MEASURED else _DRAWN.sub("…", value)
@@ -85,6 +90,8 @@ class Exchange:
         answer = _read(self.body)
         if without_order and isinstance(answer, dict):
             answer = _without_order(answer)
+        if without_profile and isinstance(answer, dict) and "profile" in answer:
+            answer = {**answer, "profile": "…"}
         return {
             "request": (self.method, _DRAWN.sub("…", self.target), timeless(_read(self.sent))),
             "status": self.status,
@@ -131,7 +138,8 @@ def differences(direct: Sequence[Exchange], proxied: Sequence[Exchange], in_any_
     for number, (one, other) in enumerate(zip_longest(direct, proxied)):
         if one is None or other is None:
             return [*found, f"{len(direct)} requests directly, {len(proxied)} through the proxy"]
-        first, second = (exchange.comparable(other.is_reranked) for exchange in (one, other))
+        left_out = (other.is_reranked, other.is_from_a_window)
+        first, second = (exchange.comparable(*left_out) for exchange in (one, other))
         if in_any_order:
             first, second = (_moved(comparable, to) for comparable, to in zip((first, second), held, strict=True))
         found += [f"request {number}, {one.method} {one.target}: {unlike}" for unlike in _unlike(first, second)]

@@ -22,6 +22,7 @@ def found(hits: list[Any], total: int, took: int = 3, **more: Any) -> dict[str, 
 
 
 APPLIED = {"X-Rerank-Status": "applied", "Server-Timing": "engine;dur=1"}
+NO_TEXT = {"X-Rerank-Status": "fallback", "X-Rerank-Reason": "no_text_in_hits"}
 SCORED_ANEW = [{**hit, "_score": 0.5} for hit in reversed(HITS)]
 
 
@@ -35,6 +36,7 @@ SCORED_ANEW = [{**hit, "_score": 0.5} for hit in reversed(HITS)]
         (exchange({"heap": 7}, target="/_nodes/stats"), exchange({"heap": 9}, target="/_nodes/stats")),
         (exchange(found(HITS, 2)), exchange(found(SCORED_ANEW, 2), **APPLIED)),
         (exchange(found([], 0, profile={"a": 1})), exchange(found([], 0, profile={"b": 1}), **APPLIED)),
+        (exchange(found(HITS, 2, profile={"a": 1})), exchange(found(HITS, 2, profile={"b": 1}), **NO_TEXT)),
         # A page of a re-ranked search may hold others.
         (exchange(found(HITS[:1], 2)), exchange(found(SCORED_ANEW[:1], 2), **APPLIED)),
         (exchange({"responses": [found(HITS, 2)]}), exchange({"responses": [found(SCORED_ANEW, 2)]}, **APPLIED)),

@@ -57,9 +57,9 @@ SAMPLE_FLOORS = {
     "elasticsearch-8.15.5": Floor(75, 10),
 }
 FLOORS = {
-    "opensearch-2.19.1": Floor(1350, 750),
-    "opensearch-3.5.0": Floor(1380, 850),
-    "elasticsearch-8.15.5": Floor(1130, 430),
+    "opensearch-2.19.1": Floor(1350, 560),
+    "opensearch-3.5.0": Floor(1380, 610),
+    "elasticsearch-8.15.5": Floor(1130, 300),
 }
 """Of the sample, and of all tests."""
 
