@@ -44,6 +44,8 @@ class Answer:
         encoding: the value of `Content-Encoding`; empty where it is missing.
     """
 
+    _is_kept = False
+
     def __init__(self, connection: Connection, file: BinaryIO, method: str) -> None:
         """
         Args:
@@ -123,6 +125,9 @@ class Answer:
         """Gives up what is left of the body, and the connection with it."""
         self._is_kept = self._is_kept and self._left == 0 and not self._is_chunked
         self._finish()
+
+    def __del__(self) -> None:
+        self.close()  # of one that nobody reads to its end
 
     def _next_chunk(self) -> int:
         size = _line(self._file).partition(b";")[0]
