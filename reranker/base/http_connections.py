@@ -41,10 +41,10 @@ class Answer:
         Raises:
             HTTPException: the head holds a line that is no header.
         """
-        if response.headers.defects:
-            raise HTTPException(f"the head of the answer is damaged: {response.headers.defects[0]!r}")
         self._connection: Connection | None = connection
         self._response = response
+        if response.headers.defects:
+            raise HTTPException(f"the head of the answer is damaged: {response.headers.defects[0]!r}")
         self.status, self.reason = response.status, response.reason
         self.headers: Headers = [(name, _one_line(value)) for name, value in response.headers.items()]
         self.encoding = response.headers.get("content-encoding", "")
@@ -90,6 +90,9 @@ class Answer:
             self._connection.close()
             self._connection = None
             self._response.close()
+
+    def __del__(self) -> None:
+        self.close()  # of one that nobody reads to its end
 
     def _finish(self) -> None:
         connection, self._connection = self._connection, None
