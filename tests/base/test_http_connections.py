@@ -141,19 +141,6 @@ def test_no_other_request_is_smuggled_in(listener: socket.socket, method: str, t
 
 def test_an_answer_that_nobody_reads_gives_its_connection_up(listener: socket.socket) -> None:
     said = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
-    pool = pool_to(listener)
-    connection = pool.connect(2.0)
-    with listener.accept()[0] as node:
-        node.sendall(said)
-        answer = connection.ask("GET", b"GET / HTTP/1.1\r\n\r\n", None, False, 5.0)
-        assert answer.read_block(100) == b"abc"
-        del answer
-        assert connection.sock.fileno() == -1
-    assert pool.kept() is None
-
-
-def test_an_answer_that_nobody_reads_gives_its_connection_up(listener: socket.socket) -> None:
-    said = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
     connection = pool_to(listener).connection(2.0)
     with listener.accept()[0] as node:
         node.sendall(said)
