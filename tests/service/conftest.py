@@ -67,7 +67,6 @@ def running(server: Server) -> Iterator[str]:
     def run() -> None:
         while not stopped.is_set():
             server.turn(0.05)
-        server.close_all()
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
@@ -77,6 +76,7 @@ def running(server: Server) -> Iterator[str]:
         stopped.set()
         server.pull_trigger()  # or it ends its turn first
         thread.join(10)
+        server.close_all()
 
 
 @pytest.fixture(scope="session")
