@@ -1,7 +1,8 @@
 """Times the recommended deployment: a front that sends searches to Sinkrank and all other requests to the engine.
 
 Run it with `python -m benchmarks.deployment`. It uses only this machine. The engine, each front and Sinkrank alone get
-the same requests in turn. The index contains the beginnings of real pages, and is removed at the end.
+the same requests in turn. Sinkrank has one process for each core, as by default. The index contains the beginnings of
+real pages, and is removed at the end.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def main() -> None:
         address = stack.enter_context(node(arguments.store, arguments.engine))
         make_index(address, Embeddings.open(arguments.embeddings), documents)
         try:
-            sinkrank = stack.enter_context(serving(address, arguments.embeddings))
+            sinkrank = stack.enter_context(serving(address, arguments.embeddings, n_processes=0))
             certificate = fronts.make_certificates(Path(stack.enter_context(tempfile.TemporaryDirectory())))
             pids = {}
             sides = {ENGINE: pool(address), SINKRANK: pool(sinkrank)}

@@ -259,25 +259,33 @@ class Server:
 
 
 @contextmanager
-def serving(engine: str, embeddings: Path, module: str = "sinkrank") -> Iterator[str]:
-    """Runs `sinkrank serve` in a separate process; its address."""
-    with server_of(engine, embeddings, module) as (address, _):
+def serving(engine: str, embeddings: Path, n_processes: int = 1) -> Iterator[str]:
+    """Runs `sinkrank serve`; its address.
+
+    Args:
+        n_processes: as the setting `processes`.
+    """
+    with server_of(engine, embeddings, n_processes=n_processes) as (address, _):
         yield address
 
 
 @contextmanager
-def server_of(engine: str, embeddings: Path, module: str = "sinkrank") -> Iterator[tuple[str, int]]:
+def server_of(
+    engine: str, embeddings: Path, module: str = "sinkrank", n_processes: int = 1
+) -> Iterator[tuple[str, int]]:
     """Runs `sinkrank serve` in a separate process; its address and its process id.
 
     Args:
         module: module to run, with the command line of `sinkrank`.
+        n_processes: as the setting `processes`.
     """
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", module, "serve", "--port", "0", "--store", engine, "--home", home]
         command += ["--embeddings", str(embeddings)]
         # All searches are re-ranked, those of many clients on a busy machine too: the engine's order in their place
         # would be another amount of work.
-        environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": "60000", "SINKRANK_PROCESSES": "1"}
+        environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": "60000"}
+        environment["SINKRANK_PROCESSES"] = str(n_processes)
         environment["SINKRANK_PROXY_MAX_RERANKS"] = str(max(CLIENTS))
         with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
             try:
