@@ -33,9 +33,14 @@ def fetched_jar(coordinates: str, sha256: str, folder: Path, fetch: Fetch | None
     if not jar.exists():
         with only_one(folder), temporary_folder("fetching-", folder) as work:
             if not jar.exists():
-                (fetch or fetch_with_mvn)(coordinates, work)
-                (found,) = work.glob("*.jar")
-                found.rename(jar)
+                # Absolute, since Maven runs in this folder.
+                (fetch or fetch_with_mvn)(coordinates, work.resolve())
+                found = sorted(work.glob("*.jar"))
+                if len(found) != 1:
+                    raise FetchFailed(
+                        f"Maven left {len(found)} jars of {coordinates}, not one; look into ~/.m2/settings.xml"
+                    )
+                found[0].rename(jar)
     digest = sha256_of(jar)
     if digest != sha256:
         raise BadInput(f"{jar} has the sha256 {digest}, expected {sha256}; remove it")

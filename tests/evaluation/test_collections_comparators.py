@@ -15,7 +15,7 @@ from evaluation.collections.encoders import ENCODERS, E5Encoder, OnnxEncoder
 from evaluation.judged.judgments import JudgedQuery
 from ingest.embeddings.onnx_model import OnnxModel
 from ingest.fetching.maven import fetched_jar
-from reranker.base.errors import BadInput, NotFound, WrongParameter
+from reranker.base.errors import BadInput, FetchFailed, NotFound, WrongParameter
 from reranker.embeddings.onnx_session import OnnxSession
 from tests.evaluation.onnx_model import embedding_model, tokenizer
 
@@ -172,7 +172,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     maven.write_text(
         f'#!/bin/sh\necho "$@" >> {calls}\n'
         'for option in "$@"; do case "$option" in -DoutputDirectory=*) folder="${option#*=}";; '
-        '*gone*) echo "no such artifact"; exit 1;; esac; done\n'
+        '*gone*) echo "no such artifact"; exit 1;; *nothing*) exit 0;; esac; done\n'
         'printf "jar" > "$folder/whatever-1.jar"\n'
     )
     maven.chmod(0o755)
@@ -190,6 +190,16 @@ def test_a_jar_is_fetched_once_and_kept(calls: Path, tmp_path: Path) -> None:
     assert first.read_bytes() == b"jar"
     (call,) = calls.read_text(encoding="utf-8").splitlines()
     assert "-Dartifact=org.example:thing:1.0" in call
+
+
+def test_the_folder_of_jars_may_be_relative(calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert fetched_jar("org.example:thing:1.0", SHA256, Path("models")).read_bytes() == b"jar"
+
+
+def test_where_maven_brings_nothing_the_cure_is_named(calls: Path, tmp_path: Path) -> None:
+    with pytest.raises(FetchFailed, match=r"Maven left 0 jars of org\.example:nothing:1\.0, not one; look into"):
+        fetched_jar("org.example:nothing:1.0", SHA256, tmp_path / "models")
 
 
 def test_another_jar_than_the_expected_one_is_refused(calls: Path, tmp_path: Path) -> None:
