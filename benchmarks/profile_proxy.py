@@ -225,12 +225,12 @@ def by_stage(
 
 
 @contextmanager
-def served_code(code: Path, engine: str, embeddings: Path, options: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
+def served_code(code: Path, engine: str, embeddings: Path) -> Iterator[tuple[str, int]]:
     """Runs `sinkrank serve` of a checkout in a separate process; its address and its process id."""
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--store", engine, "--home", home]
         command += ["--processes", "1"]  # the one whose CPU time is read
-        command += ["--embeddings", str(embeddings.absolute()), *options]
+        command += ["--embeddings", str(embeddings.absolute())]
         environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": str(_BUDGET_MS)}
         environment["PYTHONPATH"] = str(code.absolute())
         environment["SINKRANK_PROCESSES"] = "1"  # whose CPU time is counted

@@ -33,8 +33,7 @@ def fetched_jar(coordinates: str, sha256: str, folder: Path, fetch: Fetch | None
     if not jar.exists():
         with only_one(folder), temporary_folder("fetching-", folder) as work:
             if not jar.exists():
-                # Absolute, since Maven runs in this folder.
-                (fetch or fetch_with_mvn)(coordinates, work.resolve())
+                (fetch or fetch_with_mvn)(coordinates, work)
                 found = sorted(work.glob("*.jar"))
                 if len(found) != 1:
                     raise FetchFailed(
@@ -64,7 +63,9 @@ def fetch_with_mvn(coordinates: str, folder: Path) -> None:
             f"{coordinates} is fetched with Maven, and mvn is not on PATH; install it (on Debian: "
             "apt-get install maven)"
         )
-    command = [maven, "-B", "-q", COPY_ONE_GOAL, f"-Dartifact={coordinates}", f"-DoutputDirectory={folder}"]
+    # Absolute, since Maven runs in this folder.
+    options = [f"-Dartifact={coordinates}", f"-DoutputDirectory={folder.resolve()}"]
+    command = [maven, "-B", "-q", COPY_ONE_GOAL, *options]
     try:
         done = run_command(command, folder)
     except subprocess.TimeoutExpired as error:

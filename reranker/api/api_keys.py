@@ -20,6 +20,7 @@ from flask import Flask, g, request
 
 from reranker.base.errors import SinkrankError, StoreUnavailable, Unauthenticated
 from reranker.base.request_context import note
+from reranker.proxy.routes import is_for_engine
 from reranker.service.errors import challenge_with, use_shape
 from reranker.service.key_file import NamedKey, is_key, name_of_key, read_keys
 from reranker.service.settings import Settings
@@ -98,7 +99,7 @@ def register(app: Flask, settings: Settings) -> ApiKeys | None:
     def check() -> None:
         if request.endpoint in _OPEN:
             return
-        if request.endpoint == "engine":
+        if is_for_engine():
             use_shape("engine")
         name = take_key(keys, request.environ)
         if name is None:

@@ -16,6 +16,7 @@ from flask import Flask, Response, current_app, g, request
 from reranker.base.leaving import set_client
 from reranker.base.request_context import RequestContext, current_request, set_current_request
 from reranker.proxy import PROXY_EXTENSION, Proxy
+from reranker.proxy.routes import ENDPOINT
 from reranker.service.metrics import CIRCUIT_STATES, is_multiprocess
 from reranker.service.service import EXTENSION, Service
 from reranker.service.tracing import RequestSpan, end_request_span, start_request_span
@@ -137,7 +138,7 @@ def _route() -> str:
     rule = request.url_rule
     if rule is None or rule.endpoint == "no_engine":
         return "none"
-    return "engine" if rule.endpoint == "engine" else rule.rule
+    return ENDPOINT if rule.endpoint == ENDPOINT else rule.rule
 
 
 def _context(service: Service, environ: Mapping[str, Any]) -> RequestContext:

@@ -22,6 +22,7 @@ Headers = list[tuple[str, str]]
 
 # A server waits for the body of other methods if the head does not say that there is none.
 _NO_BODY_EXPECTED = frozenset(["GET", "HEAD", "DELETE", "TRACE", "OPTIONS"])
+_TAKES_NO_MORE = (BrokenPipeError, ConnectionResetError)
 
 
 class NotConnected(Exception):
@@ -156,8 +157,9 @@ class Connection:
                 connection.putheader("Transfer-Encoding", "chunked")
             elif n_bytes is not None:
                 connection.putheader("Content-Length", str(n_bytes))
+            is_streamed = body is not None and not isinstance(body, bytes)
             # Where the node takes no more of the body, it may have answered already that this is too large.
-            with suppress(*() if body is None or isinstance(body, bytes) else (BrokenPipeError, ConnectionResetError)):
+            with suppress(*_TAKES_NO_MORE if is_streamed else ()):
                 connection.endheaders(body, encode_chunked=is_chunked)
             waits_on(connection.sock)
             return Answer(self, cast(WholeHeadResponse, connection.getresponse()))

@@ -8,7 +8,6 @@ service's, and every caller shares it.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from http.client import HTTPException, RemoteDisconnected
 from itertools import chain
@@ -89,12 +88,10 @@ class Upstream:
             ClientLeft: nobody waits for the answer, and the request changes nothing.
         """
         is_safe = is_safe or method in _SAFE_METHODS
-        may_repeat = is_safe and (body is None or isinstance(body, bytes))
         read_s = min(self._timeout_s, timeout_s or self._timeout_s)
         failed: StoreUnavailable | None = None
-        places = deque(self._order.places())
-        while places:
-            place = places.popleft()
+        attempts = self._order.attempts(is_safe and (body is None or isinstance(body, bytes)))
+        for place in attempts:
             try:
                 response = self._nodes[place].send(method, target, headers, body, n_body_bytes, read_s, is_safe)
             except _NoConnection as error:
@@ -103,10 +100,9 @@ class Upstream:
             except Busy as error:
                 failed = error
             except _Broken as error:
-                if not may_repeat:
+                if not attempts.repeat():
                     raise
-                may_repeat, failed = False, error
-                places.append(place)  # the node may just have closed a kept connection
+                failed = error
             else:
                 self._order.took_a_connection(place)
                 return response

@@ -7,7 +7,6 @@ If a node takes no connection, the request goes to the next node. So it does if 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -63,20 +62,19 @@ class NodeConnections:
             exceptions.TransportError: the last node's failure.
             Busy: too many requests wait for the last node.
         """
-        may_repeat = may_be_sent_twice(method, url, params)
-        places = deque(self._order.places())
-        while True:
-            place = places.popleft()
+        failed: Exception | None = None
+        attempts = self._order.attempts(may_be_sent_twice(method, url, params))
+        for place in attempts:
             try:
                 return self.ask(place, method, url, params, body, timeout, ignore, headers)
-            except (exceptions.TransportError, Busy) as error:
-                if not (isinstance(error, Busy) or is_without_connection(error)):
-                    if not (may_repeat and _may_succeed(error)):
-                        raise
-                    may_repeat = False
-                    places.append(place)  # the node may just have closed a kept connection
-                if not places:
+            except Busy as error:
+                failed = error
+            except exceptions.TransportError as error:
+                if not is_without_connection(error) and not (_may_succeed(error) and attempts.repeat()):
                     raise
+                failed = error
+        assert failed is not None  # noqa: S101 - an address has a node
+        raise failed
 
     def ask(self, place: int, method: str, url: str, *request: Any) -> Any:
         """Returns the answer of one node; `request` is the other arguments of `perform_request`."""
