@@ -27,9 +27,9 @@ def order(reranking: Reranking) -> list[int]:
 def test_the_text_with_the_word_itself_comes_before_the_text_with_a_near_word(reranker: Reranker) -> None:
     found = reranker.rerank("cat", TEXTS, language="en", document_languages="en")
     assert order(found) == [1, 0]
-    # 0.02 + 0.98 · 0.8 for the best by BM25, 0.02 + 0.98 · 0.2 for the best by transport.
-    assert [document.score for document in found.documents] == pytest.approx([0.804, 0.216])
-    assert [document.parts and document.parts.first_stage for document in found.documents] == pytest.approx([0.784, 0])
+    # 0.02 + 0.98 · 0.6 for the best by BM25, 0.02 + 0.98 · 0.4 for the best by transport.
+    assert [document.score for document in found.documents] == pytest.approx([0.608, 0.412])
+    assert [document.parts and document.parts.first_stage for document in found.documents] == pytest.approx([0.588, 0])
 
 
 @pytest.mark.parametrize("method", ["sinkhorn", "nbow", "rwmd"])
@@ -58,4 +58,4 @@ def test_a_word_without_an_embedding_is_lexical_evidence_too(reranker: Reranker)
     found = reranker.rerank("cat xyzzy", ["cat", "cat xyzzy"], language="en", document_languages="en")
     assert order(found) == [1, 0]
     assert found.documents[0].parts is not None
-    assert found.documents[0].parts.first_stage == pytest.approx(0.784)
+    assert found.documents[0].parts.first_stage == pytest.approx(0.588)

@@ -58,9 +58,38 @@ def test_nothing_known_is_nothing():
     assert scaled(np.zeros(2), np.array([False, False])).tolist() == [0.0, 0.0]
 
 
-def test_the_engines_best_has_four_fifths_and_the_nearest_one_fifth():
+def test_the_engines_best_has_three_fifths_and_the_nearest_two():
     found = evidence(first_stage=[10, 4], distances=[0.9, 0.1]).scores()
-    assert found.tolist() == pytest.approx([0.02 + 0.98 * 0.8, 0.02 + 0.98 * 0.2])
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * 0.6, 0.02 + 0.98 * 0.4])
+
+
+def test_the_first_stages_ranks_have_a_fifth_of_its_part():
+    """By scores 1, 8/9, 0 and 0. By ranks 1 / (1 + r / 2) is 1, 2/3, 1/2 and 1/2, so 1, 1/3, 0 and 0."""
+    parts = evidence(first_stage=[10, 9, 1, 1], distances=[INF] * 4).parts()
+    second = 0.8 * 8 / 9 + 0.2 / 3
+    assert [part.first_stage for part in parts] == pytest.approx([0.98 * 0.6 * part for part in (1, second, 0, 0)])
+
+
+def test_what_the_first_stage_says_nothing_of_has_no_rank():
+    parts = evidence(first_stage=[NAN, 9, 10, 1], distances=[0.5] * 4).parts()
+    second = 0.8 * 8 / 9 + 0.2 / 3
+    assert [part.first_stage for part in parts] == pytest.approx([0.98 * 0.6 * part for part in (0, second, 1, 0)])
+
+
+def test_equal_scores_have_equal_ranks():
+    parts = evidence(first_stage=[3, 3, 3], distances=[INF] * 3).parts()
+    assert [part.first_stage for part in parts] == pytest.approx([0.98 * 0.6] * 3)
+
+
+def test_scores_by_translations_are_scaled_apart_and_without_ranks():
+    """Of those by translations the second has half; their share is 0.3."""
+    found = Evidence(
+        np.array([10.0, 3.0, 2.0, 1.0]),
+        np.full(4, INF),
+        Corrections.make(4),
+        translated=np.array([False, True, True, True]),
+    ).parts()
+    assert [part.first_stage for part in found] == pytest.approx([0.98 * part for part in (0.6, 0.3, 0.15, 0)])
 
 
 def test_each_kind_of_evidence_has_its_share():
@@ -78,35 +107,37 @@ def test_without_neighbours_the_others_take_their_share_in_proportion():
     assert found.tolist() == pytest.approx([0.02 + 0.98 * share / 0.75 for share in (0.25, 0.20, 0.30)])
 
 
-def test_the_encoder_takes_a_fifth_and_the_others_keep_their_proportions():
+def test_the_encoder_takes_a_quarter_and_the_others_keep_their_proportions():
     rows = {"first_stage": [10, 4, 4, 4, 4], "distances": [0.9, 0.1, 0.9, 0.9, 0.9]}
     like = {"feedback": [0.9, 0.9, 0.2, 0.9, 0.9], "neighbours": [0.3, 0.3, 0.3, 0.8, 0.3]}
     found = evidence(**rows, **like, encoder=[0.1, 0.1, 0.1, 0.1, 0.7])
-    assert found.scores().tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.20, 0.16, 0.24, 0.20, 0.20)])
-    assert [parts.encoder for parts in found.parts()] == pytest.approx([0, 0, 0, 0, ABOVE_FLOOR * 0.2])
+    assert found.scores().tolist() == pytest.approx(
+        [0.02 + 0.98 * share for share in (0.1875, 0.15, 0.225, 0.1875, 0.25)]
+    )
+    assert [parts.encoder for parts in found.parts()] == pytest.approx([0, 0, 0, 0, ABOVE_FLOOR * 0.25])
 
 
-def test_of_a_short_query_the_encoder_takes_half():
+def test_of_a_short_query_the_encoder_takes_nearly_half():
     found = evidence(first_stage=[10, 4, 4], distances=[0.9, 0.1, 0.9], encoder=[0.1, 0.1, 0.7]).scores()
-    assert found.tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.4, 0.1, 0.5)])
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.33, 0.22, 0.45)])
 
 
 def test_a_chosen_share_of_the_first_stage_holds_beside_the_encoder_too():
-    found = evidence(first_stage=[10, 4, 4], distances=[0.9, 0.1, 0.9], encoder=[0.1, 0.1, 0.7], share=0.4).scores()
-    assert found.tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.4, 0.1, 0.5)])
+    found = evidence(first_stage=[10, 4, 4], distances=[0.9, 0.1, 0.9], encoder=[0.1, 0.1, 0.7], share=0.33).scores()
+    assert found.tolist() == pytest.approx([0.02 + 0.98 * share for share in (0.33, 0.22, 0.45)])
     alone = evidence(first_stage=[10, 4, 4], distances=[0.9, 0.1, 0.9], encoder=[0.1, 0.1, 0.7], share=1.0).scores()
     assert alone.tolist() == pytest.approx([1.0, 0.02, 0.02])
 
 
 def test_of_a_candidate_without_a_known_word_the_encoder_says_nothing():
     found = evidence(first_stage=[4, 4, 4], distances=[INF, 0.9, 0.9], encoder=[NAN, 0.1, 0.7]).parts()
-    assert [parts.encoder for parts in found] == pytest.approx([0, 0, ABOVE_FLOOR * 0.5])
+    assert [parts.encoder for parts in found] == pytest.approx([0, 0, ABOVE_FLOOR * 0.45])
 
 
 def test_a_candidate_with_the_query_in_a_field_is_as_like_as_any():
     found = evidence([4, 4, 4], [0.5, 0.3, 0.9], encoder=[0.1, 0.7, 0.4], exact=[True, False, False]).parts()
     assert [parts.encoder for parts in found] == pytest.approx(
-        [ABOVE_FLOOR * 0.5, ABOVE_FLOOR * 0.5, ABOVE_FLOOR * 0.25]
+        [ABOVE_FLOOR * 0.45, ABOVE_FLOOR * 0.45, ABOVE_FLOOR * 0.225]
     )
 
 
@@ -114,8 +145,8 @@ def test_where_the_first_stage_says_nothing_of_a_candidate_the_others_take_its_s
     found = evidence(first_stage=[NAN, 4, 2], distances=[0.1, 0.5, 0.9]).parts()
     assert found[0].first_stage == 0.0
     assert found[0].words == pytest.approx(ABOVE_FLOOR)  # all of it
-    assert found[1].first_stage == pytest.approx(ABOVE_FLOOR * 0.8)
-    assert found[1].words == pytest.approx(ABOVE_FLOOR * 0.2 * 0.5)
+    assert found[1].first_stage == pytest.approx(ABOVE_FLOOR * 0.6)
+    assert found[1].words == pytest.approx(ABOVE_FLOOR * 0.4 * 0.5)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +197,7 @@ def test_what_an_exact_candidate_lacks_is_told_and_its_parts_sum_all_the_same():
     corrections = corrected(0.5, (True, 0.5), (False, 0.0))
     exact, other = evidence([1, 1], [0.4, 0.2], corrections, exact=[True, False]).parts()
     assert exact.lacking_words < 0
-    assert exact.words + exact.lacking_words + exact.hubness == pytest.approx(ABOVE_FLOOR * 0.2)
+    assert exact.words + exact.lacking_words + exact.hubness == pytest.approx(ABOVE_FLOOR * 0.4)
     assert exact.total > other.total
 
 
@@ -175,7 +206,7 @@ def test_lacking_words_and_hubness_are_taken_off_by_what_they_add_to_the_order_d
     of it is worth 1 / 0.7 of the share."""
     corrections = corrected(0.5, (False, 0.0), (True, 0.5))
     near, far = evidence(first_stage=[1, 1], distances=[0.2, 0.4], corrections=corrections).parts()
-    share = ABOVE_FLOOR * 0.2
+    share = ABOVE_FLOOR * 0.4
     assert (near.lacking_words, near.hubness) == (0.0, 0.0)
     assert near.words == pytest.approx(share)
     assert far.lacking_words == pytest.approx(-share * 0.5 / 0.7)

@@ -49,38 +49,38 @@ def details(client: FlaskClient, size: int = 100, **section: Any) -> list[dict[s
 
 
 def test_hits_without_a_known_word_are_marked_and_keep_the_share_of_the_engines_score(client: FlaskClient) -> None:
-    """Engine's score, scaled, and nearness: zzz 1 and 0, dog 3/4 and 0.9, qqq 1/2 and 0, cat 1/4 and 1, bread 0 and 0;
-    80 % of the first and 20 % of the second."""
+    """Engine's score and rank, scaled, and nearness: zzz 1, 1 and 0, dog 3/4, 1/2 and 0.9, qqq 1/2, 1/4 and 0, cat 1/4,
+    1/10 and 1, bread 0, 0 and 0; 48 % of the first, 12 % of the second, 40 % of the third."""
     found = {hit["first_stage_rank"]: hit for hit in details(client, size=7, window_size=5)}
     zzz, dog, qqq, cat, bread = (found[rank] for rank in range(1, 6))
     assert [hit["without_known_word"] for hit in (zzz, dog, qqq, cat, bread)] == [True, False, True, False, False]
-    assert dog["score_parts"]["first_stage"] == pytest.approx(0.98 * 0.8 * 0.75)
-    assert dog["score_parts"]["words"] == pytest.approx(0.98 * 0.2 * 0.9)
-    expected = {1: 0.8, 2: 0.78, 3: 0.4, 4: 0.4, 5: 0.0}
+    assert dog["score_parts"]["first_stage"] == pytest.approx(0.98 * (0.48 * 0.75 + 0.12 * 0.5))
+    assert dog["score_parts"]["words"] == pytest.approx(0.98 * 0.4 * 0.9)
+    expected = {1: 0.6, 2: 0.78, 3: 0.27, 4: 0.532, 5: 0.0}
     assert {rank: sum(found[rank]["score_parts"].values()) for rank in expected} == pytest.approx(
         {rank: 0.02 + 0.98 * value for rank, value in expected.items()}
     )
-    assert list(found)[:2] == [1, 2]
+    assert list(found)[:4] == [2, 1, 4, 3]
     assert list(found)[4:] == [5, 6, 7]
     assert found[6]["score_parts"] is None  # behind the window
 
 
-def test_the_sentence_encoder_counts_half_for_a_short_query(fake: FakeEngine, tmp_path: Path) -> None:
+def test_the_sentence_encoder_counts_nearly_half_for_a_short_query(fake: FakeEngine, tmp_path: Path) -> None:
     """By tests/query_encoder.py `cat` points to (0.2, 0.6), which is likest to the dog and least to the bread. The hit
     that is the query word for word is as like as any."""
     pytest.importorskip("onnxruntime", reason="needs pip install 'sinkrank[encoders]'")
     client = service_before(fake, encoding_embeddings(tmp_path / "embeddings"), tmp_path)
     found = {hit["first_stage_rank"]: hit["score_parts"] for hit in details(client, size=5, window_size=5)}
     encoder = [found[rank]["encoder"] for rank in range(1, 6)]
-    assert encoder == pytest.approx([0.0, 0.98 * 0.5, 0.0, 0.98 * 0.5, 0.0], abs=1e-6)
-    assert found[1]["first_stage"] == pytest.approx(0.98 * 0.4)
+    assert encoder == pytest.approx([0.0, 0.98 * 0.45, 0.0, 0.98 * 0.45, 0.0], abs=1e-6)
+    assert found[1]["first_stage"] == pytest.approx(0.98 * 0.33)
     assert [hit["score_parts"]["encoder"] for hit in details(client, size=5, language="fr")] == [0.0] * 5
 
 
 def test_a_search_may_say_how_much_the_engines_score_counts(client: FlaskClient) -> None:
-    """The engine's score and nearness as above, half of each."""
+    """The engine's score and rank, and nearness, as above: 40 %, 10 % and 50 %."""
     found = {hit["first_stage_rank"]: hit for hit in details(client, size=5, window_size=5, first_stage_share=0.5)}
-    expected = {1: 0.5, 2: 0.375 + 0.45, 3: 0.25, 4: 0.125 + 0.5, 5: 0.0}
+    expected = {1: 0.5, 2: 0.35 + 0.45, 3: 0.225, 4: 0.11 + 0.5, 5: 0.0}
     assert {rank: sum(found[rank]["score_parts"].values()) for rank in expected} == pytest.approx(
         {rank: 0.02 + 0.98 * value for rank, value in expected.items()}
     )
