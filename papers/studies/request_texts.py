@@ -19,6 +19,7 @@ from evaluation.collections.beir import Collection, read_beir
 from evaluation.collections.indexing import indexed
 from evaluation.judged.comparison import measures_of
 from evaluation.judged.judgments import JudgedQuery
+from reranker.base.errors import UnknownWords
 from reranker.embeddings import Embeddings
 from reranker.ranking.reranker import Reranker
 from reranker.search.searcher import Searcher, SearchRequest
@@ -62,7 +63,10 @@ def rows(collection: Collection, embeddings: Embeddings, language: str) -> Itera
 
 def _first_stage(searcher: Searcher, query: JudgedQuery, language: str) -> list[str]:
     request = SearchRequest(query.text, _INDEX, language, first_stage="bm25", depth=_DEPTH, size=_DEPTH, method="none")
-    return [hit.id for hit in searcher.search(request).hits]
+    try:
+        return [hit.id for hit in searcher.search(request).hits]
+    except UnknownWords:  # and BM25 finds nothing
+        return []
 
 
 def _reranked(
@@ -70,7 +74,7 @@ def _reranked(
 ) -> list[str]:
     """The documents in the order of `auto`; in the given order if the query has no known word."""
     read = reranker.query_with_unknown_words(query.text, language)
-    if not len(read.weighted):
+    if not doc_ids or not len(read.weighted):
         return list(doc_ids)
     candidates = [bags[doc_id] for doc_id in doc_ids]
     scores = reranker.lexical_scores(read, candidates) if has_lexical else None

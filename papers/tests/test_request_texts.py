@@ -36,6 +36,14 @@ def test_each_row_says_how_good_the_orders_are(tmp_path: Path, collection: Path)
     ]
 
 
+def test_a_query_of_unknown_words_that_finds_nothing_counts_as_nothing(tmp_path: Path) -> None:
+    queries = [{"_id": "q", "text": "cat dog"}, {"_id": "unknown", "text": "xyzzy"}]
+    judgments = [("q", "both", 1), ("unknown", "near", 1)]
+    collection = read_beir(write_collection(tmp_path / "two", DOCUMENTS, queries, judgments))
+    found = list(rows(collection, tiny_embeddings(tmp_path / "embeddings"), "en"))
+    assert [row[2] for row in found] == ["0.500", "0.500"]
+
+
 def test_the_command_prints_a_table(tmp_path: Path, collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tiny_embeddings(tmp_path / "embeddings")
     main([str(collection), "--embeddings", str(tmp_path / "embeddings")])
