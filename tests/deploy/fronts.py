@@ -133,13 +133,13 @@ def command_of(name: str, text: str, folder: Path, values: dict[str, str]) -> li
     path.write_text(filled(text, values), encoding="utf-8")
     if name == "envoy":
         # No shared memory for a hot restart: several run at once.
-        return ["-c", str(path), "--disable-hot-restart", "--log-level", "warning", "--concurrency", "2"]
+        return ["-c", str(path), "--disable-hot-restart", "--log-level", "warning", "--concurrency", "1"]
     main = folder / "nginx.main.conf"
     temporary = "".join(
         f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     main.write_text(
-        f"daemon off; worker_processes 2; pid {folder}/nginx.pid; error_log stderr;"
+        f"daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log stderr;"
         f"events {{ worker_connections 1024; }} http {{ access_log off; {temporary} include {path}; }}",
         encoding="utf-8",
     )

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,33 @@ def test_own_routes_are_sinkranks(front: Front) -> None:
         assert len(json.loads(send(front, "POST", path, body).data)["results"]) == 2
     for path in ("/-/openapi.json", "/-/ui"):
         assert send(front, "GET", path).status == 200
+
+
+class Warned(BaseHTTPRequestHandler):
+    """An engine that warns of much."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        for n in range(10):
+            self.send_header("Warning", f'299 OpenSearch "{n} {"deprecated " * 100}"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_an_answer_with_many_warnings_comes_through(front_name: str, certificates: Path, tmp_path: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Warned) as engine:
+        threading.Thread(target=engine.serve_forever, daemon=True).start()
+        try:
+            address = f"127.0.0.1:{engine.server_port}"
+            with running(front_name, tmp_path, address, address, certificates / "server.pem") as started:
+                answer = send(started, "GET", "/pages/_doc/1")
+        finally:
+            engine.shutdown()
+    assert answer.status == 200
+    assert len(answer.headers.getlist("Warning")) == 10
 
 
 def test_a_body_above_the_limit_is_refused(front: Front, front_name: str, instance: Instance) -> None:
