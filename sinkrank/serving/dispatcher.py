@@ -37,14 +37,20 @@ class _Work:
 
 
 class _Lane:
-    """The threads of one kind of request, started as they are needed."""
+    """The threads of one kind of request, started as they are needed.
+
+    Attributes:
+        idle: what each thread without work waits for. One queue for all would wake a second thread for each request.
+        queue: requests that wait for a thread, of lanes without a limit.
+    """
 
     def __init__(self, name: str, n_threads: int) -> None:
         self.name = name
         self.n_threads = n_threads
         self.n_running = 0
         self.n_started = 0
-        self.queue: SimpleQueue[_Work | None] = SimpleQueue()
+        self.idle: list[SimpleQueue[_Work | None]] = []
+        self.queue: deque[_Work] = deque()
 
 
 class Dispatcher:
@@ -64,6 +70,7 @@ class Dispatcher:
         self._n_per_client = n_per_client
         self._n_by_client: Counter[str] = Counter()
         self._waiting: deque[_Work] = deque()
+        self._is_ending = False
         self._lock = threading.Lock()
         self._ended = threading.Condition(self._lock)
 
@@ -97,9 +104,10 @@ class Dispatcher:
                 for work in self._waiting:
                     work.channel.cancel()
                 self._waiting.clear()
+            self._is_ending = True
             for lane in lanes:
-                for _ in range(lane.n_started):
-                    lane.queue.put(None)
+                while lane.idle:
+                    lane.idle.pop().put(None)
             return self._ended.wait_for(lambda: not any(lane.n_started for lane in lanes), timeout)
 
     def _lane_of(self, path: str) -> _Lane:
@@ -119,36 +127,48 @@ class Dispatcher:
         lane.n_running += 1
         if work.client is not None:
             self._n_by_client[work.client] += 1
-        lane.queue.put(work)
-        if lane.n_started < min(lane.n_running, lane.n_threads):
+        if lane.idle:
+            lane.idle.pop().put(work)  # the last one: what it needs is still in the processor's caches
+        elif lane.n_started < lane.n_threads:
             lane.n_started += 1
-            threading.Thread(target=self._run, args=[lane], name=f"{lane.name}-{lane.n_started}", daemon=True).start()
+            name = f"{lane.name}-{lane.n_started}"
+            threading.Thread(target=self._run, args=[lane, work], name=name, daemon=True).start()
+        else:
+            lane.queue.append(work)
 
-    def _run(self, lane: _Lane) -> None:
-        while (work := lane.queue.get()) is not None:
+    def _run(self, lane: _Lane, first: _Work) -> None:
+        given: SimpleQueue[_Work | None] = SimpleQueue()
+        given.put(first)
+        del first
+        while (work := given.get()) is not None:
             try:
                 work.channel.service()
             except BaseException:
                 _log.exception("a request could not be answered")
-            finally:
+            with self._lock:
                 self._finish(work)
+                if lane.queue:
+                    given.put(lane.queue.popleft())
+                elif self._is_ending:
+                    given.put(None)
+                else:
+                    lane.idle.append(given)
             del work  # the connection, until the next one comes
         with self._lock:
             lane.n_started -= 1
             self._ended.notify_all()
 
     def _finish(self, work: _Work) -> None:
-        with self._lock:
-            work.lane.n_running -= 1
-            if work.client is not None:
-                self._n_by_client[work.client] -= 1
-                if not self._n_by_client[work.client]:
-                    del self._n_by_client[work.client]
-            if not self._waiting:
-                return
-            waiting, self._waiting = self._waiting, deque()
-            for other in waiting:
-                if self._may_start(other):
-                    self._start(other)
-                else:
-                    self._waiting.append(other)
+        work.lane.n_running -= 1
+        if work.client is not None:
+            self._n_by_client[work.client] -= 1
+            if not self._n_by_client[work.client]:
+                del self._n_by_client[work.client]
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, deque()
+        for other in waiting:
+            if self._may_start(other):
+                self._start(other)
+            else:
+                self._waiting.append(other)
