@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import time
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -145,7 +145,7 @@ def _context(service: Service, environ: Mapping[str, Any]) -> RequestContext:
     """The request's name: the caller's, that of its trace, or a new one."""
     traceparent = _TRACEPARENT.fullmatch(environ.get("HTTP_TRACEPARENT", ""))
     named = environ.get("HTTP_X_OPAQUE_ID", "")
-    request_id = named if _REQUEST_ID.fullmatch(named) else traceparent.group(1) if traceparent else uuid.uuid4().hex
+    request_id = named if _REQUEST_ID.fullmatch(named) else traceparent[1] if traceparent else secrets.token_hex(16)
     headers = {REQUEST_ID_HEADER: request_id}
     if traceparent:
         headers["traceparent"] = traceparent.group()

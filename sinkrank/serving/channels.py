@@ -152,13 +152,24 @@ class Channel(HTTPChannel):  # type: ignore[misc]
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def write_soon(self, data: Any) -> int:
+        """Most answers go at once. waitress would copy each into a buffer, and out of it again."""
         if self.head:
             data, self.head = self.head + data, b""
         self.active_s = time.monotonic()
-        if self.total_outbufs_len + len(data) > _SMALL_BYTES:
-            self.server.note_unread(len(data))
-        n_bytes: int = super().write_soon(data)
-        return n_bytes
+        rest = self._unsent(data)
+        if rest or not data:
+            if self.total_outbufs_len + len(rest) > _SMALL_BYTES:
+                self.server.note_unread(len(rest))
+            super().write_soon(rest)
+        return len(data)
+
+    def _unsent(self, data: Any) -> Any:
+        """Sends what the system takes, if nothing waits to be sent before it; the rest."""
+        with self.outbuf_lock:
+            if self.connected and not self.total_outbufs_len and isinstance(data, bytes):
+                with suppress(OSError):  # waitress meets it again
+                    return data[self.send(data, do_close=False) :]
+        return data
 
     @property
     def waits_for_client(self) -> str:
