@@ -131,15 +131,14 @@ class Dispatcher:
             lane.idle.pop().put(work)  # the last one: what it needs is still in the processor's caches
         elif lane.n_started < lane.n_threads:
             lane.n_started += 1
+            given: SimpleQueue[_Work | None] = SimpleQueue()
+            given.put(work)
             name = f"{lane.name}-{lane.n_started}"
-            threading.Thread(target=self._run, args=[lane, work], name=name, daemon=True).start()
+            threading.Thread(target=self._run, args=[lane, given], name=name, daemon=True).start()
         else:
             lane.queue.append(work)
 
-    def _run(self, lane: _Lane, first: _Work) -> None:
-        given: SimpleQueue[_Work | None] = SimpleQueue()
-        given.put(first)
-        del first
+    def _run(self, lane: _Lane, given: SimpleQueue[_Work | None]) -> None:
         while (work := given.get()) is not None:
             try:
                 work.channel.service()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -59,6 +60,19 @@ def test_one_request_after_another_takes_one_thread() -> None:
         names.update(answered(dispatcher, Connection()))
         until(dispatcher, "_passed", 1)
     assert names == {"passed-1"}
+
+
+def test_an_idle_thread_keeps_no_connection() -> None:
+    dispatcher = Dispatcher(8, 8)
+    connection = Connection()
+    answered(dispatcher, connection)
+    until(dispatcher, "_passed", 1)
+    kept = weakref.ref(connection)
+    del connection
+    end = time.monotonic() + PATIENCE_S
+    while kept() is not None:
+        assert time.monotonic() < end
+        time.sleep(0.001)
 
 
 def test_requests_at_once_take_a_thread_each_and_the_last_idle_one_goes_on() -> None:
