@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
-from typing import cast
+from typing import Any, cast
 
 from reranker.base.leaving import waits_on
 from reranker.base.whole_heads import WholeHeadResponse
@@ -22,6 +22,8 @@ Headers = list[tuple[str, str]]
 
 # A server waits for the body of other methods if the head does not say that there is none.
 _NO_BODY_EXPECTED = frozenset(["GET", "HEAD", "DELETE", "TRACE", "OPTIONS"])
+# A larger body is not copied behind its head.
+_SMALL_BYTES = 65_536
 _TAKES_NO_MORE = (BrokenPipeError, ConnectionResetError)
 
 
@@ -111,10 +113,33 @@ def _one_line(value: str) -> str:
     return " ".join(part.strip(" \t") for part in value.split("\r\n")) if "\n" in value else value.strip(" \t")
 
 
+class _OneWrite(HTTPConnection):
+    """Sends the head of a request and a small body in one write: by a second one the node would wake twice."""
+
+    _held: list[bytes] | None = None
+
+    def send(self, data: Any) -> None:
+        if self._held is None:
+            super().send(data)
+        else:
+            self._held.append(data)
+
+    def end(self, body: bytes | None) -> None:
+        """Ends the head of a request, and sends it with its body."""
+        self._held = []
+        self.endheaders(body)
+        held, self._held = self._held, None
+        self.send(b"".join(held))
+
+
+class _OneWriteOverTls(_OneWrite, HTTPSConnection):
+    """The same by TLS."""
+
+
 class Connection:
     """A connection to a node, for one request after another."""
 
-    def __init__(self, connection: HTTPConnection, kept: _Kept) -> None:
+    def __init__(self, connection: _OneWrite, kept: _Kept) -> None:
         self._connection = connection
         self._kept = kept
         self._poll = select.poll()
@@ -157,10 +182,12 @@ class Connection:
                 connection.putheader("Transfer-Encoding", "chunked")
             elif n_bytes is not None:
                 connection.putheader("Content-Length", str(n_bytes))
-            is_streamed = body is not None and not isinstance(body, bytes)
-            # Where the node takes no more of the body, it may have answered already that this is too large.
-            with suppress(*_TAKES_NO_MORE if is_streamed else ()):
-                connection.endheaders(body, encode_chunked=is_chunked)
+            if body is None or (isinstance(body, bytes) and len(body) <= _SMALL_BYTES):
+                connection.end(body)
+            else:
+                # Where the node takes no more of the body, it may have answered already that this is too large.
+                with suppress(*() if isinstance(body, bytes) else _TAKES_NO_MORE):
+                    connection.endheaders(body, encode_chunked=is_chunked)
             waits_on(connection.sock)
             return Answer(self, cast(WholeHeadResponse, connection.getresponse()))
         except BaseException:
@@ -238,11 +265,11 @@ class ConnectionPool:
         if kept is not None:
             return kept
         timeout_s = min(self._connect_timeout_s, timeout_s)
-        connection: HTTPConnection
+        connection: _OneWrite
         if self._tls is None:
-            connection = HTTPConnection(self._host, self._port, timeout=timeout_s)
+            connection = _OneWrite(self._host, self._port, timeout=timeout_s)
         else:
-            connection = HTTPSConnection(self._host, self._port, timeout=timeout_s, context=self._tls)
+            connection = _OneWriteOverTls(self._host, self._port, timeout=timeout_s, context=self._tls)
         connection.response_class = WholeHeadResponse
         connection.auto_open = 0  # a closed one is not opened again behind our back
         try:

@@ -6,7 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from http.client import BadStatusLine, HTTPException, IncompleteRead, RemoteDisconnected
+from http.client import BadStatusLine, HTTPConnection, HTTPException, IncompleteRead, RemoteDisconnected
 
 import pytest
 
@@ -157,3 +157,31 @@ def test_where_nothing_listens_there_is_no_connection() -> None:
         pool = pool_to(closed)
     with pytest.raises(NotConnected):
         pool.connection(1.0)
+
+
+@pytest.mark.parametrize(("n_bytes", "n_writes"), [(0, 1), (1, 1), (65_536, 1), (65_537, 2)])
+def test_a_small_body_goes_in_one_write_with_its_head(
+    listener: socket.socket, monkeypatch: pytest.MonkeyPatch, n_bytes: int, n_writes: int
+) -> None:
+    written: list[int] = []
+
+    def send(self: HTTPConnection, data: bytes) -> None:
+        written.append(len(data))
+        self.sock.sendall(data)
+
+    monkeypatch.setattr(HTTPConnection, "send", send)
+    received: list[int] = []
+
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            while sum(received) < head + n_bytes:
+                received.append(len(connection.recv(65_536)))
+            connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    head = len(f"POST / HTTP/1.1\r\nContent-Length: {n_bytes}\r\n\r\n")
+    thread = threading.Thread(target=answer)
+    thread.start()
+    pool_to(listener).connection(2.0).ask("POST", "/", [], b"x" * n_bytes, n_bytes, 5.0).close()
+    thread.join()
+    assert (len(written), sum(written)) == (n_writes, head + n_bytes)
