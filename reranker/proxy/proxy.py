@@ -117,7 +117,7 @@ class Proxy:
         try:
             if rest is not None:
                 raise Skip("body_too_large")
-            deadline = Deadline(settings.proxy_budget_ms / 1000)
+            deadline = Deadline(time.monotonic() + settings.proxy_budget_ms / 1000)
             calls = EngineCalls(self.upstream, incoming, deadline, settings.proxy_max_answer_bytes)
             read = read_request(self._service, calls, self._field_types, is_multi)
             new_body, ranking = read.body_without_ours, self.ranking

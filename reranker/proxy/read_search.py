@@ -153,13 +153,13 @@ def _read_body(data: bytes, parameters: Mapping[str, str]) -> tuple[SearchBody, 
     if "rerank" in parameters:
         check_not_off(parameters)
     ext = raw.parsed.get("ext")
-    section = ext.get("rerank") if isinstance(ext, Mapping) else None
-    if section is None or not isinstance(ext, Mapping):
+    section = ext.get("rerank") if isinstance(ext, dict) else None
+    if section is None or not isinstance(ext, dict):
         return SearchBody(text, raw), None
     if not isinstance(section, dict):
         raise BadInput('ext.rerank is not an object; give {"query_context": {"query_text": "…"}, "window_size": 100}')
     context = section.get("query_context")
-    if isinstance(context, Mapping) and "query_text_path" in context:
+    if isinstance(context, dict) and "query_text_path" in context:
         raise Skip("query_text_path")
     try:
         read = parse(RerankSection, section)
@@ -267,10 +267,8 @@ def _page(body: Mapping[str, Any], parameters: Mapping[str, str], window: int) -
     if numbers[1] == 0:
         raise Skip("no_hits_wanted")
     # The depths of the body's outermost fusion: a retriever, or `rank`.
-    fusions = [
-        one for part in ("retriever", "rank") if isinstance(body.get(part), Mapping) for one in body[part].values()
-    ]
-    depths = [one.get(name) for one in fusions if isinstance(one, Mapping) for name in _FUSION_WINDOWS]
+    fusions = [one for part in ("retriever", "rank") if isinstance(body.get(part), dict) for one in body[part].values()]
+    depths = [one.get(name) for one in fusions if isinstance(one, dict) for name in _FUSION_WINDOWS]
     window = min([window, *(depth for depth in depths if isinstance(depth, int) and depth > 0)])
     return PagePlan(numbers[0], numbers[1], window)
 
