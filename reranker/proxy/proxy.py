@@ -7,11 +7,11 @@ counted, and logged in one line.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from reranker.base.errors import SinkrankError
@@ -84,21 +84,13 @@ class Proxy:
         )
         self._guard = Guard(settings.proxy_max_reranks, self.breaker)
         self._field_types = FieldTypeCache()
-        self._ranking: ProxyRanking | None = None
-        self._lock = threading.Lock()
 
-    @property
+    @cached_property
     def ranking(self) -> ProxyRanking:
-        """Made as soon as there are embeddings. Raises NoEmbeddings."""
-        if self._ranking is None:
-            with self._lock:
-                self._ranking = self._ranking or ProxyRanking.build(self._service)
-        return self._ranking
+        """Made as soon as there are embeddings. If two threads make it at once, both serve and one is kept.
 
-    @property
-    def figures(self) -> IndexFigures:
-        """Raises NoEmbeddings."""
-        return self.ranking.figures
+        Raises NoEmbeddings."""
+        return ProxyRanking.build(self._service)
 
     def answer(self, incoming: Incoming) -> Reply:
         """The answer to any request for the engine."""

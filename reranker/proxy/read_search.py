@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import regex
@@ -17,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.proxy.answer_filters import read_source_filter
 from reranker.proxy.bare_windows import BarePlan, read_bare_plan
-from reranker.proxy.query.text import FieldTypes, QueryReading, no_field_types, read_query
+from reranker.proxy.query.text import FieldTypes, no_field_types, read_query
 from reranker.proxy.raw_json import DuplicateKey, read_body, write_object
 from reranker.proxy.search import MAX_TEXT_FIELDS, PagePlan, Search, SearchBody
 from reranker.proxy.upstream.incoming import is_true
@@ -215,10 +214,17 @@ def _read(
     if service.opened is None:
         raise Skip(NO_EMBEDDINGS)
     page = _page(values, parameters, ext.window_size or settings.proxy_window_size)
-    reading = _read_query(values, parameters, types, section)
+    # Who writes a section, or the parameter, asks for re-ranking whatever the query scores by.
+    is_asked = section is not None or parameters.get("rerank", "").strip().lower() in _YES
+    reading = read_query(values, parameters, types, is_asked)
+    text = ext.query_context.query_text or ""
+    if not text.strip():
+        text = reading.text
+        if not text or (reading.reason and not is_asked):
+            raise Skip(reading.reason or "no_query_text")
     language = None if ext.language is None else language_code(ext.language)
     try:
-        query = service.reranker.query(reading.text, language)
+        query = service.reranker.query(text, language)
     except (EmptyQuery, UnknownWords):  # the engine's order is then the best there is
         raise Skip("unknown_words") from None
     start_encoding(query, method)  # it is ready when the engine has answered
@@ -271,25 +277,6 @@ def _page(body: Mapping[str, Any], parameters: Mapping[str, str], window: int) -
     depths = [one.get(name) for one in fusions if isinstance(one, dict) for name in _FUSION_WINDOWS]
     window = min([window, *(depth for depth in depths if isinstance(depth, int) and depth > 0)])
     return PagePlan(numbers[0], numbers[1], window)
-
-
-def _read_query(
-    body: Mapping[str, Any], parameters: Mapping[str, str], types: FieldTypes, section: RerankSection | None
-) -> QueryReading:
-    """What to re-rank by.
-
-    Raises:
-        Skip: there is no text, or the caller's own scoring is to stay.
-    """
-    # Who writes a section, or the parameter, asks for re-ranking whatever the query scores by.
-    is_asked = section is not None or parameters.get("rerank", "").strip().lower() in _YES
-    reading = read_query(body, parameters, types, is_asked)
-    given = section.query_context.query_text if section is not None else None
-    if given is not None and given.strip():
-        return replace(reading, text=given)
-    if not reading.text or (reading.reason and not is_asked):
-        raise Skip(reading.reason or "no_query_text")
-    return reading
 
 
 def _languages(service: Service, names: Iterable[str]) -> tuple[str, ...]:
