@@ -42,6 +42,7 @@ _FUSION_WINDOWS = ("rank_window_size", "window_size")
 _MAX_FILTER_PATHS = 100
 # What is a number to us alone (`1_000`, other scripts' digits) is the engine's to refuse.
 _number = regex.compile(r"\+?[0-9]{1,9}").fullmatch
+_TOO_LARGE = 10**9
 _FALLING_SCORES: tuple[Any, ...] = (
     "_score",
     "_score:desc",
@@ -266,7 +267,7 @@ def _page(body: Mapping[str, Any], parameters: Mapping[str, str], window: int) -
     numbers = []
     for name, default in (("from", 0), ("size", _DEFAULT_SIZE)):
         value = parameters.get(name, body.get(name, default))
-        is_number = not isinstance(value, bool) and isinstance(value, str | int) and _number(str(value))
+        is_number = _number(value) if isinstance(value, str) else type(value) is int and 0 <= value < _TOO_LARGE
         if not is_number:
             raise Skip("odd_page")  # null, -1 or a word: the engine says what it makes of it
         numbers.append(int(value))

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 
 from reranker.proxy.query.text import FieldType, FieldTypes
 from reranker.proxy.upstream.calls import EngineCalls, Fallback
@@ -43,7 +43,7 @@ class FieldTypeCache:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._known: TTLCache[_Key, tuple[float, FieldType | None]] = TTLCache(_MAX_KNOWN_FIELDS, TRUST_S, clock)
+        self._known: LRUCache[_Key, tuple[float, FieldType | None]] = LRUCache(_MAX_KNOWN_FIELDS)
         self._failed: TTLCache[tuple[bytes, str], bool] = TTLCache(_MAX_KNOWN_FIELDS, RETRY_S, clock)
         self._lock = threading.Lock()
 
@@ -53,7 +53,9 @@ class FieldTypeCache:
         with self._lock:
             found = [(name, self._known.get((caller, place, name))) for name in names]
         return {
-            name: one[1] for name, one in found if one is not None and (one[1] is not None or now - one[0] < RETRY_S)
+            name: one[1]
+            for name, one in found
+            if one is not None and now - one[0] < (RETRY_S if one[1] is None else TRUST_S)
         }
 
     def put(self, caller: bytes, place: str, types: Mapping[str, FieldType | None]) -> None:
