@@ -134,7 +134,11 @@ def _ask_windows(request: SearchRequest, lines: Sequence[Search | Skipped], send
     first = request.searches[0]
     replaced = _REPLACED[first.bare_kind is not None, first.translation is not None]
     read = read_bare if first.bare_kind is not None and not request.is_multi else read_whole
-    return ask(request, [(line.header, line.sent) for line in lines], send, replaced, read)
+    bodies = [
+        line.as_it_came if isinstance(line, Skipped) else line.window_body(line.translation, line.bare_kind)
+        for line in lines
+    ]
+    return ask(request, [(line.header, body) for line, body in zip(lines, bodies, strict=True)], send, replaced, read)
 
 
 def fetch_whole(request: SearchRequest, searches: Sequence[Search]) -> Fetched | None:

@@ -171,7 +171,7 @@ class Guard:
             yield turn
         finally:
             self.breaker.leave(turn.succeeded)
-            if turn.running is None:
+            if turn.running is None or turn.running.done():
                 self._free.release()
             else:
                 turn.running.add_done_callback(lambda _: self._free.release())

@@ -7,11 +7,11 @@ counted, and logged in one line.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from reranker.base.errors import SinkrankError
@@ -84,21 +84,13 @@ class Proxy:
         )
         self._guard = Guard(settings.proxy_max_reranks, self.breaker)
         self._field_types = FieldTypeCache()
-        self._ranking: ProxyRanking | None = None
-        self._lock = threading.Lock()
 
-    @property
+    @cached_property
     def ranking(self) -> ProxyRanking:
-        """Made as soon as there are embeddings. Raises NoEmbeddings."""
-        if self._ranking is None:
-            with self._lock:
-                self._ranking = self._ranking or ProxyRanking.build(self._service)
-        return self._ranking
+        """Made as soon as there are embeddings. If two threads make it at once, both serve and one is kept.
 
-    @property
-    def figures(self) -> IndexFigures:
-        """Raises NoEmbeddings."""
-        return self.ranking.figures
+        Raises NoEmbeddings."""
+        return ProxyRanking.build(self._service)
 
     def answer(self, incoming: Incoming) -> Reply:
         """The answer to any request for the engine."""
@@ -117,7 +109,7 @@ class Proxy:
         try:
             if rest is not None:
                 raise Skip("body_too_large")
-            deadline = Deadline(settings.proxy_budget_ms / 1000)
+            deadline = Deadline(time.monotonic() + settings.proxy_budget_ms / 1000)
             calls = EngineCalls(self.upstream, incoming, deadline, settings.proxy_max_answer_bytes)
             read = read_request(self._service, calls, self._field_types, is_multi)
             new_body, ranking = read.body_without_ours, self.ranking

@@ -48,7 +48,7 @@ def read_request(service: Service, calls: EngineCalls, known_types: FieldTypeCac
         data = parameters.get("source", "").encode("utf-8", "surrogatepass")
         headers = end_to_end(incoming.headers, "content-type")
         calls.incoming = replace(incoming, headers=headers, content_type=None)
-    mappings = CallerMappings(known_types, calls, incoming.caller, incoming.query_string)
+    mappings = CallerMappings(known_types, calls)
     passed: bytes | None
     if is_multi:
         lines, passed = _read_lines(service, parameters, data, mappings, incoming.path)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import regex
@@ -17,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from reranker.base.errors import BadInput, EmptyQuery, UnknownWords
 from reranker.proxy.answer_filters import read_source_filter
 from reranker.proxy.bare_windows import BarePlan, read_bare_plan
-from reranker.proxy.query.text import FieldTypes, QueryReading, no_field_types, read_query
+from reranker.proxy.query.text import FieldTypes, no_field_types, read_query
 from reranker.proxy.raw_json import DuplicateKey, read_body, write_object
 from reranker.proxy.search import MAX_TEXT_FIELDS, PagePlan, Search, SearchBody
 from reranker.proxy.upstream.incoming import is_true
@@ -43,6 +42,7 @@ _FUSION_WINDOWS = ("rank_window_size", "window_size")
 _MAX_FILTER_PATHS = 100
 # What is a number to us alone (`1_000`, other scripts' digits) is the engine's to refuse.
 _number = regex.compile(r"\+?[0-9]{1,9}").fullmatch
+_TOO_LARGE = 10**9
 _FALLING_SCORES: tuple[Any, ...] = (
     "_score",
     "_score:desc",
@@ -153,13 +153,13 @@ def _read_body(data: bytes, parameters: Mapping[str, str]) -> tuple[SearchBody, 
     if "rerank" in parameters:
         check_not_off(parameters)
     ext = raw.parsed.get("ext")
-    section = ext.get("rerank") if isinstance(ext, Mapping) else None
-    if section is None or not isinstance(ext, Mapping):
+    section = ext.get("rerank") if isinstance(ext, dict) else None
+    if section is None or not isinstance(ext, dict):
         return SearchBody(text, raw), None
     if not isinstance(section, dict):
         raise BadInput('ext.rerank is not an object; give {"query_context": {"query_text": "…"}, "window_size": 100}')
     context = section.get("query_context")
-    if isinstance(context, Mapping) and "query_text_path" in context:
+    if isinstance(context, dict) and "query_text_path" in context:
         raise Skip("query_text_path")
     try:
         read = parse(RerankSection, section)
@@ -215,10 +215,17 @@ def _read(
     if service.opened is None:
         raise Skip(NO_EMBEDDINGS)
     page = _page(values, parameters, ext.window_size or settings.proxy_window_size)
-    reading = _read_query(values, parameters, types, section)
+    # Who writes a section, or the parameter, asks for re-ranking whatever the query scores by.
+    is_asked = section is not None or parameters.get("rerank", "").strip().lower() in _YES
+    reading = read_query(values, parameters, types, is_asked)
+    text = ext.query_context.query_text or ""
+    if not text.strip():
+        text = reading.text
+        if not text or (reading.reason and not is_asked):
+            raise Skip(reading.reason or "no_query_text")
     language = None if ext.language is None else language_code(ext.language)
     try:
-        query = service.reranker.query(reading.text, language)
+        query = service.reranker.query(text, language)
     except (EmptyQuery, UnknownWords):  # the engine's order is then the best there is
         raise Skip("unknown_words") from None
     start_encoding(query, method)  # it is ready when the engine has answered
@@ -260,38 +267,17 @@ def _page(body: Mapping[str, Any], parameters: Mapping[str, str], window: int) -
     numbers = []
     for name, default in (("from", 0), ("size", _DEFAULT_SIZE)):
         value = parameters.get(name, body.get(name, default))
-        is_number = not isinstance(value, bool) and isinstance(value, str | int) and _number(str(value))
+        is_number = _number(value) if isinstance(value, str) else type(value) is int and 0 <= value < _TOO_LARGE
         if not is_number:
             raise Skip("odd_page")  # null, -1 or a word: the engine says what it makes of it
         numbers.append(int(value))
     if numbers[1] == 0:
         raise Skip("no_hits_wanted")
     # The depths of the body's outermost fusion: a retriever, or `rank`.
-    fusions = [
-        one for part in ("retriever", "rank") if isinstance(body.get(part), Mapping) for one in body[part].values()
-    ]
-    depths = [one.get(name) for one in fusions if isinstance(one, Mapping) for name in _FUSION_WINDOWS]
+    fusions = [one for part in ("retriever", "rank") if isinstance(body.get(part), dict) for one in body[part].values()]
+    depths = [one.get(name) for one in fusions if isinstance(one, dict) for name in _FUSION_WINDOWS]
     window = min([window, *(depth for depth in depths if isinstance(depth, int) and depth > 0)])
     return PagePlan(numbers[0], numbers[1], window)
-
-
-def _read_query(
-    body: Mapping[str, Any], parameters: Mapping[str, str], types: FieldTypes, section: RerankSection | None
-) -> QueryReading:
-    """What to re-rank by.
-
-    Raises:
-        Skip: there is no text, or the caller's own scoring is to stay.
-    """
-    # Who writes a section, or the parameter, asks for re-ranking whatever the query scores by.
-    is_asked = section is not None or parameters.get("rerank", "").strip().lower() in _YES
-    reading = read_query(body, parameters, types, is_asked)
-    given = section.query_context.query_text if section is not None else None
-    if given is not None and given.strip():
-        return replace(reading, text=given)
-    if not reading.text or (reading.reason and not is_asked):
-        raise Skip(reading.reason or "no_query_text")
-    return reading
 
 
 def _languages(service: Service, names: Iterable[str]) -> tuple[str, ...]:

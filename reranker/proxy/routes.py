@@ -16,7 +16,6 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from reranker.base.errors import NotFound
 from reranker.proxy.proxy import Proxy
-from reranker.proxy.upstream.incoming import raw_target
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from reranker.stores.base.addresses import EngineAddress, read_address
@@ -55,12 +54,8 @@ def is_for_proxy(method: str, target: str) -> bool:
     Args:
         target: path and query string (`raw_target`).
     """
-    return method in METHODS and _first_part(target) not in RESERVED
-
-
-def _first_part(target: str) -> str:
-    """Of a path, as Flask reads it: unescaped, and without slashes at its beginning."""
-    return unquote(target.partition("?")[0]).lstrip("/").partition("/")[0]
+    first = unquote(target.partition("?")[0]).lstrip("/").partition("/")[0]  # as Flask reads it
+    return method in METHODS and first not in RESERVED
 
 
 def to_engine(path: str = "") -> Response:
@@ -69,7 +64,7 @@ def to_engine(path: str = "") -> Response:
     Raises:
         NotFound, MethodNotAllowed: always.
     """
-    raise _no_route(_first_part(raw_target(request.environ)))
+    raise _no_route(request.path.lstrip("/").partition("/")[0])
 
 
 def no_engine(path: str = "") -> Response:

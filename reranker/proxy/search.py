@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -26,18 +27,6 @@ from reranker.ranking.ranked import Reranking
 from reranker.service.json_text import json_bytes
 from reranker.translation import WordGroup
 from reranker.transport import Parameters
-
-# Made once: `json.dumps` makes one at each call with choices like these.
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-def _written(value: Any) -> str:
-    """A value as JSON; half a surrogate pair and numbers beyond 64 bits, which orjson does not take, too."""
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:
-        return _encode(value)
-
 
 MAX_TEXT_FIELDS = 20
 # A document's first 500 words are read: a title that is read more often would leave no room for the text.
@@ -114,11 +103,6 @@ class Skipped:
     status: str = "skipped"
     message: str = ""
     answer: SearchAnswer | None = None
-
-    @property
-    def sent(self) -> bytes:
-        """The body for the engine."""
-        return self.as_it_came
 
 
 @dataclass(slots=True)
@@ -212,7 +196,7 @@ class Search:
         if self.text_fields or not self.read_fields:
             return
         # Next to `text`, `title^5` is read five times, so that its words weigh five times as much.
-        boosted = sorted(self.query_fields, key=lambda one: -one.boost)
+        boosted = sorted(self.query_fields, key=attrgetter("boost"), reverse=True)
         least = boosted[-1].boost
         if least > 0:
             times = [(one.name, min(_MAX_FIELD_WEIGHT, round(one.boost / least))) for one in boosted]
@@ -236,12 +220,7 @@ class Search:
         """Those that are to be re-ranked."""
         return () if self.page.is_behind else self.found[: self.page.window]
 
-    @property
-    def sent(self) -> bytes:
-        """The body for the engine."""
-        return self.window_body(self.translation, self.bare_kind)
-
-    def window_body(self, translation: TranslatedQuery | None = None, bare_kind: str | None = None) -> bytes:
+    def window_body(self, translation: TranslatedQuery | None, bare_kind: str | None) -> bytes:
         """The caller's body with the window in place of the page, and the translated query in place of his."""
         # By its sequence number a document whose text is not in the answer is known again.
         changed: dict[str, Any] = {
@@ -261,9 +240,13 @@ class Search:
 
     def changed_body(self, changed: Mapping[str, Any], dropped: Sequence[str]) -> bytes:
         """The caller's body with other members in place of his, and without some."""
-        added = {name: _written(value) for name, value in changed.items()}
         ours = () if self.body.without_ours is None else ("ext",)
-        return json_bytes(write_object(self.body.text, self.body.raw, drop={*added, *dropped, *ours}, add=added))
+        kept = write_object(self.body.text, self.body.raw, drop={*changed, *dropped, *ours})
+        try:
+            added = orjson.dumps(changed).decode()
+        except TypeError:  # half a surrogate pair, or a number beyond 64 bits
+            added = json.dumps(changed, ensure_ascii=False)
+        return json_bytes(added if kept == "{}" else f"{kept[:-1]},{added[1:]}")
 
     @property
     def as_it_came(self) -> bytes:

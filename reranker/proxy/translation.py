@@ -193,7 +193,7 @@ def _texts(kind: str, content: Content) -> list[Leaf]:
 
 def _plain(node: Node) -> list[Leaf]:
     leaves = list(node.must) if isinstance(node, Group) else [node]
-    is_text = all(isinstance(leaf, Leaf) and leaf.kind is Kind.TEXT and not leaf.reason for leaf in leaves)
+    is_text = all(isinstance(leaf, Leaf) and leaf.kind is Kind.TEXT for leaf in leaves)
     is_text = is_text and not (isinstance(node, Group) and (node.reason or node.should))
     return [leaf for leaf in leaves if isinstance(leaf, Leaf)] if is_text else []
 

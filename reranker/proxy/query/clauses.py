@@ -25,6 +25,7 @@ REASONS = (CALLER_SCORING, AUTOCOMPLETE, UNKNOWN_QUERY)
 
 class Kind(Enum):
     TEXT = "text"  # text, unless the mapping says that none of its fields holds text
+    BEGUN = "begun"  # text whose last word may be half typed: autocomplete, unless its whole words are matched too
     TERM = "term"  # an exact value, unless the mapping says that its field holds text
     PREFIX = "prefix"  # autocomplete, unless the mapping says that its field holds no text
     MEANING = "meaning"  # compares embeddings, of a text or of a vector
@@ -76,19 +77,22 @@ class Group:
 Node = Leaf | Group
 
 
-def read_field(value: str) -> Field:
-    """A field with its boost behind it.
+def read_fields(value: Any) -> tuple[Field, ...]:
+    """The fields of one name or of a list of them, each with the boost behind its name.
 
-    >>> read_field("title^5"), read_field("text")
+    >>> read_fields(["title^5", "text"])
     (Field(name='title', boost=5.0), Field(name='text', boost=1.0))
     """
-    name, sign, boost = value.rpartition("^")
-    if not sign:
-        return Field(value)
-    try:
-        return Field(name, float(boost))
-    except ValueError:
-        return Field(value)
+    found = []
+    for text in value if isinstance(value, list) else [value]:
+        if not isinstance(text, str) or not text:
+            continue
+        name, sign, boost = text.rpartition("^")
+        try:
+            found.append(Field(name, float(boost)) if sign else Field(text))
+        except ValueError:
+            found.append(Field(text))
+    return tuple(found)
 
 
 def read_boost(value: Any) -> float:
@@ -106,15 +110,15 @@ Content = Mapping[str, Any]
 
 # {"match": {"title": "text"}} or {"match": {"title": {"query": "text"}}}: where the text lies in the latter.
 _BY_FIELD = {
-    "match": ("query", Kind.TEXT, ""),
-    "match_phrase": ("query", Kind.TEXT, ""),
-    "common": ("query", Kind.TEXT, ""),
-    "match_phrase_prefix": ("query", Kind.TEXT, AUTOCOMPLETE),
-    "match_bool_prefix": ("query", Kind.TEXT, AUTOCOMPLETE),
-    "term": ("value", Kind.TERM, ""),
-    "fuzzy": ("value", Kind.TERM, ""),
-    "span_term": ("value", Kind.TEXT, ""),
-    "prefix": ("value", Kind.PREFIX, ""),
+    "match": ("query", Kind.TEXT),
+    "match_phrase": ("query", Kind.TEXT),
+    "common": ("query", Kind.TEXT),
+    "match_phrase_prefix": ("query", Kind.BEGUN),
+    "match_bool_prefix": ("query", Kind.BEGUN),
+    "term": ("value", Kind.TERM),
+    "fuzzy": ("value", Kind.TERM),
+    "span_term": ("value", Kind.TEXT),
+    "prefix": ("value", Kind.PREFIX),
 }
 # Where the text lies in a query that compares embeddings, by field or not.
 _MEANING = {
@@ -182,19 +186,13 @@ _PREFIX_TYPES = ("bool_prefix", "phrase_prefix")
 
 def read_clause(clause: Any, depth: int = 0) -> Node:
     """A query; what is no query is read as an empty group, and the engine says what is wrong with it."""
-    nodes = [_read(kind, content, depth) for kind, content in clause.items()] if isinstance(clause, Mapping) else []
-    return nodes[0] if len(nodes) == 1 else Group(must=nodes)
-
-
-def read_clauses(value: Any, depth: int = 0) -> list[Node]:
-    """One query or a list of them."""
-    return [read_clause(one, depth) for one in (value if isinstance(value, list) else [value]) if one is not None]
-
-
-def _read(kind: str, content: Any, depth: int) -> Node:
+    if not isinstance(clause, dict) or len(clause) != 1:
+        several = clause.items() if isinstance(clause, dict) else ()
+        return Group(must=[read_clause({kind: content}, depth) for kind, content in several])
+    ((kind, content),) = clause.items()
     if depth > _MAX_DEPTH:
         return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
-    content = content if isinstance(content, Mapping) else {}
+    content = content if isinstance(content, dict) else {}
     boost = read_boost(content["boost"]) if "boost" in content else 1.0
     if kind in _BY_FIELD:
         return _by_field(content, *_BY_FIELD[kind])
@@ -211,23 +209,29 @@ def _read(kind: str, content: Any, depth: int) -> Node:
     return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY) if reader is None else reader(content, depth, boost)
 
 
+def read_clauses(value: Any, depth: int = 0) -> list[Node]:
+    """One query or a list of them."""
+    return [read_clause(one, depth) for one in (value if isinstance(value, list) else [value]) if one is not None]
+
+
 def _own_boost(content: Content) -> float:
     """Of a filter, which has it beside its field or within."""
-    inner = [value.get("boost", 1.0) for value in content.values() if isinstance(value, Mapping)]
+    inner = [value.get("boost", 1.0) for value in content.values() if isinstance(value, dict)]
     boosts = [read_boost(value) for value in (content.get("boost", 1.0), *inner)]
     return next((boost for boost in boosts if boost != 1.0), 1.0)
 
 
-def _by_field(content: Content, key: str, kind: Kind, reason: str) -> Node:
+def _by_field(content: Content, key: str, kind: Kind) -> Node:
     leaves = []
+    reason = AUTOCOMPLETE if kind is Kind.BEGUN else ""
     for name, value in content.items():
         if name in ("boost", "_name"):
             continue
-        options = value if isinstance(value, Mapping) else {key: value}
+        options = value if isinstance(value, dict) else {key: value}
         text = options.get(key, options.get("term"))
         boost = read_boost(options.get("boost", content.get("boost", 1.0)))
         if isinstance(text, str):
-            leaves.append(Leaf(kind, text, (Field(name),), boost, reason))
+            leaves.append(Leaf(kind, text, (Field(name),), boost))
         elif isinstance(text, int | float) and not isinstance(text, bool):
             # Of a number's field mostly.
             leaves.append(Leaf(Kind.TERM, str(text), (Field(name),), boost, reason))
@@ -238,7 +242,7 @@ def _by_field(content: Content, key: str, kind: Kind, reason: str) -> Node:
 
 def _meanings(content: Content, key: str) -> Iterator[Leaf]:
     for value in (content, *content.values()):
-        text = value.get(key) if isinstance(value, Mapping) else None
+        text = value.get(key) if isinstance(value, dict) else None
         if isinstance(text, str):
             yield Leaf(Kind.MEANING, text)
 
@@ -246,8 +250,8 @@ def _meanings(content: Content, key: str) -> Iterator[Leaf]:
 def read_knn(content: Content, depth: int = 0, boost: float = 1.0) -> Node:
     """Elasticsearch's may hold a text; OpenSearch's holds a vector."""
     builder = content.get("query_vector_builder")
-    embedding = builder.get("text_embedding") if isinstance(builder, Mapping) else None
-    text = embedding.get("model_text") if isinstance(embedding, Mapping) else None
+    embedding = builder.get("text_embedding") if isinstance(builder, dict) else None
+    text = embedding.get("model_text") if isinstance(embedding, dict) else None
     return Leaf(Kind.MEANING, text if isinstance(text, str) else "")
 
 
@@ -255,21 +259,21 @@ def _multi_match(content: Content, depth: int, boost: float) -> Node:
     text = content.get("query")
     if not isinstance(text, str | int | float) or isinstance(text, bool):
         return Leaf(Kind.FILTER, boost=boost)
-    reason = AUTOCOMPLETE if content.get("type") in _PREFIX_TYPES else ""
-    return Leaf(Kind.TEXT, str(text), _fields(content.get("fields")), boost, reason)
+    kind = Kind.BEGUN if content.get("type") in _PREFIX_TYPES else Kind.TEXT
+    return Leaf(kind, str(text), read_fields(content.get("fields")), boost)
 
 
 def _query_string(content: Content, depth: int, boost: float) -> Node:
     text = content.get("query")
     terms = read_lucene_syntax(text) if isinstance(text, str) else []
     reason = AUTOCOMPLETE if content.get("type") in _PREFIX_TYPES else ""
-    return syntax_group(terms, _fields(content.get("fields") or content.get("default_field")), boost, reason)
+    return syntax_group(terms, read_fields(content.get("fields") or content.get("default_field")), boost, reason)
 
 
 def _simple_query_string(content: Content, depth: int, boost: float) -> Node:
     text = content.get("query")
     terms = read_simple_syntax(text, content.get("flags", "ALL")) if isinstance(text, str) else []
-    return syntax_group(terms, _fields(content.get("fields")), boost)
+    return syntax_group(terms, read_fields(content.get("fields")), boost)
 
 
 def syntax_group(
@@ -284,11 +288,6 @@ def syntax_group(
         for term in terms
     ]
     return Group(must=leaves, boost=boost, reason=reason)
-
-
-def _fields(value: Any) -> tuple[Field, ...]:
-    names = value if isinstance(value, list) else [value]
-    return tuple(read_field(name) for name in names if isinstance(name, str) and name)
 
 
 def _bool(content: Content, depth: int, boost: float) -> Node:
@@ -330,11 +329,11 @@ def _more_like_this(content: Content, depth: int, boost: float) -> Node:
     texts = [text for text in given if isinstance(text, str)]
     if "unlike" in content or len(texts) < len(given):
         return Leaf(Kind.FILTER, reason=CALLER_SCORING)
-    return Leaf(Kind.TEXT, " ".join(texts), _fields(content.get("fields")), boost)
+    return Leaf(Kind.TEXT, " ".join(texts), read_fields(content.get("fields")), boost)
 
 
 def _intervals(content: Content, depth: int, boost: float) -> Node:
-    return Group(must=[_rule(value, name, depth) for name, value in content.items() if isinstance(value, Mapping)])
+    return Group(must=[_rule(value, name, depth) for name, value in content.items() if isinstance(value, dict)])
 
 
 def _rule(rule: Content, field: str, depth: int) -> Node:
@@ -343,10 +342,10 @@ def _rule(rule: Content, field: str, depth: int) -> Node:
         return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
     found: list[Node] = []
     for kind, content in rule.items():
-        if not isinstance(content, Mapping):
+        if not isinstance(content, dict):
             continue
         inner = content.get("intervals")
-        found += [_rule(one, field, depth + 1) for one in inner or () if isinstance(one, Mapping)]
+        found += [_rule(one, field, depth + 1) for one in inner or () if isinstance(one, dict)]
         text = content.get("query", content.get("term"))
         if kind == "prefix":
             found.append(Leaf(Kind.PREFIX, str(content.get("prefix")), (Field(field),)))

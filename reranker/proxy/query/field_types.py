@@ -14,11 +14,10 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 
 from reranker.proxy.query.text import FieldType, FieldTypes
 from reranker.proxy.upstream.calls import EngineCalls, Fallback
-from reranker.proxy.upstream.incoming import only_parameters
 
 # How long a mapping is taken to be what it was.
 TRUST_S = 300.0
@@ -44,7 +43,7 @@ class FieldTypeCache:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._known: TTLCache[_Key, tuple[float, FieldType | None]] = TTLCache(_MAX_KNOWN_FIELDS, TRUST_S, clock)
+        self._known: LRUCache[_Key, tuple[float, FieldType | None]] = LRUCache(_MAX_KNOWN_FIELDS)
         self._failed: TTLCache[tuple[bytes, str], bool] = TTLCache(_MAX_KNOWN_FIELDS, RETRY_S, clock)
         self._lock = threading.Lock()
 
@@ -52,11 +51,11 @@ class FieldTypeCache:
         """The types of those fields that are known, None for one that is in no mapping."""
         now = self._clock()
         with self._lock:
-            found = {name: self._known.get((caller, place, name)) for name in names}
+            found = [(name, self._known.get((caller, place, name))) for name in names]
         return {
             name: one[1]
-            for name, one in found.items()
-            if one is not None and (one[1] is not None or now - one[0] < RETRY_S)
+            for name, one in found
+            if one is not None and now - one[0] < (RETRY_S if one[1] is None else TRUST_S)
         }
 
     def put(self, caller: bytes, place: str, types: Mapping[str, FieldType | None]) -> None:
@@ -80,15 +79,12 @@ class CallerMappings:
     """The mappings that one request may read.
 
     Attributes:
-        caller: `caller_key` of the request.
-        query_string: of the search; its `expand_wildcards` counts.
-        n_calls: that it has made so far.
+        calls: those of the request, whose caller counts, and `expand_wildcards`.
+        n_calls: of mappings, that were made so far.
     """
 
     cache: FieldTypeCache
     calls: EngineCalls
-    caller: bytes
-    query_string: str
     n_calls: int = 0
 
     def searched(self, raw_path: str, named: Any = None) -> tuple[FieldTypes, tuple[str, ...]]:
@@ -113,17 +109,20 @@ class CallerMappings:
         Args:
             indices: as a path names them, percent-encoded; "" for all.
         """
-        options = "&".join(filter(None, [_LENIENT, only_parameters(self.query_string, ("expand_wildcards",))]))
+        incoming, options = self.calls.incoming, _LENIENT
+        caller = incoming.caller
+        if expanded := incoming.parameters.get("expand_wildcards"):
+            options += f"&expand_wildcards={quote(expanded, safe=',')}"
         place = f"{indices}?{options}"
-        known = self.cache.get(self.caller, place, names)
+        known = self.cache.get(caller, place, names)
         missing = [name for name in names if name not in known]
-        may_ask = missing and self.n_calls < _MAX_CALLS and not self.cache.has_failed(self.caller, place)
+        may_ask = missing and self.n_calls < _MAX_CALLS and not self.cache.has_failed(caller, place)
         if may_ask and _can_be_named(indices) and _is_short(indices, missing):
             asked = self._ask(indices, missing, options)
             if asked is None:
-                self.cache.note_failure(self.caller, place)
+                self.cache.note_failure(caller, place)
             else:
-                self.cache.put(self.caller, place, asked)
+                self.cache.put(caller, place, asked)
                 known |= asked
         # What no mapping has (a runtime field) holds no text.
         return {name: kind or FieldType(is_text=False, source=name) for name, kind in known.items()}

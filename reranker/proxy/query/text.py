@@ -20,7 +20,7 @@ from reranker.proxy.query.clauses import (
     Node,
     read_clause,
     read_clauses,
-    read_field,
+    read_fields,
     read_knn,
     syntax_group,
 )
@@ -35,8 +35,7 @@ _FUSIONS = frozenset(["rrf", "linear"])
 def read_scoring(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Node:
     """All that scores in a search, `?q=` in place of the body's query."""
     if "q" in parameters:
-        fields = (read_field(parameters["df"]),) if parameters.get("df") else ()
-        query: list[Node] = [syntax_group(read_lucene_syntax(parameters["q"]), fields)]
+        query: list[Node] = [syntax_group(read_lucene_syntax(parameters["q"]), read_fields(parameters.get("df")))]
     else:
         query = read_clauses(body.get("query"))
     others = _knn(body["knn"]) if "knn" in body else []
@@ -50,21 +49,21 @@ def read_scoring(body: Mapping[str, Any], parameters: Mapping[str, str]) -> Node
 
 def _knn(value: Any) -> list[Node]:
     searches = value if isinstance(value, list) else [value]
-    return [read_knn(one) for one in searches if isinstance(one, Mapping)]
+    return [read_knn(one) for one in searches if isinstance(one, dict)]
 
 
 def _retrievers(value: Any, depth: int = 0) -> list[Node]:
     """One retriever or a list of them."""
     retrievers = value if isinstance(value, list) else [value]
-    return [_retriever(one, depth) for one in retrievers if isinstance(one, Mapping)]
+    return [_retriever(one, depth) for one in retrievers if isinstance(one, dict)]
 
 
 def _retriever(value: Content, depth: int) -> Node:
     if depth > _MAX_DEPTH:
         return Leaf(Kind.FILTER, reason=UNKNOWN_QUERY)
     # In a `linear` it stands beside its weight.
-    value = value["retriever"] if isinstance(value.get("retriever"), Mapping) else value
-    nodes = [_read(kind, content, depth) for kind, content in value.items() if isinstance(content, Mapping)]
+    value = value["retriever"] if isinstance(value.get("retriever"), dict) else value
+    nodes = [_read(kind, content, depth) for kind, content in value.items() if isinstance(content, dict)]
     return nodes[0] if len(nodes) == 1 else Group(must=nodes)
 
 
@@ -78,9 +77,7 @@ def _read(kind: str, content: Content, depth: int) -> Node:
     if kind in _FUSIONS:
         text = content.get("query")
         if isinstance(text, str):
-            names = content.get("fields")
-            fields = tuple(read_field(name) for name in names if isinstance(name, str)) if names else ()
-            return Leaf(Kind.TEXT, text, fields)
+            return Leaf(Kind.TEXT, text, read_fields(content.get("fields")))
         return Group(should=_retrievers(content.get("retrievers"), depth + 1))
     if kind in _REORDERING:
         return Group(must=_retrievers(content.get("retriever"), depth + 1), reason=CALLER_SCORING)
@@ -88,15 +85,15 @@ def _read(kind: str, content: Content, depth: int) -> Node:
 
 
 def _completes(suggest: Any) -> bool:
-    suggesters = suggest.values() if isinstance(suggest, Mapping) else ()
-    return any(isinstance(one, Mapping) and "completion" in one for one in suggesters)
+    suggesters = suggest.values() if isinstance(suggest, dict) else ()
+    return any(isinstance(one, dict) and "completion" in one for one in suggesters)
 
 
 ALL_FIELDS = "*"
 # How dynamic mappings name the keyword of a text.
 _KEYWORD = ".keyword"
 # Of clauses that are read by the types of their fields.
-_TYPED = (Kind.TEXT, Kind.TERM, Kind.PREFIX)
+_TYPED = (Kind.TEXT, Kind.BEGUN, Kind.TERM, Kind.PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +165,13 @@ def read_query(
 def _survey(node: Node, reasons: set[str], names: set[str]) -> None:
     """Collects why the engine's order is to stay, and the fields whose types decide what a clause is, or where its
     text lies."""
-    if node.reason and not _is_begun(node):
+    if node.reason:
         reasons.add(node.reason)
     if isinstance(node, Group):
         for inner in (*node.must, *node.should):
             _survey(inner, reasons, names)
     elif node.kind in _TYPED:
         names.update(one.name for one in node.fields if "*" not in one.name and not one.name.startswith("_"))
-
-
-def _is_begun(node: Node) -> bool:
-    """Whether it is for a text with a last word that may be half typed (`match_bool_prefix`)."""
-    return node.reason == AUTOCOMPLETE and isinstance(node, Leaf) and node.kind is Kind.TEXT
 
 
 def _first(reasons: Collection[str]) -> str:
@@ -258,7 +250,7 @@ class _Decision:
 
     def _preferred(self, node: Node, boost: float) -> None:
         """An exact value among texts, which raises the hits that have it."""
-        if isinstance(node, Leaf) and node.kind is Kind.TEXT:
+        if isinstance(node, Leaf) and node.kind in (Kind.TEXT, Kind.BEGUN):
             sources = [(self._type(one), one.boost * node.boost * boost) for one in node.fields]
             self._exact.append((node.text.strip(), [Field(kind.source, weight) for kind, weight in sources if kind]))
         else:
@@ -280,7 +272,7 @@ class _Decision:
         if leaf.kind is Kind.PREFIX:
             self.reasons.add(AUTOCOMPLETE)
             return _What.NOTHING
-        if _is_begun(leaf):
+        if leaf.kind is Kind.BEGUN:
             self._begun.append((text, boost, is_optional))
         elif text:
             _raise_boost(self.texts, text, boost)

@@ -34,22 +34,17 @@ class Refused(Fallback):
         self.response = response
 
 
+@dataclass(frozen=True, slots=True)
 class Deadline:
-    """Counts from the moment it is made.
+    """When a request has to be answered, the engine's part among it, by a clock."""
 
-    Args:
-        budget_s: how long the request may take, the engine's part among it.
-    """
-
-    def __init__(self, budget_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._started = clock()
-        self._budget_s = budget_s
+    at: float
+    clock: Callable[[], float] = time.monotonic
 
     @property
     def left_s(self) -> float:
         """Seconds; 0 where there is no time left."""
-        return max(0.0, self._budget_s - (self._clock() - self._started))
+        return max(0.0, self.at - self.clock())
 
 
 # What the caller's own request would meet as well; sent again it would only cost the engine more.

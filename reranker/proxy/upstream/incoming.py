@@ -6,6 +6,8 @@ import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from io import BytesIO
 from typing import IO, Any
 from urllib.parse import parse_qsl, unquote_plus
 
@@ -83,15 +85,19 @@ class Incoming:
             RequestEntityTooLarge: the body says that it is larger.
         """
         path, sign, query_string = target.partition("?")
+        headers = [(name, value) for key, value in environ.items() if (name := _header_name(key)) is not None]
+        if "HTTP_CONNECTION" in environ:
+            headers = end_to_end([*headers, ("Connection", environ["HTTP_CONNECTION"])])
+        has_body = "CONTENT_LENGTH" in environ or "HTTP_TRANSFER_ENCODING" in environ
         return cls(
             environ,
             environ["REQUEST_METHOD"],
             path,
             bool(sign),
             query_string,
-            request_headers(environ),
-            get_input_stream(environ, max_content_length=limit),
-            get_content_length(environ),
+            headers,
+            get_input_stream(environ, max_content_length=limit) if has_body else BytesIO(),
+            get_content_length(environ) if has_body else None,
             environ.get("CONTENT_TYPE"),
         )
 
@@ -132,15 +138,15 @@ def raw_target(environ: dict[str, Any]) -> str:
     )
 
 
-def request_headers(environ: Mapping[str, Any]) -> Headers:
-    """The client's headers without those of its connection."""
-    headers = []
-    for key, value in environ.items():
-        if key.startswith("HTTP_") and key not in _WITHOUT_PREFIX:
-            headers.append((key[5:].replace("_", "-").title(), value))
-        elif key == "CONTENT_TYPE":
-            headers.append(("Content-Type", value))
-    return end_to_end(headers, *_OURS_TO_SEND)
+@lru_cache(maxsize=1_000)
+def _header_name(key: str) -> str | None:
+    """The name of a header by its key of WSGI; None where it is none, or is about the client's connection."""
+    if key == "CONTENT_TYPE":
+        return "Content-Type"
+    if not key.startswith("HTTP_") or key in _WITHOUT_PREFIX:
+        return None
+    name = key[5:].replace("_", "-").title()
+    return None if name.lower() in _HOP_BY_HOP | _OURS_TO_SEND else name
 
 
 def end_to_end(headers: Headers, *others: str) -> Headers:

@@ -76,7 +76,7 @@ class Upstream:
 
         Args:
             target: path and query string as they came, percent-encoding and all (`raw_target`).
-            headers: end-to-end ones (`request_headers`).
+            headers: end-to-end ones.
             n_body_bytes: where it is None, an iterable body is sent in chunks.
             timeout_s: how long to wait for the answer, where that is less than the setting says.
             is_safe: whether it changes nothing at the engine, also where the method does not say so.

@@ -386,7 +386,7 @@ def change_after_window(both: BothWays, change: Callable[[], None]) -> None:
     send = upstream.send
 
     def changed(*arguments: Any, **named: Any) -> urllib3.BaseHTTPResponse:
-        if b'"track_total_hits": false' in arguments[3] and pending:
+        if b'"track_total_hits":false' in arguments[3] and pending:
             pending.pop()()
         return send(*arguments, **named)
 

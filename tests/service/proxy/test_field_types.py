@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from reranker.proxy.query.field_types import RETRY_S, TRUST_S, CallerMappings, FieldTypeCache
 from reranker.proxy.query.text import FieldType
 from reranker.proxy.upstream.calls import Deadline, EngineCalls, Fallback
+from reranker.proxy.upstream.incoming import read_parameters
 
 TITLE = {"title": {"mapping": {"title": {"type": "text"}}}}
 ENGLISH = {"title.en": {"mapping": {"en": {"type": "text"}}}}
@@ -26,7 +28,8 @@ class Calls:
     """Answers each question for a mapping from a list."""
 
     def __init__(self, *answers: Any, clock: Clock | None = None) -> None:
-        self.deadline = Deadline(2.0, clock or Clock())
+        clock = clock or Clock()
+        self.deadline = Deadline(clock.now + 2.0, clock)
         self.answers = list(answers)
         self.targets: list[str] = []
         self.limits: list[float] = []
@@ -43,7 +46,8 @@ class Calls:
 def mappings(
     calls: Calls, cache: FieldTypeCache | None = None, caller: bytes = b"a", query: str = ""
 ) -> CallerMappings:
-    return CallerMappings(cache or FieldTypeCache(), cast(EngineCalls, calls), caller, query)
+    calls.incoming = SimpleNamespace(caller=caller, parameters=read_parameters(query))
+    return CallerMappings(cache or FieldTypeCache(), cast(EngineCalls, calls))
 
 
 def index(*fields: dict[str, Any]) -> dict[str, Any]:

@@ -251,7 +251,7 @@ def test_it_can_be_switched_off(embeddings: Embeddings, tmp_path: Path, learns: 
     store = FakeStore()
     settings = Settings(home=tmp_path, store="opensearch://127.0.0.1:1", proxy_learn_weights=learns)
     app = create_app(settings, store, embeddings)  # type: ignore[arg-type]
-    figures = app.extensions[PROXY_EXTENSION].figures
+    figures = app.extensions[PROXY_EXTENSION].ranking.figures
     figures.idf("pages")
     assert figures.wait(30)
     assert len(store.asked) == n_asked
@@ -277,7 +277,7 @@ def test_an_engine_that_refuses_the_sample_leaves_searches_as_they_are(
         response = app.test_client().post("/pages/_search", json={"query": {"match": {"text": "cat"}}})
         assert response.headers["X-Rerank-Status"] == "applied"
         assert [hit["_id"] for hit in response.get_json()["hits"]["hits"]] == ["cat", "bread"]
-        assert app.extensions[PROXY_EXTENSION].figures.wait(30)
+        assert app.extensions[PROXY_EXTENSION].ranking.figures.wait(30)
     # Asked once: the second search came within the minute after the failure.
     assert caplog.text.count("the word frequencies of index 'pages' cannot be learned") == 1
     store.close()

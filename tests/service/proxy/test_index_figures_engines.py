@@ -45,12 +45,12 @@ def test_rare_words_weigh_more_once_the_index_is_known(
     http: urllib3.PoolManager, url: str, proxy: Proxy, cats: str
 ) -> None:
     assert found(http, url, cats) == ["cat", "bread"]  # by counts alone: two words of three are "cat"
-    assert proxy.figures.wait(30)
-    assert proxy.figures.languages(cats) == {"en": 1.0}
+    assert proxy.ranking.figures.wait(30)
+    assert proxy.ranking.figures.languages(cats) == {"en": 1.0}
     assert found(http, url, cats) == ["bread", "cat"]
     # In other fields the words are others.
     assert found(http, url, cats, text_fields=["text"]) == ["cat", "bread"]
-    assert proxy.figures.wait(30)
+    assert proxy.ranking.figures.wait(30)
     assert found(http, url, cats, text_fields=["text"]) == ["bread", "cat"]
 
 
@@ -61,7 +61,7 @@ def test_hits_of_several_indices_are_weighed_by_all_of_them(
     make_index(http, engine.url, other, {}, [{"text": "bread", "n": 1}, *[{"text": "cat"}] * 99])
     try:
         assert found(http, url, f"{cats}*")[0] == "cat"
-        assert proxy.figures.wait(30)
+        assert proxy.ranking.figures.wait(30)
         assert found(http, url, f"{cats}*")[-1] == "cat"
     finally:
         http.request("DELETE", f"{engine.url}/{other}")
@@ -70,8 +70,8 @@ def test_hits_of_several_indices_are_weighed_by_all_of_them(
 def test_an_index_of_ours_is_not_sampled(http: urllib3.PoolManager, url: str, proxy: Proxy, ours: str) -> None:
     body = {"query": {"match_all": {}}, "ext": {"rerank": {"query_context": {"query_text": "chat"}}}}
     assert post(http, f"{url}/{ours}/_search", body).headers["X-Rerank-Status"] == "applied"
-    assert proxy.figures.wait(0)
-    assert proxy.figures._known == {}
+    assert proxy.ranking.figures.wait(0)
+    assert proxy.ranking.figures._known == {}
 
 
 def test_an_index_that_is_deleted_is_forgotten(
@@ -146,7 +146,7 @@ def test_the_sample_is_asked_for_with_the_services_own_rights_and_not_the_caller
 
     monkeypatch.setattr(EngineStore, "sample", spied)
     post(http, f"{url}/{cats}/_search", QUERY, Authorization="Basic Y2FsbGVyOnNlY3JldA==")
-    assert proxy.figures.wait(30)
+    assert proxy.ranking.figures.wait(30)
     ((arguments, headers),) = seen
     assert arguments == (cats, (), 1_000)
     assert "Y2FsbGVyOnNlY3JldA==" not in headers

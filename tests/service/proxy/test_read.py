@@ -33,7 +33,7 @@ WINDOW = {"from": 0, "size": 20, "seq_no_primary_term": True}
 
 def test_a_page_is_asked_for_as_the_whole_window(service: Service) -> None:
     search = read(service, {"query": QUERY, "from": 5, "size": 3}, "routing=a%20b&from=2&pretty")
-    assert json.loads(search.sent) == {"query": QUERY, **WINDOW}
+    assert json.loads(search.window_body(None, None)) == {"query": QUERY, **WINDOW}
     assert (search.page.offset, search.page.size) == (2, 3)  # the URL goes before the body
     assert search.body.without_ours is None
 
@@ -41,10 +41,10 @@ def test_a_page_is_asked_for_as_the_whole_window(service: Service) -> None:
 def test_what_is_not_ours_to_change_stays_as_it_was_written(service: Service) -> None:
     body = b'{ "query" : {"match": {"text": "c\\u0061t"}}, "min_score":1.50E-1,"track_total_hits" : false , "size":3 }'
     search = read(service, body)
-    assert search.sent.startswith(
-        b'{ "query" : {"match": {"text": "c\\u0061t"}}, "min_score":1.50E-1,"track_total_hits" : false, '
+    assert search.window_body(None, None).startswith(
+        b'{ "query" : {"match": {"text": "c\\u0061t"}}, "min_score":1.50E-1,"track_total_hits" : false '
     )
-    assert json.loads(search.sent) == {
+    assert json.loads(search.window_body(None, None)) == {
         "query": QUERY,
         "min_score": 0.15,
         "track_total_hits": False,
@@ -64,7 +64,12 @@ def test_our_section_is_read_and_taken_out(service: Service) -> None:
     search = read(service, {"query": QUERY, "ext": {"rerank": ours, "other": {"a": 1}}})
     assert (search.query.text, search.language, search.method, search.page.window) == ("chat", "fr", "emd", 7)
     assert (search.parameters.epsilon, search.parameters.tau) == (0.5, 0.1)
-    assert json.loads(search.sent) == {"query": QUERY, "ext": {"other": {"a": 1}}, **WINDOW, "size": 10}
+    assert json.loads(search.window_body(None, None)) == {
+        "query": QUERY,
+        "ext": {"other": {"a": 1}},
+        **WINDOW,
+        "size": 10,
+    }
     assert json.loads(search.body.without_ours or b"") == {"query": QUERY, "ext": {"other": {"a": 1}}}
     alone = read(service, {"query": QUERY, "ext": {"rerank": ours}})
     assert json.loads(alone.body.without_ours or b"") == {"query": QUERY}
@@ -81,7 +86,7 @@ def test_the_text_is_read_from_the_url(service: Service) -> None:
 
 def test_a_source_filter_is_widened_and_our_section_out_in_both_bodies(service: Service) -> None:
     search = read(service, {"query": QUERY, "_source": ["title"], "ext": {"rerank": {}}})
-    assert json.loads(search.sent)["_source"] == {
+    assert json.loads(search.window_body(None, None))["_source"] == {
         "excludes": [],
         "includes": ["title", "bag", "lang", "doc_id", "title_key", "text_key"],
     }
@@ -143,7 +148,7 @@ def test_some_searches_are_the_engines_alone(service: Service, body: Any, query_
 def test_a_page_behind_the_window_is_asked_for_as_it_is(service: Service, body: Any, query_string: str) -> None:
     search = read(service, body, query_string)
     assert search.page.is_behind
-    asked = json.loads(search.sent)
+    asked = json.loads(search.window_body(None, None))
     assert (asked["from"], asked["size"]) == (20, 10)
 
 

@@ -1,0 +1,79 @@
+"""A search of the proxy enters few functions, so that a reader can follow it.
+
+This is how they are counted: the distinct functions of `reranker/proxy` that all threads enter for the second of two
+equal searches in an index of our own. Comprehensions count for the function around them, and methods that dataclasses
+generate do not count.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+
+import pytest
+from flask import Flask
+
+import reranker.proxy
+from reranker.embeddings import Embeddings
+from reranker.stores import open_store
+from reranker.text.documents import Document
+from tests.engines.sources import Engine
+from tests.service.conftest import fill
+
+pytestmark = [pytest.mark.any_engine, pytest.mark.engine]
+
+# A change that needs more of them makes a search harder to follow: first look for what can go.
+MOST_FUNCTIONS = 95
+INDEX = "counted-functions"
+N_DOCUMENTS = 60  # several times the page, so that the second search is for a window without its text
+_FOLDER = Path(reranker.proxy.__file__).parent
+_COMPREHENSIONS = frozenset(["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"])
+
+
+@contextmanager
+def entered_functions() -> Iterator[set[CodeType]]:
+    """The functions of the proxy that this thread enters, and every thread that starts within."""
+    entered: set[CodeType] = set()
+    folder = f"{_FOLDER}/"
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(folder) and code.co_name not in _COMPREHENSIONS:
+            entered.add(code)
+
+    before = sys.getprofile()
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield entered
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)
+
+
+def test_a_search_enters_few_functions_of_the_proxy(engine: Engine, embeddings: Embeddings, app: Flask) -> None:
+    documents = [Document(f"d{n}", "cat dog", "en", title="A cat", url=f"/{n}") for n in range(N_DOCUMENTS)]
+    query = {"multi_match": {"query": "cat dog", "fields": ["text.en", "title.en"]}}
+    body = {"query": query, "size": 10, "_source": ["title", "url"]}
+    with closing(open_store(engine.url)) as store:
+        fill(store, embeddings, INDEX, documents)
+        with entered_functions() as entered:
+            for _ in range(2):
+                entered.clear()
+                answer = app.test_client().post(f"/{INDEX}/_search", json=body)
+                assert answer.headers["X-Rerank-Status"] == "applied"
+        store.drop(INDEX)
+    names = sorted(f"{Path(code.co_filename).relative_to(_FOLDER)}: {code.co_qualname}" for code in entered)
+    assert len(names) <= MOST_FUNCTIONS, "\n".join(names)
+    assert main_steps() <= {code.co_qualname for code in entered}
+
+
+def main_steps() -> set[str]:
+    """The functions that docs/architecture.md names, in the table of a search's steps."""
+    table = (_FOLDER.parent.parent / "docs" / "architecture.md").read_text().partition("| step | functions |\n")[2]
+    return set(re.findall("`([^`]+)`", table.partition("\n\n")[0]))
