@@ -154,11 +154,11 @@ PIECES = (
     ),
     Piece(
         "products in registers / loops of Numba (products)",
-        lambda _: {"kernels.products.products": plain.products, "kernels.products.panel": plain.panel},
+        lambda _: {"kernels.products.products": plain.products, "kernels.products.strips": plain.strips},
     ),
     Piece(
         "table of costs / gathered rows and BLAS (products, cost_tables)",
-        lambda _: {"candidate_costs.cost_table": plain.cost_table},
+        lambda _: {"candidate_costs.cost_table": plain.cost_table, "solve.is_short": lambda *_: False},
     ),
     Piece(
         "products in fixed point / in float32 (fixed_point)",

@@ -6,6 +6,7 @@ forgotten with the bag, or when another re-ranker (other document frequencies, e
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -25,21 +26,20 @@ class _Figures(NamedTuple):
     """Of one bag.
 
     Attributes:
-        owner: tells who computed them; `language`: of the bag.
+        owner: tells who computed them, and for which language of the bag.
         term_ids, weights: the bytes of the weighed bag, int32 and float64.
         mean: the bytes of its mean embedding (dim,), float32 of length 1 or 0.
         hubness: by the language of the query.
     """
 
     owner: object
-    language: str
     term_ids: bytes
     weights: bytes
     mean: bytes
     hubness: dict[str, float]
 
 
-_NOTHING = _Figures(None, "", b"", b"", b"", {})
+_NOTHING = _Figures(None, b"", b"", b"", {})
 
 
 class KnownFigures:
@@ -49,7 +49,8 @@ class KnownFigures:
         self._idf = idf
         self._embeddings = embeddings
         self._hubness = hubness
-        self._owner = object()  # not itself: bags would keep the sample of a re-ranker that is gone
+        # By language. Not itself: bags would keep the sample of a re-ranker that is gone.
+        self._owners: defaultdict[str, object] = defaultdict(object)
 
     def problem(
         self, query: WeightedBag, language: str, candidates: Sequence[tuple[BagOfWords, str]], n_threads: int
@@ -63,22 +64,14 @@ class KnownFigures:
         Raises:
             EmptyQuery, BadEmbeddings, BadInput: as `weighed_problem` and `distinct_terms`.
         """
+        owners = [self._owners[own] for _, own in candidates]
         figures = [bag.figures or _NOTHING for bag, _ in candidates]
-        owner = self._owner
-        new = [
-            place
-            for place, (one, (_, own)) in enumerate(zip(figures, candidates, strict=True))
-            if one.owner is not owner or one.language != own
-        ]
-        if new:
-            made = self._made(query, [candidates[place] for place in new], n_threads)
-            for place, one in zip(new, made, strict=True):
-                figures[place] = candidates[place][0].figures = one
-        offsets = np.zeros(len(figures) + 1, dtype=np.int64)
-        np.cumsum([len(one.term_ids) // 4 for one in figures], out=offsets[1:])
-        term_ids = end_to_end([one.term_ids for one in figures], np.int32)
-        weights = end_to_end([one.weights for one in figures], np.float64)
-        vectors = self._embeddings.vectors
+        if [one.owner for one in figures] != owners:
+            self._complete(query, candidates, figures, owners, n_threads)
+        vectors, offsets = self._embeddings.vectors, np.zeros(len(figures) + 1, dtype=np.int64)
+        of_terms = [one.term_ids for one in figures]
+        np.cumsum([len(each) // 4 for each in of_terms], out=offsets[1:])
+        term_ids, weights = end_to_end(of_terms, np.int32), end_to_end([one.weights for one in figures], np.float64)
         bags = WeightedBags(term_ids, weights, offsets, distinct_terms(term_ids, len(vectors), are_checked=True))
         problem = weighed_problem(query, bags, vectors)
         if not figures:
@@ -87,17 +80,23 @@ class KnownFigures:
         problem.of_candidates.means = means
         return problem, self._hubness_of(language, figures, means)
 
-    def _made(
-        self, query: WeightedBag, candidates: Sequence[tuple[BagOfWords, str]], n_threads: int
-    ) -> list[_Figures]:
-        """Of candidates that come for the first time."""
+    def _complete(
+        self,
+        query: WeightedBag,
+        candidates: Sequence[tuple[BagOfWords, str]],
+        figures: list[_Figures],
+        owners: Sequence[object],
+        n_threads: int,
+    ) -> None:
+        """Computes what is not known yet, and keeps it with the bags."""
+        new = [place for place, owner in enumerate(owners) if figures[place].owner is not owner]
         vectors = self._embeddings.vectors
-        bags = self._idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
+        bags = self._idf.weigh_all([candidates[k] for k in new], partial(distinct_terms, n_terms=len(vectors)))
         means = means_at(Problem(query, bags, vectors), np.arange(len(bags)), n_threads)
-        return [
-            _Figures(self._owner, language, bag.term_ids.tobytes(), bag.weights.tobytes(), mean.tobytes(), {})
-            for bag, mean, (_, language) in zip(bags, means, candidates, strict=True)
-        ]
+        for row, place in enumerate(new):
+            bag = bags[row]
+            kept = _Figures(owners[place], bag.term_ids.tobytes(), bag.weights.tobytes(), means[row].tobytes(), {})
+            figures[place] = candidates[place][0].figures = kept
 
     def _hubness_of(
         self, language: str, figures: Sequence[_Figures], means: NDArray[np.float32]

@@ -30,6 +30,33 @@ def solve(problem: Problem, wanted: Sequence[tuple[str, Parameters]], n_threads:
     return [_distances(problem, method, parameters, n_threads, costs) for method, parameters in wanted]
 
 
+def moved_words(
+    term_ids: NDArray[np.int32],
+    terms: NDArray[np.int32],
+    offsets: Ints,
+    weights: Vector,
+    best: Ints,
+    counts: Vector,
+    query_ids: NDArray[np.int32],
+    query_weights: Vector,
+    n_words: int,
+    share: float,
+) -> tuple[NDArray[np.int32], Vector]:
+    """As `kernels.feedback.moved_words`."""
+    of_candidates = np.zeros(len(offsets) - 1)
+    of_candidates[best] = counts
+    summed = np.bincount(terms, np.repeat(of_candidates, np.diff(offsets)) * weights, len(term_ids))
+    heaviest = np.argsort(-summed, kind="stable")[:n_words]
+    added = summed[heaviest]
+    if not added.any():
+        return query_ids, query_weights
+    heaviest, added = heaviest[added > 0], added[added > 0]
+    own, others = (1.0 - share) * query_weights, added * (share / added.sum())
+    found, places = np.unique(np.concatenate([query_ids, term_ids[heaviest]]), return_inverse=True)
+    moved = np.bincount(places, np.concatenate([own, others]))
+    return found, moved / moved.sum()
+
+
 def neighbour_means(
     terms: NDArray[np.int32], offsets: Ints, roots: Vector, n_terms: int, best: Ints, scores: Vector, n_nearest: int
 ) -> Vector:

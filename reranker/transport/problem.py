@@ -120,6 +120,13 @@ def check_embeddings(embeddings: NDArray[np.float32]) -> None:
         )
 
 
+def check_terms(term_ids: NDArray[np.int32], embeddings: NDArray[np.float32]) -> None:
+    """Raises BadEmbeddings if the embedding of a term is not finite or not of norm 1."""
+    rows = np.asarray(embeddings[term_ids], dtype=np.float64)
+    check_rows(term_ids, rows)
+    check_norms(term_ids, rows)
+
+
 def check_rows(term_ids: NDArray[np.int32], rows: NDArray[np.floating]) -> None:
     """Raises BadEmbeddings if an embedding is not finite; `rows` is (k, dim), the embeddings of the (k,)
     `term_ids`, or any (k, ...) product of them in which NaN would show."""

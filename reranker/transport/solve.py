@@ -6,16 +6,19 @@ The costs of the distinct terms are computed once (`candidate_costs`), and every
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.transport import exact, nbow
 from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
-from reranker.transport.kernels import cost_tables, log_scaling, scaling, short_scaling
+from reranker.transport.cost import CLOSE_COST
+from reranker.transport.cost_table import width
+from reranker.transport.kernels import cost_tables, fixed_point, log_scaling, scaling, short_scaling, whole_solve
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters, scaling_precision
-from reranker.transport.problem import Problem
+from reranker.transport.problem import Problem, check_terms
 from reranker.transport.results import Distances, closed_form
 from reranker.transport.threads import run, together, worthwhile
 
@@ -27,6 +30,22 @@ _SCALED = ("sinkhorn", "relaxed")
 Wanted = tuple[str, Parameters]
 # Distances, marginal errors and iterations: (n_methods, n_candidates), or (n_candidates,) of one method.
 _Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
+
+_NO_MEANS = np.empty((0, 0), np.float32)
+
+
+class _Plan(NamedTuple):
+    """How some methods are solved together.
+
+    Attributes:
+        runs: `_solved_together`.
+        names: the arithmetic of each method.
+        solves: what `whole_solve` takes, where it can solve them all from float32 tables; None where it cannot.
+    """
+
+    runs: tuple[slice, ...]
+    names: tuple[str, ...]
+    solves: NDArray[np.float64] | None
 
 
 def solve(problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1) -> list[Distances]:
@@ -49,27 +68,84 @@ def solve_from(
         in_log_domain: whatever epsilon is.
     """
     problem, n_threads, asked = costs.problem, costs.n_threads, places
-    places = np.arange(len(problem.candidates)) if places is None else np.asarray(places, dtype=np.int64)
-    arithmetic = "log" if in_log_domain else costs.precision
-    values, errors, iterations = _nothing_found(len(wanted), len(places))
-    by_cost = []
-    for rows in _solved_together(wanted, arithmetic):
-        if wanted[rows.start][0] == "nbow":
-            nbow.fill(problem, asked, n_threads, values[rows.start])
-        else:
-            by_cost.append(rows)
-    for part, own, where in costs.parts_of(places) if by_cost else ():
-        for rows in by_cost:
-            found = _solve_part(costs, part, own, wanted[rows], arithmetic)
-            values[rows, where], errors[rows, where], iterations[rows, where] = found
+    plan = _plan(tuple(wanted), "log" if in_log_domain else costs.precision)
+    found = _solved_whole(costs, wanted, plan.solves) if asked is None and plan.solves is not None else None
+    if places is None:
+        places = np.arange(len(problem.candidates))
+    if found is None:
+        found = _solved_by_parts(costs, wanted, asked, np.asarray(places, dtype=np.int64), plan)
+    values, errors, iterations = found
     if not values.min(initial=np.inf) >= 0:  # what float32 or float64 could not hold, or -1e-17 by rounding
         _solve_lost(problem, places, wanted, n_threads, values, errors, iterations)
         np.maximum(values, 0, out=values)
     converged = errors < wanted[-1][1].converged_below()
     return [
-        Distances(values[row], each[0], converged[row], errors[row], _arithmetic(arithmetic, *each), iterations[row])
+        Distances(values[row], each[0], converged[row], errors[row], plan.names[row], iterations[row])
         for row, each in enumerate(wanted)
     ]
+
+
+@lru_cache(64)
+def _plan(wanted: tuple[Wanted, ...], arithmetic: str) -> _Plan:
+    runs = tuple(_solved_together(wanted, arithmetic))
+    by_cost = wanted[1:] if wanted[0][0] == "nbow" else wanted
+    is_one_kernel = arithmetic == "float32" and len(runs) == 1 + len(wanted) - len(by_cost)
+    solves = None
+    if is_one_kernel and by_cost and all(method in _SCALED for method, _ in by_cost):
+        solves = np.array([[own.power(name), own.n_iterations, name == "sinkhorn"] for name, own in by_cost])
+    return _Plan(runs, tuple(_arithmetic(arithmetic, *each) for each in wanted), solves)
+
+
+def is_short(costs: CandidateCosts, part: Part) -> bool:
+    """Whether a solve takes so little time that one call for all of it saves much: not where threads share it."""
+    n_query, n_terms, n_words = len(costs.problem.query), len(part.terms), len(part.index)
+    columns, dim = width(n_query), costs.problem.embeddings.shape[1]
+    if not n_terms or part.cost is not None or fixed_point.serves(n_query, dim):
+        return False
+    n_operations = max(n_terms * columns * dim, n_words * columns * 2 * _USUAL_ITERATIONS)
+    return worthwhile(costs.n_threads, n_operations) == 1
+
+
+def _solved_whole(costs: CandidateCosts, wanted: Sequence[Wanted], solves: NDArray[np.float64]) -> _Found | None:
+    """All candidates in one compiled call; None where that is not for this problem."""
+    problem, part = costs.problem, costs.only_part
+    if part is None or not nbow.are_readable(problem.embeddings) or not is_short(costs, part):
+        return None
+    query, bags, parameters = problem.query, problem.candidates, wanted[-1][1]
+    means = _NO_MEANS if len(solves) == len(wanted) else nbow.candidate_means(problem, costs.n_threads)
+    shape = len(wanted), len(bags)
+    values, errors, iterations = np.empty(shape), np.empty(shape), np.empty(shape, np.int32)
+    unsound = whole_solve.solve_whole(
+        nbow.readable(problem.embeddings), query.term_ids, query.weights, part.terms, part.index, bags.offsets,
+        bags.weights, means, solves, parameters.ground_cost == "euclidean", CLOSE_COST, -1 / parameters.epsilon,
+        parameters.over_relaxed, parameters.stop_below("float32"), scaling.SMALLEST["float32"], width(len(query)),
+        values, errors, iterations,
+    )  # fmt: skip
+    if unsound >= 0:
+        check_terms(part.terms[unsound : unsound + 1], problem.embeddings)
+    return values, errors, iterations
+
+
+def _solved_by_parts(
+    costs: CandidateCosts, wanted: Sequence[Wanted], asked: Places | None, places: Places, plan: _Plan
+) -> _Found:
+    """The candidates at some places, step by step.
+
+    Args:
+        asked: the places that the caller gave; None: all.
+    """
+    values, errors, iterations = _nothing_found(len(wanted), len(places))
+    by_cost = []
+    for rows in plan.runs:
+        if wanted[rows.start][0] == "nbow":
+            nbow.fill(costs.problem, asked, costs.n_threads, values[rows.start])
+        else:
+            by_cost.append(rows)
+    for part, own, where in costs.parts_of(places) if by_cost else ():
+        for rows in by_cost:
+            found = _solve_part(costs, part, own, wanted[rows], plan.names[rows.start])
+            values[rows, where], errors[rows, where], iterations[rows, where] = found
+    return values, errors, iterations
 
 
 def table_precision(method: str, parameters: Parameters) -> str:
