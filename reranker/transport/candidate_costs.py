@@ -66,11 +66,6 @@ class CandidateCosts:
         """The places of all candidates, part by part. Who works in this order has no table computed twice."""
         return [np.arange(part.first, part.last) for part in self._parts]
 
-    @property
-    def only_part(self) -> Part | None:
-        """The part that holds all candidates; None where there are several, or no candidates."""
-        return self._parts[0] if len(self._parts) == 1 else None
-
     def parts_of(self, places: Places) -> Iterator[tuple[Part, Places, Places | slice]]:
         """The parts that hold any of the candidates: (part, their places in it, their places among `places`)."""
         if len(self._parts) == 1:

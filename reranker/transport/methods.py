@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +138,7 @@ def check_method(method: str) -> str:
     return method
 
 
+@cache
 def _implementation(name: str) -> _Solve:
     if name == "reference":
         return reference.solve

@@ -16,7 +16,7 @@ from reranker.transport import exact, nbow, reference
 from reranker.transport.cost import ground_cost
 from reranker.transport.kernels.tolerances import SHRUNK
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters
-from reranker.transport.problem import Problem, distinct_terms
+from reranker.transport.problem import Problem
 from reranker.transport.results import Distances, closed_form
 
 Vector = NDArray[np.float64]
@@ -132,10 +132,7 @@ def _found(
 
 def _cost(problem: Problem, name: str) -> Matrix:
     """(n, n_words): the costs of each query word to each word of all candidates."""
-    known = problem.of_candidates
-    if known.distinct is None:
-        known.distinct = distinct_terms(problem.candidates.term_ids, len(problem.embeddings))
-    terms, places = known.distinct
+    terms, places = problem.distinct
     if not len(terms):
         return np.zeros((len(problem.query), 0))
     return ground_cost(problem.query.term_ids, terms, problem.embeddings, name)[:, places]

@@ -50,6 +50,14 @@ class Problem:
     embeddings: NDArray[np.float32]
     of_candidates: OfCandidates = field(default_factory=OfCandidates)
 
+    @property
+    def distinct(self) -> DistinctTerms:
+        """The distinct terms of all candidates, computed once for all queries."""
+        known = self.of_candidates
+        if known.distinct is None:
+            known.distinct = distinct_terms(self.candidates.term_ids, len(self.embeddings), are_checked=True)
+        return known.distinct
+
     def with_query(self, query: WeightedBag) -> Problem:
         """Another query with the same candidates, which are not checked again. Raises as `checked_problem`."""
         return self.with_moved_query(_checked_query(query, self.embeddings))
@@ -174,11 +182,10 @@ def _check_not_empty(query: WeightedBag) -> None:
 
 
 def _check_embeddings_of(query: WeightedBag, embeddings: NDArray[np.float32]) -> None:
-    rows = np.asarray(embeddings[query.term_ids], dtype=np.float64)
-    squared = np.einsum("ij,ij->i", rows, rows)
+    rows = embeddings[query.term_ids]
+    squared = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
     if not abs(squared - 1).max() < NORM_TOLERANCE:  # true for NaN too
-        check_rows(query.term_ids, rows)
-        check_norms(query.term_ids, rows)
+        check_terms(query.term_ids, embeddings)
 
 
 def checked_candidates(candidates: WeightedBags, n_terms: int) -> WeightedBags:

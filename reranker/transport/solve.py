@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport import exact, nbow
+from reranker.transport import candidate_costs, exact, nbow
 from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
 from reranker.transport.cost import CLOSE_COST
 from reranker.transport.cost_table import width
@@ -34,22 +34,26 @@ _Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
 _NO_MEANS = np.empty((0, 0), np.float32)
 
 
-class _Plan(NamedTuple):
-    """How some methods are solved together.
+class _Whole(NamedTuple):
+    """What `whole_solve` takes of methods that share one kernel, and of `nbow` where that is the first of them.
 
     Attributes:
-        runs: `_solved_together`.
-        names: the arithmetic of each method.
-        solves: what `whole_solve` takes, where it can solve them all from float32 tables; None where it cannot.
+        solves: (n_solves, 3) as `whole_solve.solve_whole` takes it.
     """
 
-    runs: tuple[slice, ...]
-    names: tuple[str, ...]
-    solves: NDArray[np.float64] | None
+    has_nbow: bool
+    solves: NDArray[np.float64]
+    is_euclidean: bool
+    scale: float
+    over_relaxed: bool
+    stop_below: float
 
 
 def solve(problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1) -> list[Distances]:
     """The distances of all candidates by each part of a method (`methods.parts`), from the same tables of costs."""
+    whole = _whole(tuple(wanted))
+    if whole is not None and is_short(problem, n_threads):
+        return _distances_of(problem, None, wanted, "float32", n_threads, _solved_whole(problem, whole, n_threads))
     method, parameters = wanted[-1]
     if method == "nbow":
         values = np.full(len(problem.candidates), np.inf)
@@ -68,83 +72,79 @@ def solve_from(
         in_log_domain: whatever epsilon is.
     """
     problem, n_threads, asked = costs.problem, costs.n_threads, places
-    plan = _plan(tuple(wanted), "log" if in_log_domain else costs.precision)
-    found = _solved_whole(costs, wanted, plan.solves) if asked is None and plan.solves is not None else None
-    if places is None:
-        places = np.arange(len(problem.candidates))
-    if found is None:
-        found = _solved_by_parts(costs, wanted, asked, np.asarray(places, dtype=np.int64), plan)
+    places = np.arange(len(problem.candidates)) if places is None else np.asarray(places, dtype=np.int64)
+    arithmetic = "log" if in_log_domain else costs.precision
+    values, errors, iterations = _nothing_found(len(wanted), len(places))
+    by_cost = []
+    for rows in _solved_together(wanted, arithmetic):
+        if wanted[rows.start][0] == "nbow":
+            nbow.fill(problem, asked, n_threads, values[rows.start])
+        else:
+            by_cost.append(rows)
+    for part, own, where in costs.parts_of(places) if by_cost else ():
+        for rows in by_cost:
+            found = _solve_part(costs, part, own, wanted[rows], arithmetic)
+            values[rows, where], errors[rows, where], iterations[rows, where] = found
+    return _distances_of(problem, places, wanted, arithmetic, n_threads, (values, errors, iterations))
+
+
+def _distances_of(
+    problem: Problem, places: Places | None, wanted: Sequence[Wanted], arithmetic: str, n_threads: int, found: _Found
+) -> list[Distances]:
+    """What was found for the candidates at some places (None: all); what is lost is solved again."""
     values, errors, iterations = found
     if not values.min(initial=np.inf) >= 0:  # what float32 or float64 could not hold, or -1e-17 by rounding
-        _solve_lost(problem, places, wanted, n_threads, values, errors, iterations)
+        everywhere = np.arange(len(problem.candidates)) if places is None else places
+        _solve_lost(problem, everywhere, wanted, n_threads, values, errors, iterations)
         np.maximum(values, 0, out=values)
     converged = errors < wanted[-1][1].converged_below()
     return [
-        Distances(values[row], each[0], converged[row], errors[row], plan.names[row], iterations[row])
+        Distances(values[row], each[0], converged[row], errors[row], _arithmetic(arithmetic, *each), iterations[row])
         for row, each in enumerate(wanted)
     ]
 
 
 @lru_cache(64)
-def _plan(wanted: tuple[Wanted, ...], arithmetic: str) -> _Plan:
-    runs = tuple(_solved_together(wanted, arithmetic))
-    by_cost = wanted[1:] if wanted[0][0] == "nbow" else wanted
-    is_one_kernel = arithmetic == "float32" and len(runs) == 1 + len(wanted) - len(by_cost)
-    solves = None
-    if is_one_kernel and by_cost and all(method in _SCALED for method, _ in by_cost):
-        solves = np.array([[own.power(name), own.n_iterations, name == "sinkhorn"] for name, own in by_cost])
-    return _Plan(runs, tuple(_arithmetic(arithmetic, *each) for each in wanted), solves)
-
-
-def is_short(costs: CandidateCosts, part: Part) -> bool:
-    """Whether a solve takes so little time that one call for all of it saves much: not where threads share it."""
-    n_query, n_terms, n_words = len(costs.problem.query), len(part.terms), len(part.index)
-    columns, dim = width(n_query), costs.problem.embeddings.shape[1]
-    if not n_terms or part.cost is not None or fixed_point.serves(n_query, dim):
-        return False
-    n_operations = max(n_terms * columns * dim, n_words * columns * 2 * _USUAL_ITERATIONS)
-    return worthwhile(costs.n_threads, n_operations) == 1
-
-
-def _solved_whole(costs: CandidateCosts, wanted: Sequence[Wanted], solves: NDArray[np.float64]) -> _Found | None:
-    """All candidates in one compiled call; None where that is not for this problem."""
-    problem, part = costs.problem, costs.only_part
-    if part is None or not nbow.are_readable(problem.embeddings) or not is_short(costs, part):
+def _whole(wanted: tuple[Wanted, ...]) -> _Whole | None:
+    """None where `whole_solve` is not for these methods."""
+    has_nbow = wanted[0][0] == "nbow"
+    by_cost, (method, parameters) = wanted[has_nbow:], wanted[-1]
+    if table_precision(method, parameters) != "float32" or not all(name in _SCALED for name, _ in by_cost):
         return None
-    query, bags, parameters = problem.query, problem.candidates, wanted[-1][1]
-    means = _NO_MEANS if len(solves) == len(wanted) else nbow.candidate_means(problem, costs.n_threads)
-    shape = len(wanted), len(bags)
+    if len(_solved_together(wanted, "float32")) > 1 + has_nbow or not by_cost:
+        return None
+    solves = np.array([[own.power(name), own.n_iterations, name == "sinkhorn"] for name, own in by_cost])
+    is_euclidean, scale = parameters.ground_cost == "euclidean", -1 / parameters.epsilon
+    return _Whole(has_nbow, solves, is_euclidean, scale, parameters.over_relaxed, parameters.stop_below("float32"))
+
+
+def is_short(problem: Problem, n_threads: int) -> bool:
+    """Whether a solve is to be one call: not where threads share it, where its costs are computed in parts or in fixed
+    point, or where embeddings must be copied before they are read."""
+    candidates, embeddings = problem.candidates, problem.embeddings
+    columns, dim = width(len(problem.query)), embeddings.shape[1]
+    if fixed_point.serves(len(problem.query), dim) or not nbow.are_readable(embeddings):
+        return False
+    n_terms, n_words = len(problem.distinct.term_ids), len(candidates.term_ids)
+    if not 0 < n_terms * columns <= candidate_costs.TABLE_BYTES // 4:
+        return False
+    return worthwhile(n_threads, columns * max(n_terms * dim, n_words * 2 * _USUAL_ITERATIONS)) == 1
+
+
+def _solved_whole(problem: Problem, whole: _Whole, n_threads: int) -> _Found:
+    """All candidates in one compiled call."""
+    query, bags, distinct = problem.query, problem.candidates, problem.distinct
+    means = nbow.candidate_means(problem, n_threads) if whole.has_nbow else _NO_MEANS
+    shape = len(whole.solves) + whole.has_nbow, len(bags)
     values, errors, iterations = np.empty(shape), np.empty(shape), np.empty(shape, np.int32)
     unsound = whole_solve.solve_whole(
-        nbow.readable(problem.embeddings), query.term_ids, query.weights, part.terms, part.index, bags.offsets,
-        bags.weights, means, solves, parameters.ground_cost == "euclidean", CLOSE_COST, -1 / parameters.epsilon,
-        parameters.over_relaxed, parameters.stop_below("float32"), scaling.SMALLEST["float32"], width(len(query)),
+        nbow.readable(problem.embeddings), query.term_ids, query.weights, distinct.term_ids, distinct.places,
+        bags.offsets, bags.weights, means, whole.solves, whole.is_euclidean, CLOSE_COST, whole.scale,
+        whole.over_relaxed, whole.stop_below, scaling.SMALLEST["float32"], width(len(query)),
         values, errors, iterations,
     )  # fmt: skip
     if unsound >= 0:
-        check_terms(part.terms[unsound : unsound + 1], problem.embeddings)
-    return values, errors, iterations
-
-
-def _solved_by_parts(
-    costs: CandidateCosts, wanted: Sequence[Wanted], asked: Places | None, places: Places, plan: _Plan
-) -> _Found:
-    """The candidates at some places, step by step.
-
-    Args:
-        asked: the places that the caller gave; None: all.
-    """
-    values, errors, iterations = _nothing_found(len(wanted), len(places))
-    by_cost = []
-    for rows in plan.runs:
-        if wanted[rows.start][0] == "nbow":
-            nbow.fill(costs.problem, asked, costs.n_threads, values[rows.start])
-        else:
-            by_cost.append(rows)
-    for part, own, where in costs.parts_of(places) if by_cost else ():
-        for rows in by_cost:
-            found = _solve_part(costs, part, own, wanted[rows], plan.names[rows.start])
-            values[rows, where], errors[rows, where], iterations[rows, where] = found
+        check_terms(distinct.term_ids[unsound : unsound + 1], problem.embeddings)
     return values, errors, iterations
 
 
