@@ -24,8 +24,13 @@ Matrix = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def solve(problem: Problem, wanted: Sequence[tuple[str, Parameters]], n_threads: int = 1) -> list[Distances]:
-    """As `reranker.transport.solve.solve`."""
+def solve(
+    problem: Problem,
+    wanted: Sequence[tuple[str, Parameters]],
+    n_threads: int = 1,
+    shares: Sequence[float] | None = None,
+) -> list[Distances]:
+    """As `reranker.transport.solve.solve`; `shares` has no effect."""
     costs: dict[str, Matrix] = {}
     return [_distances(problem, method, parameters, n_threads, costs) for method, parameters in wanted]
 

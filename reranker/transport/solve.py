@@ -49,11 +49,17 @@ class _Whole(NamedTuple):
     stop_below: float
 
 
-def solve(problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1) -> list[Distances]:
-    """The distances of all candidates by each part of a method (`methods.parts`), from the same tables of costs."""
-    whole = _whole(tuple(wanted))
-    if whole is not None and is_short(problem, n_threads):
-        return _distances_of(problem, None, wanted, "float32", n_threads, _solved_whole(problem, whole, n_threads))
+def solve(
+    problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1, shares: Sequence[float] | None = None
+) -> list[Distances]:
+    """The distances of all candidates by each part of a method (`methods.parts`), from the same tables of costs.
+
+    Args:
+        shares: of each part in the method's distance. With them the parts may come mixed, as one.
+    """
+    mixed = None if shares is None else _mixed_at_once(problem, wanted, n_threads, shares)
+    if mixed is not None:
+        return [mixed]
     method, parameters = wanted[-1]
     if method == "nbow":
         values = np.full(len(problem.candidates), np.inf)
@@ -85,17 +91,8 @@ def solve_from(
         for rows in by_cost:
             found = _solve_part(costs, part, own, wanted[rows], arithmetic)
             values[rows, where], errors[rows, where], iterations[rows, where] = found
-    return _distances_of(problem, places, wanted, arithmetic, n_threads, (values, errors, iterations))
-
-
-def _distances_of(
-    problem: Problem, places: Places | None, wanted: Sequence[Wanted], arithmetic: str, n_threads: int, found: _Found
-) -> list[Distances]:
-    """What was found for the candidates at some places (None: all); what is lost is solved again."""
-    values, errors, iterations = found
     if not values.min(initial=np.inf) >= 0:  # what float32 or float64 could not hold, or -1e-17 by rounding
-        everywhere = np.arange(len(problem.candidates)) if places is None else places
-        _solve_lost(problem, everywhere, wanted, n_threads, values, errors, iterations)
+        _solve_lost(problem, places, wanted, n_threads, values, errors, iterations)
         np.maximum(values, 0, out=values)
     converged = errors < wanted[-1][1].converged_below()
     return [
@@ -131,21 +128,28 @@ def is_short(problem: Problem, n_threads: int) -> bool:
     return worthwhile(n_threads, columns * max(n_terms * dim, n_words * 2 * _USUAL_ITERATIONS)) == 1
 
 
-def _solved_whole(problem: Problem, whole: _Whole, n_threads: int) -> _Found:
-    """All candidates in one compiled call."""
+def _mixed_at_once(
+    problem: Problem, wanted: Sequence[Wanted], n_threads: int, shares: Sequence[float]
+) -> Distances | None:
+    """The methods mixed, all candidates in one compiled call; None where that is not for them, and where float32 does
+    not suffice."""
+    whole = _whole(tuple(wanted))
+    if whole is None or not is_short(problem, n_threads):
+        return None
     query, bags, distinct = problem.query, problem.candidates, problem.distinct
     means = nbow.candidate_means(problem, n_threads) if whole.has_nbow else _NO_MEANS
-    shape = len(whole.solves) + whole.has_nbow, len(bags)
-    values, errors, iterations = np.empty(shape), np.empty(shape), np.empty(shape, np.int32)
-    unsound = whole_solve.solve_whole(
+    values, errors, iterations = np.empty(len(bags)), np.empty(len(bags)), np.empty(len(bags), np.int32)
+    status = whole_solve.solve_whole(
         nbow.readable(problem.embeddings), query.term_ids, query.weights, distinct.term_ids, distinct.places,
-        bags.offsets, bags.weights, means, whole.solves, whole.is_euclidean, CLOSE_COST, whole.scale,
+        bags.offsets, bags.weights, means, whole.solves, np.array(shares), whole.is_euclidean, CLOSE_COST, whole.scale,
         whole.over_relaxed, whole.stop_below, scaling.SMALLEST["float32"], width(len(query)),
         values, errors, iterations,
     )  # fmt: skip
-    if unsound >= 0:
-        check_terms(distinct.term_ids[unsound : unsound + 1], problem.embeddings)
-    return values, errors, iterations
+    if status >= 0:
+        check_terms(distinct.term_ids[status : status + 1], problem.embeddings)
+    method, parameters = wanted[-1]
+    converged = errors < parameters.converged_below()
+    return None if status == -2 else Distances(values, method, converged, errors, "float32", iterations)
 
 
 def table_precision(method: str, parameters: Parameters) -> str:
