@@ -93,9 +93,10 @@ class KnownFigures:
         vectors = self._embeddings.vectors
         bags = self._idf.weigh_all([candidates[k] for k in new], partial(distinct_terms, n_terms=len(vectors)))
         means = means_at(Problem(query, bags, vectors), np.arange(len(bags)), n_threads)
-        for row, place in enumerate(new):
-            bag = bags[row]
-            kept = _Figures(owners[place], bag.term_ids.tobytes(), bag.weights.tobytes(), means[row].tobytes(), {})
+        offsets, of_terms, of_weights = bags.offsets.tolist(), bags.term_ids.tobytes(), bags.weights.tobytes()
+        for place, start, end, mean in zip(new, offsets, offsets[1:], means, strict=False):
+            term_ids, weights = of_terms[4 * start : 4 * end], of_weights[8 * start : 8 * end]
+            kept = _Figures(owners[place], term_ids, weights, mean.tobytes(), {})
             figures[place] = candidates[place][0].figures = kept
 
     def _hubness_of(
