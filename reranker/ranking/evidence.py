@@ -196,11 +196,9 @@ class Evidence:
         ordered_by = order_distance(distances, self._corrections.unknown_share, self._corrections.offset)
         if self._exact is not None:
             ordered_by = np.where(self._exact, ordered_by.min(initial=0.0), ordered_by)
-        is_known = None if np.isfinite(ordered_by).all() else np.isfinite(ordered_by)
+        is_known = np.isfinite(ordered_by)
         near, spread = _scaled_and_spread(-ordered_by, is_known)
-        if spread > 0:
-            return near, 1.0 / spread if is_known is None else is_known / spread
-        return near, 0.0
+        return near, is_known / spread if spread > 0 else 0.0
 
 
 @cache

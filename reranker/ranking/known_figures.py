@@ -70,7 +70,7 @@ class KnownFigures:
             self._complete(query, candidates, figures, owners, n_threads)
         vectors, offsets = self._embeddings.vectors, np.zeros(len(figures) + 1, dtype=np.int64)
         of_terms = [one.term_ids for one in figures]
-        np.cumsum([len(each) // 4 for each in of_terms], out=offsets[1:])
+        np.add.accumulate([len(each) >> 2 for each in of_terms], out=offsets[1:])
         term_ids, weights = end_to_end(of_terms, np.int32), end_to_end([one.weights for one in figures], np.float64)
         bags = WeightedBags(term_ids, weights, offsets, distinct_terms(term_ids, len(vectors), are_checked=True))
         problem = weighed_problem(query, bags, vectors)
