@@ -111,6 +111,7 @@ def _exp_of_llvm(simd: Any) -> Any:
 def _unaligned(modules: Modules) -> Mapping[str, Any]:
     return {
         "kernels.scaling.floats": plain.floats,
+        "kernels.whole_solve.floats": plain.floats,
         "cost_table._aligned": lambda n, width, dtype: np.empty((n, width), dtype),
     }
 
@@ -169,7 +170,7 @@ PIECES = (
     Piece("memory aligned to cache lines / not (scaling, cost_table)", _unaligned),
     Piece(
         "distinct terms by bits / by numbers (cost_tables.deduplicate)",
-        lambda _: {"kernels.cost_tables.deduplicate": plain.deduplicate},
+        lambda _: {"kernels.cost_tables.deduplicate": plain.deduplicate, "solve.is_short": lambda *_: False},
     ),
     Piece(
         "means by four rows, fetched ahead / one by one (nbow_means)",
