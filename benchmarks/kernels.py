@@ -111,6 +111,7 @@ def _exp_of_llvm(simd: Any) -> Any:
 def _unaligned(modules: Modules) -> Mapping[str, Any]:
     return {
         "kernels.scaling.floats": plain.floats,
+        "kernels.whole_solve.floats": plain.floats,
         "cost_table._aligned": lambda n, width, dtype: np.empty((n, width), dtype),
     }
 
@@ -154,11 +155,11 @@ PIECES = (
     ),
     Piece(
         "products in registers / loops of Numba (products)",
-        lambda _: {"kernels.products.products": plain.products, "kernels.products.panel": plain.panel},
+        lambda _: {"kernels.products.products": plain.products, "kernels.products.strips": plain.strips},
     ),
     Piece(
         "table of costs / gathered rows and BLAS (products, cost_tables)",
-        lambda _: {"candidate_costs.cost_table": plain.cost_table},
+        lambda _: {"candidate_costs.cost_table": plain.cost_table, "solve.is_short": lambda *_: False},
     ),
     Piece(
         "products in fixed point / in float32 (fixed_point)",
@@ -169,7 +170,7 @@ PIECES = (
     Piece("memory aligned to cache lines / not (scaling, cost_table)", _unaligned),
     Piece(
         "distinct terms by bits / by numbers (cost_tables.deduplicate)",
-        lambda _: {"kernels.cost_tables.deduplicate": plain.deduplicate},
+        lambda _: {"kernels.cost_tables.deduplicate": plain.deduplicate, "solve.is_short": lambda *_: False},
     ),
     Piece(
         "means by four rows, fetched ahead / one by one (nbow_means)",

@@ -71,11 +71,8 @@ STAGES = {
     "read its JSON": ["reranker.proxy.fetch:read_answer"],
     "bags": ["reranker.proxy.hit_texts:HitTexts.collect"],
     "re-rank: the rest": ["reranker.proxy.rank:WindowRanker.order"],
-    "re-rank: weights": ["reranker.text.idf:IdfTable.weigh_all"],
-    "re-rank: corrections": [
-        "reranker.ranking.reranker:find_corrections",
-        "reranker.ranking.known_figures:KnownFigures.hubness",
-    ],
+    "re-rank: weights, hubness": ["reranker.ranking.known_figures:KnownFigures.problem"],
+    "re-rank: corrections": ["reranker.ranking.reranker:find_corrections"],
     "re-rank: transport in Python": ["reranker.ranking.ordering:Ordering._solve"],
     "re-rank: feedback, neighbours": [
         "reranker.ranking.ordering:moved_query",
@@ -89,6 +86,7 @@ STAGES = {
         "reranker.transport.kernels.nbow_means:one_less_products",
         "reranker.transport.kernels.nearest_means:mean_products",
         "reranker.transport.kernels.scaling:scale_many",
+        "reranker.transport.kernels.whole_solve:solve_whole",
     ],
     "fetch the page": ["reranker.proxy.proxy:complete"],
     "write the answer": ["reranker.proxy.proxy:write_answer"],

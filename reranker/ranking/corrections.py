@@ -77,23 +77,21 @@ class Correction(NamedTuple):
 NO_CORRECTION = Correction()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # a frozen one takes three times as long to make
 class Corrections:
     """What moves each of n candidates of one query.
 
     Attributes:
-        added_by_lacking_words, added_by_hubness, offset: (n,) each, as the attributes of `Correction`.
+        offset: (n,) as of `Correction`.
         unknown_share: of the query's tokens without an embedding.
         unknown: these tokens, each once; `lacking`: (n, n_unknown) which of them a candidate does not hold.
         hubness: (n,); None where it is not known.
     """
 
-    added_by_lacking_words: NDArray[np.float64]
-    added_by_hubness: NDArray[np.float64]
     offset: NDArray[np.float64]
     unknown_share: float
     unknown: Sequence[str]
-    lacking: NDArray[np.bool_]
+    lacking: NDArray[np.bool_] | None
     hubness: NDArray[np.float64] | None
 
     @classmethod
@@ -106,17 +104,26 @@ class Corrections:
         lacking: NDArray[np.bool_] | None = None,
     ) -> Corrections:
         """Of n candidates; without hubness and unknown words nothing moves them."""
-        if lacking is None:
-            unknown_share, unknown, lacking = 0.0, (), np.zeros((n, 0), np.bool_)
-        of_words = unknown_share * (lacking.sum(axis=1) / len(unknown)) if unknown else np.zeros(n)
-        of_hubness = np.zeros(n) if hubness is None else HUBNESS_WEIGHT * hubness
-        offset = (of_words + of_hubness) / (1.0 - unknown_share)
-        return cls(of_words, of_hubness, offset, unknown_share, unknown, lacking, hubness)
+        if lacking is None or not unknown:
+            unknown_share, unknown, lacking = 0.0, (), None
+        made = cls(np.zeros(n), unknown_share, unknown, lacking, hubness)
+        made.offset += (made.added_by_lacking_words + made.added_by_hubness) / (1.0 - unknown_share)
+        return made
+
+    @property
+    def added_by_lacking_words(self) -> NDArray[np.float64] | float:
+        """(n,) as of `Correction`; 0 for all of them."""
+        return 0.0 if self.lacking is None else self.unknown_share * (self.lacking.sum(axis=1) / len(self.unknown))
+
+    @property
+    def added_by_hubness(self) -> NDArray[np.float64] | float:
+        """(n,) as of `Correction`; 0 for all of them."""
+        return 0.0 if self.hubness is None else HUBNESS_WEIGHT * self.hubness
 
     def __getitem__(self, place: int) -> Correction:
         """That of one candidate."""
         hubness = None if self.hubness is None else float(self.hubness[place])
-        if not self.unknown:
+        if self.lacking is None:
             return Correction(hubness=hubness)
         lacking = tuple(token for token, lacks in zip(self.unknown, self.lacking[place], strict=True) if lacks)
         return Correction(self.unknown_share, lacking, len(lacking) / len(self.unknown), hubness)

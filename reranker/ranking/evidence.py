@@ -7,7 +7,8 @@ shares sum to 1, so the score lies in [0.02, 1] and is the sum of its parts. The
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -113,8 +114,9 @@ class Evidence:
         self._first_stage_share = first_stage_share
         self._translated = translated
         self._translated_share = translated_share
-        self._has_score = ~np.isnan(first_stage)
-        self._all_have_score = bool(self._has_score.all())
+        lacks_score = np.isnan(first_stage)
+        self._has_score = ~lacks_score if lacks_score.any() else None
+        self._columns: NDArray[np.float64] | None = None
         nearness, self._slope = self._nearness(distances)
         # From 0 to 1, by the names of `Shares`.
         self._scaled = {"first_stage": self._scaled_first_stage(first_stage), "transport": nearness}
@@ -135,9 +137,11 @@ class Evidence:
 
     def scores(self) -> NDArray[np.float64]:
         """The score of each candidate (n,), not rounded."""
-        shares, found = self._shares(), np.full(len(self._has_score), WINDOW_FLOOR)
+        shares = self._shares()
+        found = WINDOW_FLOOR + shares["first_stage"] * self._scaled["first_stage"]
         for kind, values in self._scaled.items():
-            found += shares[kind] * values
+            if kind != "first_stage":
+                found += shares[kind] * values
         return found
 
     def parts(self) -> list[ScoreParts]:
@@ -145,8 +149,13 @@ class Evidence:
         return [ScoreParts(*row) for row in self.columns().T.tolist()]
 
     def columns(self) -> NDArray[np.float64]:
-        """(8, n): the values of `ScoreParts` in the order of its fields."""
-        shares, columns = self._shares(), np.zeros((8, len(self._has_score)))
+        """(8, n): the values of `ScoreParts` in the order of its fields, once all evidence is added."""
+        if self._columns is None:
+            self._columns = self._made_columns()
+        return self._columns
+
+    def _made_columns(self) -> NDArray[np.float64]:
+        shares, columns = self._shares(), np.zeros((8, len(self._scaled["transport"])))
         falls = shares["transport"] * self._slope
         columns[0] = WINDOW_FLOOR
         columns[3] = 0.0 - falls * self._corrections.added_by_lacking_words
@@ -158,27 +167,32 @@ class Evidence:
         columns[2] -= columns[4]
         return columns
 
-    def _shares(self) -> dict[str, NDArray[np.float64] | float]:
+    def _shares(self) -> Mapping[str, NDArray[np.float64] | float]:
         """Of each kind of evidence, for all candidates or (n,) for each; what is missing leaves its share to the
         others, in proportion."""
-        shares = _default_shares(*(kind in self._scaled for kind in ("feedback", "neighbours", "encoder")))
-        wanted = shares
+        kinds = tuple(kind in self._scaled for kind in ("feedback", "neighbours", "encoder"))
+        if self._translated is None and self._has_score is None:
+            return _shares_of_all(*kinds, self._first_stage_share)
+        shares = wanted = _default_shares(*kinds)
         if self._first_stage_share is not None:
             wanted = shares.with_share("first_stage", self._first_stage_share)
-        if self._translated is None and self._all_have_score:
-            return {kind: (1.0 - WINDOW_FLOOR) * share for kind, share in zip(Shares._fields, wanted, strict=True)}
         across = wanted
         if self._first_stage_share is None:
             across = shares.with_share("first_stage", self._translated_share)
         choices = np.array([wanted, across, shares.with_share("first_stage", 0.0)]).T
-        kinds = np.where(self._has_score, 0 if self._translated is None else self._translated, 2)
-        return dict(zip(Shares._fields, (1.0 - WINDOW_FLOOR) * choices[:, kinds.astype(np.intp)], strict=True))
+        places = np.zeros(len(self._scaled["transport"]), np.intp)
+        if self._translated is not None:
+            places[self._translated] = 1
+        if self._has_score is not None:
+            places[~self._has_score] = 2
+        return dict(zip(Shares._fields, (1.0 - WINDOW_FLOOR) * choices[:, places], strict=True))
 
     def _scaled_first_stage(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) from 0 to 1; scores by translations are scaled apart, since they are lower, and by score alone."""
         if self._translated is None:
             return scaled_with_ranks(scores, self._has_score)
-        own, translated = self._has_score & ~self._translated, self._has_score & self._translated
+        has_score = np.ones(len(scores), np.bool_) if self._has_score is None else self._has_score
+        own, translated = has_score & ~self._translated, has_score & self._translated
         return scaled_with_ranks(scores, own) + scaled(scores, translated)
 
     def _nearness(self, distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | float]:
@@ -204,6 +218,17 @@ def _default_shares(has_feedback: bool, has_neighbours: bool, has_encoder: bool)
     return shares.with_share("encoder", SHORT_QUERY_ENCODER_SHARE if shares is PLAIN else ENCODER_SHARE)
 
 
+@lru_cache(64)
+def _shares_of_all(
+    has_feedback: bool, has_neighbours: bool, has_encoder: bool, first_stage_share: float | None
+) -> Mapping[str, float]:
+    """Of the score, where each candidate has all of the evidence."""
+    shares = _default_shares(has_feedback, has_neighbours, has_encoder)
+    if first_stage_share is not None:
+        shares = shares.with_share("first_stage", first_stage_share)
+    return {kind: (1.0 - WINDOW_FLOOR) * share for kind, share in zip(Shares._fields, shares, strict=True)}
+
+
 def scaled(values: NDArray[np.float64], is_known: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
     """Values from the least (0) to the largest (1) of those that are known; the others are 0. Equal ones are all 1.
 
@@ -216,17 +241,19 @@ def scaled(values: NDArray[np.float64], is_known: NDArray[np.bool_] | None = Non
     return _scaled_and_spread(values, is_known)[0]
 
 
-def scaled_with_ranks(scores: NDArray[np.float64], is_known: NDArray[np.bool_]) -> NDArray[np.float64]:
+def scaled_with_ranks(scores: NDArray[np.float64], is_known: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
     """`scaled`, by the scores and, for `RANK_SHARE` of it, by 1 / (1 + r / 2), where r known scores are higher.
 
     >>> scaled_with_ranks(np.array([3.0, 1.0, 2.0, 9.0]), np.array([True, True, True, False])).round(3)
     array([1.   , 0.   , 0.467, 0.   ])
     """
-    falling = -scores[is_known]
+    if is_known is not None:
+        found = np.zeros(len(scores))
+        found[is_known] = scaled_with_ranks(scores[is_known])
+        return found
+    falling = -scores
     n_higher = np.searchsorted(np.sort(falling), falling)
-    found = np.zeros(len(scores))
-    found[is_known] = (1.0 - RANK_SHARE) * scaled(scores[is_known]) + RANK_SHARE * scaled(1.0 / (1.0 + n_higher / 2))
-    return found
+    return (1.0 - RANK_SHARE) * scaled(scores) + RANK_SHARE * scaled(1.0 / (1.0 + 0.5 * n_higher))
 
 
 def _scaled_and_spread(
@@ -239,6 +266,6 @@ def _scaled_and_spread(
         return found, spread
     if not len(values):
         return values, 0.0
-    least = values.min()
-    spread = float(values.max() - least)
+    least = np.minimum.reduce(values)
+    spread = float(np.maximum.reduce(values) - least)
     return (values - least) / spread if spread > 0 else np.ones(len(values)), spread

@@ -7,12 +7,11 @@ eighth power of its score: where one is far ahead it counts nearly alone, and wh
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from reranker.text.bags import WeightedBag, WeightedBags, distinct_of
+from reranker.transport import compilation, plain
 
 N_BEST = 20
 """Candidates that the query is moved towards."""
@@ -51,31 +50,11 @@ def moved_query(query: WeightedBag, candidates: WeightedBags, scores: NDArray[np
         scores: (n_candidates,) of the first order, above 0; higher is better.
     """
     best = np.argsort(-scores, kind="stable")[:N_BEST]
-    counts = np.zeros(len(candidates))
-    counts[best] = (scores[best] / scores[best[0]]) ** _POWER
-    term_ids, places = distinct_of(candidates)
-    summed = np.bincount(places, np.repeat(counts, np.diff(candidates.offsets)) * candidates.weights)
-    heaviest = _heaviest(summed)
-    if not len(heaviest):
-        return query
-    added = summed[heaviest] * (_SHARE / summed[heaviest].sum())
-    return _joined(query, term_ids[heaviest], added)
+    counts = (scores[best] / scores[best[0]]) ** _POWER
+    term_ids, terms = distinct_of(candidates)
+    words = term_ids, terms, candidates.offsets, candidates.weights, best, counts, query.term_ids, query.weights
+    if not compilation.is_ready():
+        return WeightedBag(*plain.moved_words(*words, N_WORDS, _SHARE))
+    from reranker.transport.kernels.feedback import moved_words  # Numba takes a second to import
 
-
-def _heaviest(weights: NDArray[Any]) -> NDArray[np.int64]:
-    """The places of the `N_WORDS` largest weights above 0; of equal ones the first."""
-    least = np.partition(weights, -N_WORDS)[-N_WORDS] if len(weights) > N_WORDS else 0.0
-    places = np.flatnonzero(weights >= least if least > 0 else weights)
-    if len(places) > N_WORDS:  # several are as heavy as the last
-        places = places[np.argsort(-weights[places], kind="stable")[:N_WORDS]]
-    return places
-
-
-def _joined(query: WeightedBag, term_ids: NDArray[np.int32], weights: NDArray[np.float64]) -> WeightedBag:
-    """The query's words and others, each once; the weights sum to 1."""
-    joined = dict(zip(term_ids.tolist(), weights.tolist(), strict=True))
-    for term_id, weight in zip(query.term_ids.tolist(), query.weights.tolist(), strict=True):
-        joined[term_id] = joined.get(term_id, 0.0) + (1.0 - _SHARE) * weight
-    rows = sorted(joined.items())
-    summed = np.array([weight for _, weight in rows])
-    return WeightedBag(np.array([term_id for term_id, _ in rows], dtype=np.int32), summed / summed.sum())
+    return WeightedBag(*moved_words(*words, N_WORDS, _SHARE))

@@ -1,4 +1,4 @@
-"""Keeps what is computed from a candidate alone with its bag: its mean embedding and its hubness.
+"""Keeps what is computed from a candidate alone with its bag: its weights, its mean embedding and its hubness.
 
 Bags are cached by whoever reads texts and hits, so a document that is found often is computed once. What is kept is
 forgotten with the bag, or when another re-ranker (other document frequencies, embeddings or hubness sample) ranks it.
@@ -6,63 +6,102 @@ forgotten with the bag, or when another re-ranker (other document frequencies, e
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import Hubness
-from reranker.text.bags import BagOfWords, end_to_end
+from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags, end_to_end
+from reranker.text.idf import IdfTable
 from reranker.transport.nbow import means_at
-from reranker.transport.problem import Problem
+from reranker.transport.problem import Problem, distinct_terms, weighed_problem
 
 
 class _Figures(NamedTuple):
     """Of one bag.
 
     Attributes:
-        owner: tells who computed them; `language`: of the bag.
+        owner: tells who computed them, and for which language of the bag.
+        term_ids, weights: the bytes of the weighed bag, int32 and float64.
         mean: the bytes of its mean embedding (dim,), float32 of length 1 or 0.
         hubness: by the language of the query.
     """
 
     owner: object
-    language: str
+    term_ids: bytes
+    weights: bytes
     mean: bytes
     hubness: dict[str, float]
+
+
+_NOTHING = _Figures(None, b"", b"", b"", {})
 
 
 class KnownFigures:
     """Of the candidates of one re-ranker; safe to share between threads."""
 
-    def __init__(self, hubness: Hubness) -> None:
+    def __init__(self, idf: IdfTable, embeddings: Embeddings, hubness: Hubness) -> None:
+        self._idf = idf
+        self._embeddings = embeddings
         self._hubness = hubness
-        self._owner = object()  # not itself: bags would keep the sample of a re-ranker that is gone
+        # By language. Not itself: bags would keep the sample of a re-ranker that is gone.
+        self._owners: defaultdict[str, object] = defaultdict(object)
 
-    def hubness(
-        self, language: str, candidates: Sequence[tuple[BagOfWords, str]], problem: Problem, n_threads: int
-    ) -> NDArray[np.float64] | None:
-        """That of each candidate for queries in a language (n_candidates,); None where it is not known. The means of
-        the candidates are then known to the problem.
+    def problem(
+        self, query: WeightedBag, language: str, candidates: Sequence[tuple[BagOfWords, str]], n_threads: int
+    ) -> tuple[Problem, NDArray[np.float64] | None]:
+        """The transport between a query and candidates, which are weighed and whose means are known to it; and the
+        hubness of each candidate for queries in a language (n_candidates,), None where it is not known.
 
         Args:
-            candidates: bags, each with its language; weighed they are the candidates of the problem.
+            candidates: bags, each with its language.
+
+        Raises:
+            EmptyQuery, BadEmbeddings, BadInput: as `weighed_problem` and `distinct_terms`.
         """
-        figures: list[_Figures] = [bag.figures for bag, _ in candidates]
-        new = [
-            place
-            for place, one in enumerate(figures)
-            if one is None or one.owner is not self._owner or one.language != candidates[place][1]
-        ]
-        if new:
-            for place, mean in zip(new, means_at(problem, np.array(new), n_threads), strict=True):
-                bag, own = candidates[place]
-                figures[place] = bag.figures = _Figures(self._owner, own, mean.tobytes(), {})
+        owners = [self._owners[own] for _, own in candidates]
+        figures = [bag.figures or _NOTHING for bag, _ in candidates]
+        if [one.owner for one in figures] != owners:
+            self._complete(query, candidates, figures, owners, n_threads)
+        vectors, offsets = self._embeddings.vectors, np.zeros(len(figures) + 1, dtype=np.int64)
+        of_terms = [one.term_ids for one in figures]
+        np.add.accumulate([len(each) >> 2 for each in of_terms], out=offsets[1:])
+        term_ids, weights = end_to_end(of_terms, np.int32), end_to_end([one.weights for one in figures], np.float64)
+        bags = WeightedBags(term_ids, weights, offsets, distinct_terms(term_ids, len(vectors), are_checked=True))
+        problem = weighed_problem(query, bags, vectors)
         if not figures:
-            return None
+            return problem, None
         means = end_to_end([one.mean for one in figures], np.float32).reshape(len(figures), -1)
         problem.of_candidates.means = means
+        return problem, self._hubness_of(language, figures, means)
+
+    def _complete(
+        self,
+        query: WeightedBag,
+        candidates: Sequence[tuple[BagOfWords, str]],
+        figures: list[_Figures],
+        owners: Sequence[object],
+        n_threads: int,
+    ) -> None:
+        """Computes what is not known yet, and keeps it with the bags."""
+        new = [place for place, owner in enumerate(owners) if figures[place].owner is not owner]
+        vectors = self._embeddings.vectors
+        bags = self._idf.weigh_all([candidates[k] for k in new], partial(distinct_terms, n_terms=len(vectors)))
+        means = means_at(Problem(query, bags, vectors), np.arange(len(bags)), n_threads)
+        offsets, of_terms, of_weights = bags.offsets.tolist(), bags.term_ids.tobytes(), bags.weights.tobytes()
+        for place, start, end, mean in zip(new, offsets, offsets[1:], means, strict=False):
+            term_ids, weights = of_terms[4 * start : 4 * end], of_weights[8 * start : 8 * end]
+            kept = _Figures(owners[place], term_ids, weights, mean.tobytes(), {})
+            figures[place] = candidates[place][0].figures = kept
+
+    def _hubness_of(
+        self, language: str, figures: Sequence[_Figures], means: NDArray[np.float32]
+    ) -> NDArray[np.float64] | None:
         if not self._hubness.is_known(language):
             return None
         values = [one.hubness.get(language) for one in figures]

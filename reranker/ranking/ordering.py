@@ -102,11 +102,10 @@ class Ordering:
             evidence.add_encoder(cosines)
         if with_neighbours:
             evidence.add_neighbours(neighbour_scores(bags, evidence.scores()))
-        columns = evidence.columns()
-        totals = columns[0] + columns[1:5].sum(axis=0) + columns[5] + columns[6] + columns[7]  # as `ScoreParts.total`
+        totals = evidence.scores()
         # What rounding leaves between equal candidates must not order them.
         order = np.argsort(-totals.round(_DECIMALS), kind="stable")
-        reasons = Reasons(self._corrections, columns)
+        reasons = Reasons(self._corrections, evidence)
         documents = RankedDocuments(order, found.values[order], totals[order], self._indices, reasons)
         return self._reranking(documents, found, len(bags) - self._n_empty, moved)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reranker.answers import ScoreParts
 from reranker.answers.search import Precision
 from reranker.ranking.corrections import NO_CORRECTION, Correction, Corrections
+from reranker.ranking.evidence import Evidence
 from reranker.ranking.scores import rounded
 
 
@@ -22,11 +23,11 @@ class Reasons:
 
     Attributes:
         corrections: of the candidates.
-        columns: (8, n) the values of `ScoreParts`; None where the order goes by the distance alone.
+        evidence: of the candidates; None where the order goes by the distance alone.
     """
 
     corrections: Corrections
-    columns: NDArray[np.float64] | None = None
+    evidence: Evidence | None = None
 
 
 @dataclass(slots=True)  # a frozen one takes three times as long to make
@@ -58,9 +59,9 @@ class RankedDocument:
     @property
     def parts(self) -> ScoreParts | None:
         """What the score is the sum of; None where the order goes by the distance alone."""
-        if self.reasons is None or self.reasons.columns is None:
+        if self.reasons is None or self.reasons.evidence is None:
             return None
-        return ScoreParts(*self.reasons.columns[:, self.place].tolist())
+        return ScoreParts(*self.reasons.evidence.columns()[:, self.place].tolist())
 
     @property
     def order_distance(self) -> float:

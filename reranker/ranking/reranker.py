@@ -65,7 +65,7 @@ class Reranker:
         self.embeddings = embeddings
         self.idf = embeddings.idf if idf is None else idf
         self.n_threads = n_threads
-        self._figures = KnownFigures(Hubness(hubness, self.idf, embeddings))
+        self._figures = KnownFigures(self.idf, embeddings, Hubness(hubness, self.idf, embeddings))
         self._observer = observer
         self.preferred_languages = preferred_languages
 
@@ -156,13 +156,13 @@ class Reranker:
             exact = _at(exact, by_rank)
         if first_stage_scores is not None and len(candidates):
             start_encoding(query, method)
-        vectors = self.embeddings.vectors
-        bags = self.idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
-        problem = weighed_problem(query.weighted, bags, vectors)
         if method == CORRECTED_METHOD:
-            hubness = self._figures.hubness(query.language, candidates, problem, self.n_threads)
+            problem, hubness = self._figures.problem(query.weighted, query.language, candidates, self.n_threads)
             corrections = find_corrections(query, candidates, hubness, self.embeddings)
         else:
+            vectors = self.embeddings.vectors
+            bags = self.idf.weigh_all(candidates, partial(distinct_terms, n_terms=len(vectors)))
+            problem = weighed_problem(query.weighted, bags, vectors)
             corrections = Corrections.make(len(candidates))
         ordering = Ordering(problem, corrections, indices, check_method(method), parameters, self.n_threads)
         if method == CORRECTED_METHOD and first_stage_scores is not None and len(candidates):

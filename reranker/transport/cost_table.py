@@ -11,7 +11,7 @@ from reranker.text.bags import WeightedBag
 from reranker.transport.cost import CLOSE_COST
 from reranker.transport.kernels import cost_tables, fixed_point, products
 from reranker.transport.kernels.simd import REGISTER_BYTES
-from reranker.transport.problem import check_norms, check_rows
+from reranker.transport.problem import check_terms
 from reranker.transport.threads import together, worthwhile
 
 Table = NDArray[np.floating]
@@ -71,9 +71,7 @@ def cost_table(
         )  # fmt: skip
         together(work, worthwhile(n_threads, len(ids) * query_rows.size))
         if unsound[0] >= 0:
-            row = np.asarray(embeddings[ids[unsound]], dtype=np.float64)
-            check_rows(ids[unsound], row)
-            check_norms(ids[unsound], row)
+            check_terms(ids[unsound], embeddings)
     return cost[:n_terms]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ AUTO_COST = "cosine"
 
 _DEFAULTS = Parameters()
 
-_Solve = Callable[[Problem, Sequence[tuple[str, Parameters]], int], list[Distances]]
+_Solve = Callable[[Problem, Sequence[tuple[str, Parameters]], int, Sequence[float]], list[Distances]]
 
 
 def distances(
@@ -82,15 +82,16 @@ def solve_problem(
     if solve is None:
         n_pairs = len(problem.query) * len(problem.candidates.term_ids)
         solve = plain.solve if compilation.takes_plain(n_pairs) else _implementation("compiled")
-    solved = solve(problem, parts(method, parameters), n_threads)
-    return _mixed(method, shares or part_shares(method, parameters, len(problem.query)), solved)
+    shares = shares or part_shares(method, parameters, len(problem.query))
+    return _mixed(method, shares, solve(problem, parts(method, parameters), n_threads, shares))
 
 
 def _mixed(method: str, shares: Sequence[float], solved: Sequence[Distances]) -> Distances:
-    """The distances of a method from those of its `parts`."""
-    if len(solved) == 1:
-        return solved[0]
+    """The distances of a method from those of its `parts`, which may be mixed already."""
     last = solved[-1]
+    if len(solved) == 1:
+        last.method = method
+        return last
     values = np.zeros(len(last.values))
     for share, found in zip(shares, solved, strict=True):
         if share:  # else a document without a word would be at 0 · inf
@@ -138,6 +139,7 @@ def check_method(method: str) -> str:
     return method
 
 
+@cache
 def _implementation(name: str) -> _Solve:
     if name == "reference":
         return reference.solve

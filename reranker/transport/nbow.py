@@ -105,7 +105,7 @@ def _means(bags: WeightedBags, embeddings: NDArray[np.float32], places: Places, 
 
     means = np.empty((len(places), embeddings.shape[1]), np.float32)
     offsets = bags.offsets.astype(np.int64, copy=False)
-    in_place = _are_readable(embeddings)
+    in_place = are_readable(embeddings)
     for part in [slice(0, len(places))] if in_place else _copied_together(offsets, places):
         own, unsound = places[part], np.full(1, -1)
         if in_place:
@@ -150,7 +150,7 @@ def _copied(
     return _readable_rows(embeddings, terms)[0], row_ids
 
 
-def _are_readable(embeddings: NDArray[np.float32]) -> bool:
+def are_readable(embeddings: NDArray[np.float32]) -> bool:
     """Whether compiled loops can read the rows where they lie."""
     return embeddings.dtype == np.float32 and embeddings.flags.c_contiguous
 
@@ -159,10 +159,14 @@ def _readable_rows(
     embeddings: NDArray[np.float32], term_ids: NDArray[np.int32]
 ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
     """The embeddings of some terms as compiled loops read them, and which row each term has among them."""
-    if _are_readable(embeddings):
-        rows, row_ids = np.asarray(embeddings).view(), term_ids
-    else:
-        rows = np.ascontiguousarray(np.take(embeddings, term_ids, axis=0), dtype=np.float32)
-        row_ids = np.arange(len(term_ids), dtype=np.int32)
-    rows.flags.writeable = False  # one type for arrays and memory maps: one compilation
-    return rows, row_ids
+    if are_readable(embeddings):
+        return readable(embeddings), term_ids
+    rows = np.ascontiguousarray(np.take(embeddings, term_ids, axis=0), dtype=np.float32)
+    return readable(rows), np.arange(len(term_ids), dtype=np.int32)
+
+
+def readable(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Embeddings as compiled loops read them: one type for arrays and memory maps, so that they are compiled once."""
+    rows = np.asarray(embeddings).view()
+    rows.flags.writeable = False
+    return rows

@@ -16,7 +16,7 @@ from reranker.transport import exact, nbow, reference
 from reranker.transport.cost import ground_cost
 from reranker.transport.kernels.tolerances import SHRUNK
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters
-from reranker.transport.problem import Problem, distinct_terms
+from reranker.transport.problem import Problem
 from reranker.transport.results import Distances, closed_form
 
 Vector = NDArray[np.float64]
@@ -24,10 +24,42 @@ Matrix = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def solve(problem: Problem, wanted: Sequence[tuple[str, Parameters]], n_threads: int = 1) -> list[Distances]:
-    """As `reranker.transport.solve.solve`."""
+def solve(
+    problem: Problem,
+    wanted: Sequence[tuple[str, Parameters]],
+    n_threads: int = 1,
+    shares: Sequence[float] | None = None,
+) -> list[Distances]:
+    """As `reranker.transport.solve.solve`; `shares` has no effect."""
     costs: dict[str, Matrix] = {}
     return [_distances(problem, method, parameters, n_threads, costs) for method, parameters in wanted]
+
+
+def moved_words(
+    term_ids: NDArray[np.int32],
+    terms: NDArray[np.int32],
+    offsets: Ints,
+    weights: Vector,
+    best: Ints,
+    counts: Vector,
+    query_ids: NDArray[np.int32],
+    query_weights: Vector,
+    n_words: int,
+    share: float,
+) -> tuple[NDArray[np.int32], Vector]:
+    """As `kernels.feedback.moved_words`."""
+    of_candidates = np.zeros(len(offsets) - 1)
+    of_candidates[best] = counts
+    summed = np.bincount(terms, np.repeat(of_candidates, np.diff(offsets)) * weights, len(term_ids))
+    heaviest = np.argsort(-summed, kind="stable")[:n_words]
+    added = summed[heaviest]
+    if not added.any():
+        return query_ids, query_weights
+    heaviest, added = heaviest[added > 0], added[added > 0]
+    own, others = (1.0 - share) * query_weights, added * (share / added.sum())
+    found, places = np.unique(np.concatenate([query_ids, term_ids[heaviest]]), return_inverse=True)
+    moved = np.bincount(places, np.concatenate([own, others]))
+    return found, moved / moved.sum()
 
 
 def neighbour_means(
@@ -105,10 +137,7 @@ def _found(
 
 def _cost(problem: Problem, name: str) -> Matrix:
     """(n, n_words): the costs of each query word to each word of all candidates."""
-    known = problem.of_candidates
-    if known.distinct is None:
-        known.distinct = distinct_terms(problem.candidates.term_ids, len(problem.embeddings))
-    terms, places = known.distinct
+    terms, places = problem.distinct
     if not len(terms):
         return np.zeros((len(problem.query), 0))
     return ground_cost(problem.query.term_ids, terms, problem.embeddings, name)[:, places]

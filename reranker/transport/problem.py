@@ -50,6 +50,14 @@ class Problem:
     embeddings: NDArray[np.float32]
     of_candidates: OfCandidates = field(default_factory=OfCandidates)
 
+    @property
+    def distinct(self) -> DistinctTerms:
+        """The distinct terms of all candidates, computed once for all queries."""
+        known = self.of_candidates
+        if known.distinct is None:
+            known.distinct = distinct_terms(self.candidates.term_ids, len(self.embeddings), are_checked=True)
+        return known.distinct
+
     def with_query(self, query: WeightedBag) -> Problem:
         """Another query with the same candidates, which are not checked again. Raises as `checked_problem`."""
         return self.with_moved_query(_checked_query(query, self.embeddings))
@@ -91,13 +99,17 @@ def weighed_problem(query: WeightedBag, candidates: WeightedBags, embeddings: ND
     return Problem(query, candidates, embeddings, OfCandidates(distinct=candidates.distinct))
 
 
-def distinct_terms(term_ids: NDArray[np.int32], n_terms: int) -> DistinctTerms:
+def distinct_terms(term_ids: NDArray[np.int32], n_terms: int, *, are_checked: bool = False) -> DistinctTerms:
     """The distinct terms of many words.
+
+    Args:
+        are_checked: the term ids are known to be below `n_terms`.
 
     Raises:
         BadInput: a term id is none of the `n_terms` embeddings.
     """
-    _check_term_ids(term_ids, n_terms)
+    if not are_checked:
+        _check_term_ids(term_ids, n_terms)
     if not compilation.is_ready():
         found, places = np.unique(term_ids, return_inverse=True)
         return DistinctTerms(found, places.astype(np.int32))
@@ -114,6 +126,13 @@ def check_embeddings(embeddings: NDArray[np.float32]) -> None:
             f"embeddings are of shape {embeddings.shape} and type {embeddings.dtype};"
             " give (n_terms, dim) float32, one row a term"
         )
+
+
+def check_terms(term_ids: NDArray[np.int32], embeddings: NDArray[np.float32]) -> None:
+    """Raises BadEmbeddings if the embedding of a term is not finite or not of norm 1."""
+    rows = np.asarray(embeddings[term_ids], dtype=np.float64)
+    check_rows(term_ids, rows)
+    check_norms(term_ids, rows)
 
 
 def check_rows(term_ids: NDArray[np.int32], rows: NDArray[np.floating]) -> None:
@@ -163,11 +182,10 @@ def _check_not_empty(query: WeightedBag) -> None:
 
 
 def _check_embeddings_of(query: WeightedBag, embeddings: NDArray[np.float32]) -> None:
-    rows = np.asarray(embeddings[query.term_ids], dtype=np.float64)
-    squared = np.einsum("ij,ij->i", rows, rows)
-    if not (abs(squared - 1) < NORM_TOLERANCE).all():  # false for NaN too
-        check_rows(query.term_ids, rows)
-        check_norms(query.term_ids, rows)
+    rows = embeddings[query.term_ids]
+    squared = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    if not abs(squared - 1).max() < NORM_TOLERANCE:  # true for NaN too
+        check_terms(query.term_ids, embeddings)
 
 
 def checked_candidates(candidates: WeightedBags, n_terms: int) -> WeightedBags:

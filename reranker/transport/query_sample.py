@@ -42,7 +42,7 @@ class QuerySample:
         if panel is None:
             filled = np.zeros((width(n_queries), dim), np.float32)
             filled[:n_queries] = self._queries
-            self._panel = panel = products.float_panel(filled)
+            self._panel = panel = products.strips(filled)
         row_ids = np.arange(len(means) + 2 * products.N_TERMS, dtype=np.int32).clip(max=max(len(means) - 1, 0))
         found = np.empty(len(means))
         rows = np.require(np.asarray(means), np.float32, ["C", "W"])  # one type for every array: one compilation

@@ -19,8 +19,13 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-def solve(problem: Problem, wanted: Sequence[tuple[str, Parameters]], n_threads: int = 1) -> list[Distances]:
-    """As `reranker.transport.solve.solve`; `n_threads` has no effect."""
+def solve(
+    problem: Problem,
+    wanted: Sequence[tuple[str, Parameters]],
+    n_threads: int = 1,
+    shares: Sequence[float] | None = None,
+) -> list[Distances]:
+    """As `reranker.transport.solve.solve`; `n_threads` and `shares` have no effect."""
     return [_distances(problem, method, parameters) for method, parameters in wanted]
 
 

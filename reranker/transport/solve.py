@@ -6,16 +6,19 @@ The costs of the distinct terms are computed once (`candidate_costs`), and every
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reranker.transport import exact, nbow
+from reranker.transport import candidate_costs, exact, nbow
 from reranker.transport.candidate_costs import CandidateCosts, Part, Places, pieces
-from reranker.transport.kernels import cost_tables, log_scaling, scaling, short_scaling
+from reranker.transport.cost import CLOSE_COST
+from reranker.transport.cost_table import width
+from reranker.transport.kernels import cost_tables, fixed_point, log_scaling, scaling, short_scaling, whole_solve
 from reranker.transport.parameters import FLOAT64_FROM_EPSILON, Parameters, scaling_precision
-from reranker.transport.problem import Problem
+from reranker.transport.problem import Problem, check_terms
 from reranker.transport.results import Distances, closed_form
 from reranker.transport.threads import run, together, worthwhile
 
@@ -28,9 +31,35 @@ Wanted = tuple[str, Parameters]
 # Distances, marginal errors and iterations: (n_methods, n_candidates), or (n_candidates,) of one method.
 _Found = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]
 
+_NO_MEANS = np.empty((0, 0), np.float32)
 
-def solve(problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1) -> list[Distances]:
-    """The distances of all candidates by each part of a method (`methods.parts`), from the same tables of costs."""
+
+class _Whole(NamedTuple):
+    """What `whole_solve` takes of methods that share one kernel, and of `nbow` where that is the first of them.
+
+    Attributes:
+        solves: (n_solves, 3) as `whole_solve.solve_whole` takes it.
+    """
+
+    has_nbow: bool
+    solves: NDArray[np.float64]
+    is_euclidean: bool
+    scale: float
+    over_relaxed: bool
+    stop_below: float
+
+
+def solve(
+    problem: Problem, wanted: Sequence[Wanted], n_threads: int = 1, shares: Sequence[float] | None = None
+) -> list[Distances]:
+    """The distances of all candidates by each part of a method (`methods.parts`), from the same tables of costs.
+
+    Args:
+        shares: of each part in the method's distance. With them the parts may come mixed, as one.
+    """
+    mixed = None if shares is None else _mixed_at_once(problem, wanted, n_threads, shares)
+    if mixed is not None:
+        return [mixed]
     method, parameters = wanted[-1]
     if method == "nbow":
         values = np.full(len(problem.candidates), np.inf)
@@ -70,6 +99,57 @@ def solve_from(
         Distances(values[row], each[0], converged[row], errors[row], _arithmetic(arithmetic, *each), iterations[row])
         for row, each in enumerate(wanted)
     ]
+
+
+@lru_cache(64)
+def _whole(wanted: tuple[Wanted, ...]) -> _Whole | None:
+    """None where `whole_solve` is not for these methods."""
+    has_nbow = wanted[0][0] == "nbow"
+    by_cost, (method, parameters) = wanted[has_nbow:], wanted[-1]
+    if table_precision(method, parameters) != "float32" or not all(name in _SCALED for name, _ in by_cost):
+        return None
+    if len(_solved_together(wanted, "float32")) > 1 + has_nbow or not by_cost:
+        return None
+    solves = np.array([[own.power(name), own.n_iterations, name == "sinkhorn"] for name, own in by_cost])
+    is_euclidean, scale = parameters.ground_cost == "euclidean", -1 / parameters.epsilon
+    return _Whole(has_nbow, solves, is_euclidean, scale, parameters.over_relaxed, parameters.stop_below("float32"))
+
+
+def is_short(problem: Problem, n_threads: int) -> bool:
+    """Whether a solve is to be one call: not where threads share it, where its costs are computed in parts or in fixed
+    point, or where embeddings must be copied before they are read."""
+    candidates, embeddings = problem.candidates, problem.embeddings
+    columns, dim = width(len(problem.query)), embeddings.shape[1]
+    if fixed_point.serves(len(problem.query), dim) or not nbow.are_readable(embeddings):
+        return False
+    n_terms, n_words = len(problem.distinct.term_ids), len(candidates.term_ids)
+    if not 0 < n_terms * columns <= candidate_costs.TABLE_BYTES // 4:
+        return False
+    return worthwhile(n_threads, columns * max(n_terms * dim, n_words * 2 * _USUAL_ITERATIONS)) == 1
+
+
+def _mixed_at_once(
+    problem: Problem, wanted: Sequence[Wanted], n_threads: int, shares: Sequence[float]
+) -> Distances | None:
+    """The methods mixed, all candidates in one compiled call; None where that is not for them, and where float32 does
+    not suffice."""
+    whole = _whole(tuple(wanted))
+    if whole is None or not is_short(problem, n_threads):
+        return None
+    query, bags, distinct = problem.query, problem.candidates, problem.distinct
+    means = nbow.candidate_means(problem, n_threads) if whole.has_nbow else _NO_MEANS
+    values, errors, iterations = np.empty(len(bags)), np.empty(len(bags)), np.empty(len(bags), np.int32)
+    status = whole_solve.solve_whole(
+        nbow.readable(problem.embeddings), query.term_ids, query.weights, distinct.term_ids, distinct.places,
+        bags.offsets, bags.weights, means, whole.solves, np.array(shares), whole.is_euclidean, CLOSE_COST, whole.scale,
+        whole.over_relaxed, whole.stop_below, scaling.SMALLEST["float32"], width(len(query)),
+        values, errors, iterations,
+    )  # fmt: skip
+    if status >= 0:
+        check_terms(distinct.term_ids[status : status + 1], problem.embeddings)
+    method, parameters = wanted[-1]
+    converged = errors < parameters.converged_below()
+    return None if status == -2 else Distances(values, method, converged, errors, "float32", iterations)
 
 
 def table_precision(method: str, parameters: Parameters) -> str:

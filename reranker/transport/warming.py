@@ -30,13 +30,18 @@ def warm_up() -> None:
     for method, epsilon in (("rwmd", 0.1), ("sinkhorn", 0.1), ("sinkhorn", 0.02), ("sinkhorn", 0.01)):  # also float64
         distances(bag, bags, table, method, Parameters(epsilon=epsilon))
         distances(*_solve(_LONGER), method, Parameters(epsilon=epsilon))
+    for n in (_SHORT, _LONGER):  # step by step, as what is larger than this is solved (`solve.is_short`)
+        distances(*_solve(n, np.float16), "auto")
     distances(bag, bags, table, "sinkhorn", Parameters(epsilon=0.001))  # in the log domain
     distances(*_solve(_LONG), "rwmd")  # products in fixed point
     QuerySample(np.eye(2, dtype=np.float32), 1).mean_cosines(np.eye(2, dtype=np.float32))
+    from reranker.transport.kernels.feedback import moved_words
     from reranker.transport.kernels.likeness import neighbour_means
 
     places = np.arange(3)
-    neighbour_means(places[:2].astype(np.int32), places, np.ones(2), 2, places[:2], np.ones(2), 1)
+    ids, two, ones = places[:2].astype(np.int32), places[:2], np.ones(2)
+    moved_words(ids, ids, places, ones, two, ones, ids, ones, 1, 0.5)
+    neighbour_means(ids, places, ones, 2, two, ones, 1)
     from reranker.transport.kernels.compiling import note_all_kept
 
     note_all_kept()
@@ -50,7 +55,7 @@ def loads_quickly() -> bool:
     return are_all_kept()
 
 
-def _solve(n: int) -> tuple[WeightedBag, WeightedBags, NDArray[np.float32]]:
+def _solve(n: int, dtype: type[np.floating] = np.float32) -> tuple[WeightedBag, WeightedBags, NDArray[np.floating]]:
     """A query of n words, two copies of it, and embeddings."""
     bag = WeightedBag(np.arange(n, dtype=np.int32), np.full(n, 1 / n))
-    return bag, WeightedBags.join([bag] * 2), np.eye(n, dtype=np.float32)
+    return bag, WeightedBags.join([bag] * 2), np.eye(n, dtype=dtype)

@@ -1,10 +1,19 @@
-"""The moved query, worked by hand."""
+"""The moved query, worked by hand; compiled, and by NumPy alone."""
+
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
-from reranker.ranking.feedback import N_WORDS, is_worth_it, moved_query
+from reranker.ranking.feedback import N_BEST, N_WORDS, is_worth_it, moved_query
 from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.transport import compilation
+
+
+@pytest.fixture(autouse=True, params=["compiled", "plain"])
+def implementation(request):
+    with compilation.deferred() if request.param == "plain" else nullcontext():
+        yield
 
 
 def bag(**weights):
@@ -41,6 +50,30 @@ def test_the_heaviest_words_alone_are_taken():
     found = moved(bag(t1=1.0), bag(**{name: weight / total for name, weight in weights.items()}), scores=[1.0])
     assert set(found) == {1, *range(100 - N_WORDS, 100)}
     assert sum(found.values()) == pytest.approx(1.0)
+
+
+def test_of_equally_heavy_words_the_first_are_taken():
+    """One word has half the weight, and each of 99 others as much of the rest."""
+    words = {f"t{n}": 0.5 if n == 90 else 0.5 / 99 for n in range(2, 102)}
+    assert set(moved(bag(t1=1.0), bag(**words), scores=[1.0])) == {1, 90, *range(2, 1 + N_WORDS)}
+
+
+@pytest.mark.parametrize("n_terms", [30, 400])
+def test_the_moved_query_agrees_with_the_sum_over_all_words(n_terms):
+    rng = np.random.default_rng(n_terms)
+    rows = rng.dirichlet(np.full(n_terms, 0.3), size=40)
+    rows[7] = 0
+    scores, query = rng.random(40) + 0.1, bag(t0=0.5, t3=0.25, t1000=0.25)
+    bags = [WeightedBag(np.flatnonzero(row).astype(np.int32), row[row > 0]) for row in rows]
+    counts = np.where(scores >= np.sort(scores)[-N_BEST], (scores / scores.max()) ** 8, 0.0)
+    summed = counts @ rows
+    kept = np.where(summed >= np.sort(summed)[-min(N_WORDS, n_terms)], summed, 0.0)
+    expected = dict(enumerate(0.5 * kept / kept.sum()))
+    for term_id, weight in zip(query.term_ids.tolist(), query.weights.tolist(), strict=True):
+        expected[term_id] = expected.get(term_id, 0.0) + 0.5 * weight
+    found = moved(query, *bags, scores=scores)
+    assert list(found) == sorted(found)
+    assert found == pytest.approx({term_id: weight for term_id, weight in expected.items() if weight > 0}, abs=1e-15)
 
 
 def test_candidates_without_a_word_leave_the_query_as_it_is():

@@ -1,6 +1,5 @@
 """Neighbours' scores, worked by hand; compiled, and by NumPy alone."""
 
-import math
 from contextlib import nullcontext
 
 import numpy as np
@@ -63,18 +62,18 @@ def test_neighbours_are_looked_for_among_the_best_alone():
     assert found[-2:] == [0.3, 0.2]
 
 
-def test_likeness_agrees_with_the_sum_over_all_words():
+@pytest.mark.parametrize("n", [12, N_BEST, N_BEST + 20])
+def test_likeness_agrees_with_the_sum_over_all_words(n):
     rng = np.random.default_rng(4)
-    rows = rng.dirichlet(np.full(30, 0.3), size=12)
-    scores = rng.random(12)
+    rows = rng.dirichlet(np.full(30, 0.3), size=n)
+    scores = rng.random(n)
     found = neighbour_scores(
         WeightedBags.join([WeightedBag(np.arange(30, dtype=np.int32), row) for row in rows]), scores
     )
-    for place in range(12):
-        likeness = [
-            0.0 if other == place else sum(math.sqrt(a * b) for a, b in zip(rows[place], rows[other], strict=True))
-            for other in range(12)
-        ]
-        nearest = sorted(range(12), key=lambda other: -likeness[other])[:N_NEAREST]
+    best = np.argsort(-scores)[:N_BEST].tolist()
+    for place in range(n):
+        likeness = {other: np.sqrt(rows[place] * rows[other]).sum() for other in best}
+        likeness[place] = 0.0
+        nearest = sorted(best, key=lambda other: -likeness[other])[:N_NEAREST]
         weights = np.array([likeness[other] ** 4 for other in nearest])
         assert found[place] == pytest.approx(weights @ scores[nearest] / weights.sum())

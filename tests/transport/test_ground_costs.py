@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reranker.text.bags import WeightedBag, WeightedBags
-from reranker.transport import Parameters, candidate_costs, distances
+from reranker.transport import Parameters, candidate_costs, distances, solve
 from reranker.transport.candidate_costs import CandidateCosts
 from reranker.transport.problem import checked_problem
 from reranker.transport.solve import solve_from, table_precision
@@ -67,6 +67,7 @@ def test_costs_are_computed_once_for_all_that_is_solved(table, random_bag, docum
 
 
 def test_both_parts_of_auto_are_solved_from_one_table(table, random_bag, documents, made, monkeypatch):
+    monkeypatch.setattr(solve, "is_short", lambda *_: False)
     distances(random_bag(20), documents, table, "auto")
     assert len(made) == 1
     monkeypatch.setattr(candidate_costs, "TABLE_BYTES", 30_000)

@@ -28,7 +28,7 @@ def mean_products(
 
     Args:
         rows: (n, dim); row_ids: 0 to n - 1, and as many more as `products` reads ahead.
-        words: (`n_words`, dim) rows as `products.float_panel` lays them, filled up to `width`.
+        words: (`n_words`, dim) rows as `products.strips` lays them, filled up to `width`.
         means: (n,) float64.
     """
     table = floats(products.N_TERMS * width, rows).reshape(products.N_TERMS, width)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from reranker.transport.kernels import fixed_point
 from reranker.transport.kernels import simd as registers
+from reranker.transport.kernels.compiling import compiled
 from reranker.transport.kernels.simd import INDEX, REGISTER_BYTES, Lanes, compiled_only
 
 # Terms of which products are computed together, and the most registers of query words: 24 sums in the 32 registers of
@@ -38,28 +39,25 @@ def panel(query_rows: NDArray[np.floating], n_words: int) -> tuple[NDArray[Any],
         The same type, or int16 where the products are computed in fixed point: then two dimensions go together; and
         (width,) by what the products are to be multiplied then, otherwise empty.
     """
-    n_lanes = REGISTER_BYTES // query_rows.itemsize
     if query_rows.dtype == np.float32 and fixed_point.serves(n_words, query_rows.shape[1]):
         rows, factors = fixed_point.rounded(query_rows)
-        return _strips(rows.view(np.int32), n_lanes).view(np.int16), factors  # two values of 16 bits stay together
-    return _strips(query_rows, n_lanes), np.empty(0, np.float32)
+        return strips(rows.view(np.int32)).view(np.int16), factors  # two values of 16 bits stay together
+    return strips(query_rows), np.empty(0, np.float32)
 
 
-def float_panel(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The same of words whose products are computed in float32 however many they are."""
-    return _strips(rows, REGISTER_BYTES // rows.itemsize)
-
-
-def _strips(units: NDArray[Any], n_lanes: int) -> NDArray[Any]:
-    strips, column, dim = np.empty(units.size, units.dtype), 0, units.shape[1]
+@compiled
+def strips(units: NDArray[Any]) -> NDArray[Any]:
+    """What `panel` lays of words (width, dim), whatever their type: products in float32 however many there are."""
+    n_words, dim = units.shape
+    laid, column, n_lanes = np.empty(units.size, units.dtype), 0, REGISTER_BYTES // units.itemsize
     for n_registers in _STRIPS:
-        n_words = n_registers * n_lanes
-        while column + n_words <= len(units):
-            strips[column * dim : (column + n_words) * dim].reshape(dim, n_words)[:] = units[
-                column : column + n_words
-            ].T
-            column += n_words
-    return strips
+        strip = n_registers * n_lanes
+        while column + strip <= n_words:
+            for d in range(dim):
+                for word in range(strip):
+                    laid[column * dim + d * strip + word] = units[column + word, d]
+            column += strip
+    return laid
 
 
 @compiled_only

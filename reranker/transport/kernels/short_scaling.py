@@ -30,12 +30,13 @@ MOST_WORDS = 16
 def fill(
     tile: Float, costs: Float, cost: Float, factor: float, index: NDArray[np.int32], start: int, m: int, n: int
 ) -> None:
-    """Writes the costs of a document's m words, and exp(factor cost), into blocks; copies of the first word, as words
-    of no weight, fill the last block."""
+    """Writes the costs of a document's m words, and exp(factor cost), into blocks; costs of 0, of words of no weight,
+    fill the last block."""
     block, n_lanes = 2 * simd.n_lanes(tile), simd.n_lanes(tile)
     n_filled = (m + block - 1) // block * block
-    for j in range(n_filled):
-        row = cost[index[start + (j if j < m else 0)]]
+    costs[(n_filled - block) * n : n_filled * n] = 0
+    for j in range(m):
+        row = cost[index[start + j]]
         simd.prefetch(cost, index[start + min(j + _AHEAD, m - 1)] * cost.shape[1])
         place = j // block * block * n + j % block
         for i in range(n):

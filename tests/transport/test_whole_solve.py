@@ -1,0 +1,90 @@
+"""A short solve is one compiled call, and gives what its steps give one by one."""
+
+import numpy as np
+import pytest
+
+from reranker.base.errors import BadEmbeddings
+from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.transport import Parameters, distances, solve
+from reranker.transport.kernels import whole_solve
+
+NOTHING = WeightedBag(np.empty(0, np.int32), np.empty(0))
+
+
+@pytest.fixture
+def documents(random_bag):
+    return WeightedBags.join([random_bag(1 + 7 * (k % 5)) for k in range(20)] + [NOTHING, random_bag(90)])
+
+
+@pytest.fixture
+def n_whole(monkeypatch):
+    """How many solves were one call, one number for each."""
+    calls = []
+    true = whole_solve.solve_whole
+
+    def counted(*arguments):
+        calls.append(1)
+        return true(*arguments)
+
+    monkeypatch.setattr(whole_solve, "solve_whole", counted)
+    return calls
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("n_words", [1, 5, 16, 17, 65])
+@pytest.mark.parametrize(
+    ("method", "parameters"),
+    [
+        ("auto", Parameters()),
+        ("auto", Parameters(cost="euclidean", over_relaxed=True)),
+        ("auto", Parameters(epsilon=0.05, n_iterations=3)),
+        ("sinkhorn", Parameters(stop_at=0.001)),
+        ("relaxed", Parameters(tau=0.3)),
+    ],
+)
+def test_one_call_gives_the_bits_of_its_steps(
+    table, random_bag, documents, method, parameters, n_words, n_threads, n_whole, monkeypatch
+):
+    query = random_bag(n_words)
+    whole = distances(query, documents, table, method, parameters, n_threads)
+    assert len(n_whole) == 1
+    monkeypatch.setattr(solve, "is_short", lambda *_: False)
+    steps = distances(query, documents, table, method, parameters, n_threads)
+    assert len(n_whole) == 1
+    for name in ("values", "converged", "marginal_error", "n_iterations"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(steps, name))
+    assert (whole.method, whole.precision) == (steps.method, steps.precision)
+
+
+@pytest.mark.parametrize(
+    ("documents", "why"), [([], "no candidate"), ([NOTHING], "no word"), ([NOTHING, NOTHING], "no words")]
+)
+def test_candidates_without_a_word_are_at_infinity(table, random_bag, documents, why):
+    found = distances(random_bag(3), WeightedBags.join(documents), table, "auto")
+    assert found.values.tolist() == [np.inf] * len(documents), why
+
+
+@pytest.mark.parametrize(("n_terms", "n_threads", "whole"), [(3, 1, 1), (3, 2, 1), (300, 1, 1), (300, 8, 0)])
+def test_what_threads_share_is_not_one_call(random_bag, n_whole, n_terms, n_threads, whole):
+    rows = np.random.default_rng(3).normal(size=(2_000, 300)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    ids = np.arange(n_terms * 6, dtype=np.int32)
+    documents = WeightedBags.join([WeightedBag(part, np.full(n_terms, 1 / n_terms)) for part in ids.reshape(6, -1)])
+    query = WeightedBag(np.arange(40, dtype=np.int32), np.full(40, 1 / 40))
+    distances(query, documents, rows, "auto", n_threads=n_threads)
+    assert sum(n_whole) == whole
+
+
+def test_half_precision_and_float64_and_an_unsound_row_are_told(table, random_bag, documents, n_whole):
+    query = WeightedBag(np.array([0, 1], np.int32), np.array([0.5, 0.5]))
+    distances(query, documents, table.astype(np.float16), "auto")  # rows are copied first
+    distances(query, documents, table, "auto", Parameters(epsilon=0.02))  # in float64
+    distances(query, documents, table, "nbow")
+    assert n_whole == []
+    broken = table.copy()
+    broken[documents.term_ids[-1]] = np.nan
+    if documents.term_ids[-1] in query.term_ids:
+        pytest.fail("the query must not hold the broken term")
+    with pytest.raises(BadEmbeddings, match=rf"embedding of term {documents.term_ids[-1]} is not finite"):
+        distances(query, documents, broken, "sinkhorn")
+    assert n_whole == [1]
