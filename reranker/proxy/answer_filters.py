@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from reranker.proxy.raw_json import RawArray, RawObject, read_array, read_object, read_value
 
-# Names in mappings/: the packed bag of words, the language that it is in, the id, the keys of title and short text.
+# Names in mappings/: the packed bag of words, the language that it is in, the id, the vector, the keys of title and
+# short text.
 BAG_FIELD = "bag"
 LANGUAGE_FIELD = "lang"
 ID_FIELD = "doc_id"
+VECTOR_FIELD = "nbow"
 KEY_FIELDS = {"title": "title_key", "text": "text_key"}
 _NEEDED = (BAG_FIELD, LANGUAGE_FIELD)
 _WELCOME = (ID_FIELD, *KEY_FIELDS.values())
@@ -31,6 +33,8 @@ class SourceFilter:
         extra: fields to take out of each hit again.
         drop: whether to take `_source` out whole, since the caller asked for none.
         brought: the fields that the caller names, where he excludes none.
+        plain: what is included and excluded, where each is the name of a member of the document. Then whole members
+            are kept or left out, and the engine's rules for patterns and for what lies deeper do not count.
     """
 
     widened: Any = None
@@ -38,6 +42,16 @@ class SourceFilter:
     extra: tuple[str, ...] = ()
     drop: bool = False
     brought: tuple[str, ...] = ()
+    plain: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+
+    def left_out(self, names: Iterable[str]) -> set[str]:
+        """Of a document's members, those that a plain filter leaves out. `title` stands for `title.en` too."""
+        includes, excludes = self.plain or ((), ())
+        return {
+            name
+            for name in names
+            if (first := name.split(".", 1)[0]) in excludes or (includes and first not in includes)
+        }
 
     def brings(self, fields: Sequence[str]) -> bool:
         """Whether each hit comes with all that its document has of these fields (all fields where none is named)."""
@@ -107,13 +121,14 @@ def _widen(includes: tuple[str, ...], excludes: tuple[str, ...]) -> SourceFilter
     fields = (*_NEEDED, *(name for name in _WELCOME if not _matches(name, kept)))
     extra = tuple(name for name in fields if (includes and not _matches(name, includes)) or _matches(name, excludes))
     brought = () if excludes else tuple(name for name in includes if "*" not in name)
+    plain = (includes, excludes) if all(map(str.isidentifier, (*includes, *excludes))) else None
     # A wildcard may exclude them; without it, others would come in.
     if not extra or any(_matches(name, kept) for name in _NEEDED):
-        return SourceFilter(is_partial=True, brought=brought)
+        return SourceFilter(is_partial=True, brought=brought, plain=plain)
     widened: dict[str, list[str]] = {"excludes": kept}
     if includes:
         widened["includes"] = [*includes, *extra]
-    return SourceFilter(widened, is_partial=True, extra=extra, brought=brought)
+    return SourceFilter(widened, is_partial=True, extra=extra, brought=brought, plain=plain)
 
 
 def _patterns(value: Any) -> list[str] | None:

@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 import orjson
 
 from reranker.base.http_connections import Headers
-from reranker.proxy.raw_json import RawArray, RawObject, Reader, read_array, read_document, read_object, read_value
+from reranker.proxy.answer_filters import VECTOR_FIELD
+from reranker.proxy.raw_json import (
+    RawArray,
+    RawObject,
+    Reader,
+    read_array,
+    read_document,
+    read_numbers,
+    read_object,
+    read_value,
+)
 from reranker.proxy.upstream.calls import Fallback
 
 
@@ -74,10 +84,11 @@ def _reader(hits: Reader) -> Reader:
 
 
 # An answer with the place of each hit; with the hits of a bare window, whose places are not known; with the place of
-# each member of each hit.
+# each member of each hit and of its `_source`. An index of ours keeps a vector there that nobody here reads.
 read_whole = _reader(read_array)
 read_bare = _reader(_read_bare_hits)
-read_page = _reader(partial(read_array, reader=read_object))
+_read_source = partial(read_object, readers={VECTOR_FIELD: read_numbers})
+read_page = _reader(partial(read_array, reader=partial(read_object, readers={"_source": _read_source})))
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any
 
 from reranker.embeddings import Embeddings
-from reranker.proxy.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
+from reranker.proxy.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, VECTOR_FIELD, is_match
 from reranker.proxy.bare_windows import BAGS, MOST_FETCHED, NUMBERS, is_of_one_shard, place_of
 from reranker.proxy.known_bags import DocumentKey, KnownBag, KnownBags, document_key, number_keys
 from reranker.proxy.search import Search
@@ -32,7 +32,7 @@ _MAX_LOOKED_UP = 10_000
 _MAX_PACKED = 5_000
 # In place of the text of a hit whose bag is known.
 _KNOWN = "the known bag"
-_WITHOUT_VECTOR = {"excludes": ["nbow"]}
+_WITHOUT_VECTOR = {"excludes": [VECTOR_FIELD]}
 
 Hit = Mapping[str, Any]
 LookUp = Callable[[Sequence[tuple[Search, bytes]]], Sequence[Any]]
@@ -99,6 +99,7 @@ class HitTexts:
             self._find(missing, bags, calls, look_up)
         collected: list[list[Bag] | None] = []
         for search, found, row in zip(searches, hits, bags, strict=True):
+            search.has_stored_bags = all(is_ours(index) for index in {str(hit.get("_index")) for hit in search.window})
             if search.bare_kind is not None and not all(found if search.bare_kind == NUMBERS else row):
                 collected.append(None)
                 continue
@@ -161,7 +162,6 @@ class HitTexts:
         self, search: Search, hits: Sequence[Hit], bags: Sequence[Bag], caller: bytes, is_ours: Callable[[str], bool]
     ) -> None:
         """Keeps what the next search can be asked by: the bags by their sequence numbers, and how many were known."""
-        search.has_stored_bags = all(is_ours(index) for index in {str(hit.get("_index")) for hit in hits})
         if search.has_stored_bags or NUMBERS not in search.bare_plan.kinds or search.answer is None or not hits:
             return
         if not is_of_one_shard(search.answer.raw.parsed):

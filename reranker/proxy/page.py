@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from reranker.proxy.answer_filters import ID_FIELD
+from reranker.proxy.answer_filters import ID_FIELD, URL_PARAMETERS
 from reranker.proxy.answers import SearchAnswer, read_page
 from reranker.proxy.bare_windows import BAGS, WINDOW_ONLY, DocumentPlace, place_of, stored_value
 from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask
@@ -78,7 +78,8 @@ def complete(request: SearchRequest) -> None:
     bodies = [(search.header, _page_body(search, hits)) for search, hits in wanted]
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):
-        answers = ask(request, bodies, request.calls.search_again, REPLACED_FOR_PAGE, read_page).answers
+        replaced = (*REPLACED_FOR_PAGE, *URL_PARAMETERS) if wanted[0][0].is_page_cut else REPLACED_FOR_PAGE
+        answers = ask(request, bodies, request.calls.search_again, replaced, read_page).answers
     for number, (search, hits) in enumerate(wanted):
         shown = _in_order(hits, answers[number]) if number < len(answers) else None
         if shown is None:
@@ -124,6 +125,8 @@ def _page_body(search: Search, hits: Sequence[_Wanted]) -> bytes:
     if search.bare_plan.needs_query and clause is not None:
         query["bool"]["must"] = [clause]
     changed = {"query": query, "size": n_most, "seq_no_primary_term": True, "track_total_hits": False}
+    if search.is_page_cut:
+        changed["_source"] = True
     return search.changed_body(changed, ("from", *WINDOW_ONLY))
 
 

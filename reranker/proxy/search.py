@@ -224,6 +224,13 @@ class Search:
         return () if self.answer is None else self.answer.found
 
     @property
+    def is_page_cut(self) -> bool:
+        """Whether the documents of the page are asked for whole, and their `_source` is cut by the proxy. To find the
+        members of a document of ours, the engine reads the numbers of its vector: that takes it longer than all else
+        of the page."""
+        return self.has_stored_bags and self.source_filter.plain is not None
+
+    @property
     def is_empty(self) -> bool:
         """Whether it found nothing, on any page; without a total a later page cannot tell."""
         if self.answer is None or self.answer.hits is None or self.found:

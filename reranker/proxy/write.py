@@ -101,6 +101,9 @@ def _hit(search: Search, answer: SearchAnswer, place: Place, number: int) -> str
         name: _member_text(answer, place, name) for name in ("_score", "sort") if name in found and name not in score
     }
     page_text, shown = search.shown[number]
+    if search.is_page_cut and "_source" in shown.parsed:
+        source: RawObject = shown.parsed["_source"]
+        said["_source"] = write_object(page_text, source, drop=search.source_filter.left_out(source.parsed))
     return write_object(page_text, shown, search.added_keys, said | score, added)
 
 

@@ -103,8 +103,17 @@ class BothWays:
 
 
 def without_time(answer: TestResponse) -> str:
+    """The answer, with the members of each `_source` in one order: an engine that filters it has another order than the
+    document, and writes its numbers and escapes anew."""
     assert answer.status_code == 200, answer.text
-    return re.sub(r'"(took|query_total)" ?: ?\d+|"profile":.*', '"took":0', answer.text)
+    text = re.sub(r'"(took|query_total)" ?: ?\d+|"profile":.*', '"took":0', answer.text)
+    read = json.JSONDecoder().raw_decode
+    pieces, end = [], 0
+    for found in re.finditer('"_source" ?: ?', text):
+        source, behind = read(text, found.end())
+        pieces += [text[end : found.end()], json.dumps(source, sort_keys=True)]
+        end = behind
+    return "".join(pieces) + text[end:]
 
 
 @dataclass(frozen=True)
@@ -378,6 +387,72 @@ def test_an_alias_that_chooses_a_shard_is_not_taken_for_another(both: BothWays, 
     for n in range(6):
         assert both.compare(f"/{indices.theirs_3}/_search?routing={n}", search("t")) is None
         assert both.compare(f"/{indices.ours_3}/_search?routing={n}", search("text.en", size=2)) in (BAGS, None)
+
+
+# Members of a document, beside those that ingest writes.
+ODD_MEMBERS = [
+    '"url": "\\u00e9\\/\\ud83d\\ude00 \\u001f <&> \\"title\\": 1"',
+    '"metadata": {"n": 1.10, "big": 12345678901234567890, "huge": 123456789012345678901234567890, "e": 1e16}',
+    '"title": {}, "metadata": {"empty": [], "none": null, "list": [1.0, 2], "yes": true}',
+    '"title.en": "a dotted name", "metadata.deep.url": "https://example.org/deep", "url" : null',
+    '"title": { "en" : [ "one" , "two" ] } , "metadata": [{"a": 1}, {"b": {"title": 2}}, {}]',
+    '"metadata": {"title": {"url": "of metadata"}}',
+]
+FILTERS: list[Any] = [
+    ["title", "url"],
+    ["url"],
+    ["metadata"],
+    ["url", "metadata", "title"],
+    ["missing"],
+    "title",
+    {"excludes": ["nbow"]},
+    {"excludes": ["nbow", "title", "bag"]},
+    {"includes": ["title", "url", "metadata"], "excludes": ["url"]},
+    {"includes": ["title", "bag", "title_key", "nbow"]},
+    ["metadata.title", "url"],
+    ["ti*", "*.title"],
+    {"excludes": ["metadata.*", "t*"]},
+    {"includes": ["*"], "excludes": ["bag"]},
+    [""],
+    True,
+    False,
+]
+
+
+@pytest.mark.parametrize("source", FILTERS, ids=json.dumps)
+def test_a_page_has_of_each_document_what_the_engines_filter_leaves(both: BothWays, own_copy: str, source: Any) -> None:
+    name, url = f"{own_copy}-ours", both.engine.url
+    got = both.http.request("GET", f"{url}/{name}/_search?size=1").json()["hits"]["hits"][0]["_source"]
+    common = {key: got[key] for key in ("bag", "lang", "doc_id", "nbow")} | {"text": {"en": "cat bread"}}
+    for n, members in enumerate(ODD_MEMBERS):
+        document = f"{json.dumps(common | {'doc_id': f'odd{n}'})[:-1]}, {members}}}"
+        headers = {"Content-Type": "application/json"}
+        answer = both.http.request("PUT", f"{url}/{name}/_doc/odd{n}", body=document.encode(), headers=headers)
+        assert answer.status == 201, answer.data
+    both.http.request("POST", f"{url}/{name}/_refresh")
+    body = search("text.en", "cat bread", size=30, _source=source)
+    assert both.compare(f"/{name}/_search", body) == BAGS
+    hits = both.send(f"/{name}/_search", body).get_json()["hits"]["hits"]
+    assert {f"odd{n}" for n in range(len(ODD_MEMBERS))} <= {hit["_id"] for hit in hits}
+    asked = {"query": {"ids": {"values": [hit["_id"] for hit in hits]}}, "size": len(hits), "_source": source}
+    expected = both.http.request("POST", f"{url}/{name}/_search", json=asked).json()["hits"]["hits"]
+    assert {hit["_id"]: hit.get("_source") for hit in hits} == {hit["_id"]: hit.get("_source") for hit in expected}
+
+
+def test_a_filtered_page_keeps_the_numbers_of_the_document(both: BothWays, own_copy: str) -> None:
+    name, url = f"{own_copy}-ours", both.engine.url
+    hit = both.http.request("GET", f"{url}/{name}/_search?size=1").json()["hits"]["hits"][0]
+    members = '"metadata": {"n": 1.10, "huge": 123456789012345678901234567890}'
+    document = (
+        f"{json.dumps({key: hit['_source'][key] for key in ('bag', 'lang', 'doc_id', 'text')})[:-1]}, {members}}}"
+    )
+    headers = {"Content-Type": "application/json"}
+    place = f"{url}/{name}/_doc/{hit['_id']}?refresh=true"
+    assert both.http.request("PUT", place, body=document.encode(), headers=headers).status == 200
+    body = {"query": {"match": {"text.en": " ".join(hit["_source"]["text"]["en"].split())}}, "size": 30}
+    body["_source"] = ["metadata", "lang"]
+    assert both.compare(f"/{name}/_search", body) == BAGS
+    assert members in both.send(f"/{name}/_search", body).text
 
 
 def change_after_window(both: BothWays, change: Callable[[], None]) -> None:

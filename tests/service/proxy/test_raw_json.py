@@ -14,6 +14,7 @@ from reranker.proxy.raw_json import (
     read_array,
     read_body,
     read_document,
+    read_numbers,
     read_object,
     write_array,
     write_object,
@@ -62,6 +63,15 @@ def test_elements_are_put_in_another_order(value: list[Any], form: dict[str, Any
     pieces = [text[raw.elements[place].start : raw.elements[place].end] for place in places]
     assert json.loads(write_array(text, raw, pieces)) == [value[place] for place in places]
     assert json.loads(write_array(text, raw, pieces[:1])) == [value[place] for place in places[:1]]
+
+
+@given(value=VALUES, form=st.sampled_from(FORMS))
+def test_of_an_array_of_numbers_the_end_is_found(value: Any, form: dict[str, Any]) -> None:
+    text = json.dumps(value, **form) + ', "n": [1]}'
+    parsed, end = read_numbers(text, 0)
+    assert json.loads(text[:end]) == value
+    assert parsed == value or isinstance(value, list)
+    assert read_numbers("[1.5, -2e3]]", 0) == (None, 11)
 
 
 @given(text=st.text(alphabet='{}[]":,0a \\n', max_size=30))

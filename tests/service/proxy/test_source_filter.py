@@ -122,3 +122,22 @@ def test_fields_that_the_caller_names_are_there() -> None:
 )
 def test_a_source_among_the_stored_fields_comes_whole(body: dict[str, Any], parameters: dict[str, str]) -> None:
     assert read_source_filter(body, parameters) == SourceFilter()
+
+
+@pytest.mark.parametrize(
+    ("source", "left_out"),
+    [
+        (["title", "url"], {"text", "text.en", "nbow"}),
+        ({"excludes": ["text", "bag"]}, {"text", "text.en"}),
+        ({"includes": ["text", "title"], "excludes": ["title"]}, {"title", "title.en", "url", "nbow"}),
+        ({"excludes": ["nbow"]}, {"nbow"}),
+    ],
+)
+def test_a_filter_of_plain_names_leaves_out_whole_members(source: Any, left_out: set[str]) -> None:
+    members = ["title", "title.en", "text", "text.en", "url", "nbow"]
+    assert read_source_filter({"_source": source}, {}).left_out(members) == left_out
+
+
+@pytest.mark.parametrize("source", [["title.en"], ["ti*"], ["title", ""], {"excludes": ["text.en"]}, True, False, 7])
+def test_any_other_filter_is_left_to_the_engine(source: Any) -> None:
+    assert read_source_filter({"_source": source}, {}).plain is None
