@@ -186,7 +186,7 @@ class Search:
     bare_plan: BarePlan
 
     bare_kind: str | None = None
-    doc_ids: Sequence[str] = ()
+    doc_ids: list[str] = field(default_factory=list)
     has_stored_bags: bool = False
     known_share: float | None = None
     shown: Sequence[tuple[str, RawObject]] = ()

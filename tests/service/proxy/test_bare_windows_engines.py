@@ -88,12 +88,16 @@ class BothWays:
         data = body if isinstance(body, bytes) else json.dumps(body)
         return self.app.test_client().post(path, data=data, headers={"Content-Type": kind})
 
-    def compare(self, path: str, body: Any) -> str | None:
-        """The kind of window that the last of several equal searches came from; None for a whole one."""
+    def compare(self, path: str, body: Any, wanted: str | None = None) -> str | None:
+        """The kind of window that the last of several equal searches came from; None for a whole one.
+
+        Args:
+            wanted: send until a window is of this kind; None for any bare one.
+        """
         for _ in range(N_SEARCHES):
             self.memory.kinds, self.memory.n_failures = [], 0
             bare = self.send(path, body)
-            if any(self.memory.kinds) and not self.memory.n_failures:
+            if any(kind and wanted in (None, kind) for kind in self.memory.kinds) and not self.memory.n_failures:
                 break
         whole = self.send(path, body, is_whole=True)
         assert without_time(bare) == without_time(whole)
@@ -180,13 +184,15 @@ def indices(engine: Engine, embeddings: Embeddings) -> Iterator[Indices]:
 
 @pytest.fixture
 def own_copy(both: BothWays, indices: Indices) -> Iterator[str]:
-    """The name of a copy of the index that is not ours, and before `-ours` of a copy of the one that is."""
+    """The name of a copy of the index that is not ours, and before `-ours` of a copy of the one that is; that before
+    `-ours1` has one shard."""
     name, http, url = f"{indices.theirs}-copy", both.http, both.engine.url
     texts = [{"t": text_of(n), "title": text_of(n + 1), "n": n} for n in range(N_DOCUMENTS)]
     make_index(http, url, name, {"t": {"type": "text"}}, texts)
     copy_index(http, url, indices.ours, f"{name}-ours", n_shards=2)
+    copy_index(http, url, indices.ours, f"{name}-ours1", n_shards=1)
     yield name
-    for one in (name, f"{name}-ours"):
+    for one in (name, f"{name}-ours", f"{name}-ours1"):
         http.request("DELETE", f"{url}/{one}")
 
 
@@ -353,7 +359,7 @@ def test_lines_of_a_multi_search_share_their_requests(both: BothWays, indices: I
     ]
     for _ in range(N_SEARCHES):
         both.compare("/_msearch", ndjson(*lines))
-    assert both.memory.kinds[:3] == [BAGS, NUMBERS, None]
+    assert both.memory.kinds[:3] == [NUMBERS, NUMBERS, None]
     assert both.memory.kinds[3:5] == [BAGS, None]
 
 
@@ -468,15 +474,15 @@ def change_after_window(both: BothWays, change: Callable[[], None]) -> None:
     upstream.send = changed  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize("is_ours", [True, False])
+@pytest.mark.parametrize(("whose", "kind"), [("", NUMBERS), ("-ours", BAGS), ("-ours1", NUMBERS)])
 @pytest.mark.parametrize("what", ["deleted", "written again"])
 def test_a_hit_that_changes_before_the_page_is_fetched_gives_the_page_of_a_whole_window(
-    both: BothWays, own_copy: str, indices: Indices, is_ours: bool, what: str
+    both: BothWays, own_copy: str, whose: str, kind: str, what: str
 ) -> None:
     http, engine = both.http, both.engine.url
-    name, text_field = (own_copy, "t") if not is_ours else (f"{own_copy}-ours", "text.en")
+    name, text_field = f"{own_copy}{whose}", "text.en" if whose else "t"
     body = search(text_field, "cat", seq_no_primary_term=True)
-    assert both.compare(f"/{name}/_search", body) == (BAGS if is_ours else NUMBERS)
+    assert both.compare(f"/{name}/_search", body, kind) == kind
     first = both.send(f"/{name}/_search", body).get_json()["hits"]["hits"][0]
 
     def change() -> None:
@@ -502,6 +508,80 @@ def test_an_index_that_is_made_anew_is_not_ranked_by_its_old_bags(both: BothWays
     make_index(both.http, both.engine.url, own_copy, {"t": {"type": "text"}}, [{"t": "zzz"}] * 7 + texts)
     answer = both.send(f"/{own_copy}/_search", body)
     assert without_time(answer) == without_time(both.send(f"/{own_copy}/_search", body, is_whole=True))
+
+
+@pytest.mark.parametrize("members", [{}, {"_source": ["title"]}, {"from": 45, "size": 10}, {"_source": False}])
+def test_windows_of_ours_are_of_sequence_numbers_once_their_bags_are_known(
+    both: BothWays, indices: Indices, members: dict[str, Any]
+) -> None:
+    body = search("text.en", **members)
+    assert both.compare(f"/{indices.ours}/_search", body, NUMBERS) == NUMBERS
+    assert both.compare(f"/{indices.ours_3}/_search", body, NUMBERS) == BAGS
+    assert both.compare(f"/{indices.ours}/_search?preference=_local", body, NUMBERS) == BAGS
+
+
+def asked_of_the_engine(both: BothWays) -> list[Any]:
+    """The bodies of the searches from now on."""
+    upstream, bodies = both.bare.upstream, []
+    send = upstream.send
+
+    def noted(*arguments: Any, **named: Any) -> Any:
+        bodies.append(json.loads(arguments[3]))
+        return send(*arguments, **named)
+
+    upstream.send = noted  # type: ignore[method-assign]
+    return bodies
+
+
+@pytest.mark.parametrize("n", [1, N_DOCUMENTS])
+def test_bags_of_ours_that_are_not_known_are_fetched_alone(both: BothWays, own_copy: str, n: int) -> None:
+    name, url = f"{own_copy}-ours1", both.engine.url
+    body = search("text.en", "cat dog water bread car zzz", size=5)
+    assert both.compare(f"/{name}/_search", body, NUMBERS) == NUMBERS
+    bodies = asked_of_the_engine(both)
+    both.send(f"/{name}/_search", body)
+    assert len(bodies) == 2
+    hits = both.http.request("GET", f"{url}/{name}/_search?size={n}").json()["hits"]["hits"]
+    lines = [line for hit in hits for line in ({"index": {"_id": hit["_id"]}}, hit["_source"])]
+    headers = {"Content-Type": "application/x-ndjson"}
+    both.http.request("POST", f"{url}/{name}/_bulk?refresh=true", body=ndjson(*lines), headers=headers)
+    bodies.clear()
+    answer = both.send(f"/{name}/_search", body)
+    assert both.memory.kinds[-1] == NUMBERS
+    assert both.memory.n_failures == 0
+    assert [
+        len(asked["query"].get("bool", {}).get("filter", [{}])[0].get("terms", {}).get("_seq_no", ()))
+        for asked in bodies
+    ] == [0, n, 5]
+    assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
+    assert both.compare(f"/{name}/_search", body, BAGS) == BAGS
+    assert both.compare(f"/{name}/_search", body, NUMBERS) == NUMBERS
+
+
+def test_an_index_of_ours_behind_an_alias_is_changed(both: BothWays, own_copy: str, indices: Indices) -> None:
+    first, second, url, body = f"{own_copy}-ours1", f"{own_copy}-ours", both.engine.url, search("text.en", "cat dog")
+    alias = f"{own_copy}-alias"
+    both.http.request("DELETE", f"{url}/{second}")
+    copy_index(both.http, url, indices.ours_3, second, n_shards=1)  # other documents have its sequence numbers
+    add = [{"add": {"index": name, "alias": alias}} for name in (first, second)]
+    for actions in (add[:1], [{"remove": {"index": first, "alias": alias}}, add[1]]):
+        answer = both.http.request("POST", f"{url}/_aliases", json={"actions": actions})
+        assert answer.status == 200, answer.data
+        bare = both.send(f"/{alias}/_search", body)
+        assert without_time(bare) == without_time(both.send(f"/{alias}/_search", body, is_whole=True))
+        assert both.compare(f"/{alias}/_search", body, NUMBERS) == NUMBERS
+
+
+def test_an_index_of_ours_that_is_made_anew_is_not_ranked_by_its_old_bags(
+    both: BothWays, own_copy: str, indices: Indices
+) -> None:
+    name, url, body = f"{own_copy}-ours1", both.engine.url, search("text.en", "cat dog")
+    assert both.compare(f"/{name}/_search", body, NUMBERS) == NUMBERS
+    both.http.request("DELETE", f"{url}/{name}")
+    copy_index(both.http, url, indices.ours_3, name, n_shards=1)  # in another order
+    answer = both.send(f"/{name}/_search", body)
+    assert both.memory.kinds[-1] == NUMBERS
+    assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
 
 
 def test_searches_during_updates_have_whole_pages(both: BothWays, own_copy: str) -> None:
