@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -21,6 +21,10 @@ _WELCOME = (ID_FIELD, *KEY_FIELDS.values())
 FIELDS = (*_NEEDED, *_WELCOME)
 
 URL_PARAMETERS = ("_source", "_source_includes", "_source_excludes")
+
+
+PlainFilter = tuple[tuple[str, ...], tuple[str, ...]]
+"""The names of members of a document that are included (all where there are none), and excluded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +46,7 @@ class SourceFilter:
     extra: tuple[str, ...] = ()
     drop: bool = False
     brought: tuple[str, ...] = ()
-    plain: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-
-    def left_out(self, names: Iterable[str]) -> set[str]:
-        """Of a document's members, those that a plain filter leaves out. `title` stands for `title.en` too."""
-        includes, excludes = self.plain or ((), ())
-        return {
-            name
-            for name in names
-            if (first := name.split(".", 1)[0]) in excludes or (includes and first not in includes)
-        }
+    plain: PlainFilter | None = None
 
     def brings(self, fields: Sequence[str]) -> bool:
         """Whether each hit comes with all that its document has of these fields (all fields where none is named)."""

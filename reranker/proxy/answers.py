@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from reranker.base.http_connections import Headers
-from reranker.proxy.answer_filters import VECTOR_FIELD
+from reranker.proxy.answer_filters import VECTOR_FIELD, PlainFilter
 from reranker.proxy.raw_json import (
     RawArray,
     RawObject,
     Reader,
+    cut_object,
     read_array,
     read_document,
     read_numbers,
@@ -83,12 +84,22 @@ def _reader(hits: Reader) -> Reader:
     return partial(read_object, readers={"hits": partial(_read_outer, hits=hits)})
 
 
-# An answer with the place of each hit; with the hits of a bare window, whose places are not known; with the place of
-# each member of each hit and of its `_source`. An index of ours keeps a vector there that nobody here reads.
+# An answer with the place of each hit; with the hits of a bare window, whose places are not known.
 read_whole = _reader(read_array)
 read_bare = _reader(_read_bare_hits)
+
+
 _read_source = partial(read_object, readers={VECTOR_FIELD: read_numbers})
-read_page = _reader(partial(read_array, reader=partial(read_object, readers={"_source": _read_source})))
+
+
+def page_reader(plain: PlainFilter | None) -> Reader:
+    """Of an answer with the place of each member of each hit.
+
+    Args:
+        plain: to cut each `_source` by, in place of reading it; None for a `_source` that stays.
+    """
+    source = _read_source if plain is None else partial(cut_object, includes=plain[0], excludes=plain[1])
+    return _reader(partial(read_array, reader=partial(read_object, readers={"_source": source})))
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ from reranker.proxy.bare_windows import (
     place_of,
     stored_value,
 )
-from reranker.proxy.known_bags import DocumentKey, KnownBags, keys_by_id, keys_by_number
+from reranker.proxy.known_bags import DocumentKey, KnownBags, document_keys
 from reranker.proxy.search import Search
 from reranker.proxy.source_texts import field_texts, joined, source_text
 from reranker.proxy.term_vectors import TermVectors
@@ -72,7 +72,6 @@ class _Window:
         is_stored: whether these bags are those that ingest has stored, as doc values, so that there is no text.
         is_lost: not all bags can be had, and the whole window is to be asked for.
         keys: of the hits, where sequence numbers name documents.
-        known_share: of the bags, that earlier searches brought.
     """
 
     search: Search
@@ -82,11 +81,6 @@ class _Window:
     is_stored: bool
     is_lost: bool
     keys: Sequence[DocumentKey | None] = ()
-    known_share: float | None = None
-
-    @property
-    def is_to_be_fetched(self) -> bool:
-        return self.search.bare_kind == NUMBERS and bool(self.unread) and not self.is_lost
 
 
 class HitTexts:
@@ -117,74 +111,74 @@ class HitTexts:
         caller = calls.incoming.caller
         is_ours = cache(self._is_ours)  # a window has one index or a few
         windows = [self._window(search, caller, is_ours) for search in searches]
-        self._fetch([window for window in windows if window.is_to_be_fetched], look_up)
+        asked = [one for one in windows if one.search.bare_kind == NUMBERS and one.unread and not one.is_lost]
+        if asked:
+            self._fetch(asked, look_up)
         missing: list[_Missing] = []
         for number, window in enumerate(windows):
-            if window.is_lost:
+            search = window.search
+            if window.is_lost or not window.unread:
                 continue
-            search, hits = window.search, [window.hits[place] for place in window.unread]
+            hits = [window.hits[place] for place in window.unread]
             found = self._in_doc_values(search, hits) if window.is_stored else self._in_hand(search, hits, is_ours)
             for place, hit, bag in zip(window.unread, hits, found, strict=True):
                 window.bags[place] = bag
                 if bag is None and window.is_stored:
                     window.is_lost = True
                 elif bag is None:
-                    (key,) = keys_by_id(search, [hit], caller)
+                    (key,) = document_keys(search, [hit], caller, by_id=True)
                     missing.append(_Missing(search, number, place, hit, key))
         if missing:
             self._find(missing, [window.bags for window in windows], calls, look_up)
-        return [None if window.is_lost else self._kept(window) for window in windows]
+        collected: list[list[Bag] | None] = []
+        for window in windows:
+            if window.is_lost:
+                if window.search.bare_kind == BAGS:
+                    window.search.known_share = None  # no reason to wait until more are known
+                collected.append(None)
+                continue
+            bags = [self._texts.read("") if bag is None else bag for bag in window.bags]
+            if window.unread and window.keys:
+                places = window.unread
+                self._known.put((window.keys[place], bags[place], _doc_id(window.hits[place])) for place in places)
+            collected.append(bags)
+        return collected
 
     def _window(self, search: Search, caller: bytes, is_ours: Callable[[str], bool]) -> _Window:
         """The hits of a search. Where sequence numbers name documents, the bags are looked for that earlier searches
         have brought: a window of sequence numbers takes them from there."""
         hits: list[Hit] = list(search.window)
         search.has_stored_bags = all(map(is_ours, {str(hit.get("_index")) for hit in hits}))
+        search.is_page_cut = search.has_stored_bags and search.source_filter.plain is not None
         is_by_number = search.bare_kind == NUMBERS
         is_stored = search.bare_kind == BAGS or (is_by_number and search.has_stored_bags)
         window = _Window(search, hits, [None] * len(hits), range(len(hits)), is_stored, is_lost=is_by_number)
-        answer = search.answer
-        if (
-            not hits
-            or NUMBERS not in search.bare_plan.kinds
-            or answer is None
-            or not is_of_one_shard(answer.raw.parsed)
-        ):
+        if not hits or NUMBERS not in search.bare_plan.kinds or search.answer is None:
             return window
-        window.keys = keys_by_number(search, hits, caller)
+        if not is_of_one_shard(search.answer.raw.parsed):
+            return window
+        window.keys = document_keys(search, hits, caller)
         known = self._known.get(window.keys)
-        window.known_share = sum(map(bool, known)) / len(hits)
+        share = sum(map(bool, known)) / len(hits)
+        # To fetch one bag takes a request more than a window with the bags of ours.
+        search.known_share = float(share == 1) if search.has_stored_bags else share
         if is_by_number:
             window.bags = [one and one.bag for one in known]
             window.unread = [place for place, one in enumerate(known) if one is None]
-            window.is_lost = not is_stored and len(window.unread) > len(hits) * MOST_FETCHED
+            window.is_lost = not is_stored and 1 - share > MOST_FETCHED
             search.doc_ids = ["" if one is None else one.doc_id for one in known]
-            search.known_share = window.known_share
         return window
 
     def _fetch(self, windows: Sequence[_Window], look_up: LookUp) -> None:
         """Asks for the hits whose bags are not known by their sequence numbers. A window is lost if one of them is not
         there any more."""
-        answers = look_up([(window.search, _numbers_body(window)) for window in windows]) if windows else ()
+        answers = look_up([(window.search, _numbers_body(window)) for window in windows])
         for window, answer in zip(windows, answers, strict=True):
             found = {place_of(hit): hit for hit in _hits(answer)}
             for place in window.unread:
                 window.hits[place] = found.get(place_of(window.hits[place]), {})
                 window.search.doc_ids[place] = _doc_id(window.hits[place])
             window.is_lost = not all(window.hits)
-
-    def _kept(self, window: _Window) -> list[Bag]:
-        """The bags of a window. Keeps what the next search can be asked by: the bags by their sequence numbers, and how
-        many were known."""
-        search, keys = window.search, window.keys
-        bags = [self._texts.read("") if bag is None else bag for bag in window.bags]
-        if keys:
-            read = [(keys[place], bags[place], _doc_id(window.hits[place])) for place in window.unread]
-            self._known.put(read)
-            search.known_share = window.known_share
-            if search.has_stored_bags and search.known_share != 1:
-                search.known_share = 0.0  # to fetch one bag takes a request more than a window of all bags
-        return bags
 
     def _find(self, missing: list[_Missing], bags: list[list[Bag | None]], calls: EngineCalls, look_up: LookUp) -> None:
         """Fills in the bags of hits that come without their text, as far as they can be had."""

@@ -39,25 +39,22 @@ DocumentKey = tuple[str, str, int, int, str | None]
 number, which changes with each writing; the primary term; the id, unless the sequence number says enough."""
 
 
-def keys_by_id(search: Search, hits: Sequence[Mapping[str, Any]], caller: bytes) -> list[DocumentKey | None]:
-    """What texts that are not in hand are known by."""
-    reading = Reading(caller, (), search.weighted_fields, not search.text_fields)
-    keys = zip(_keys(reading, hits), hits, strict=True)
-    return [None if key is None else (*key[:-1], str(hit.get("_id"))) for key, hit in keys]
+def document_keys(
+    search: Search, hits: Sequence[Mapping[str, Any]], caller: bytes, by_id: bool = False
+) -> list[DocumentKey | None]:
+    """What the documents of hits are known by: their sequence numbers, in an index of one shard.
 
-
-def keys_by_number(search: Search, hits: Sequence[Mapping[str, Any]], caller: bytes) -> list[DocumentKey | None]:
-    """In an index of one shard."""
-    is_in_hand = search.source_filter.is_partial and search.source_filter.brings(search.read_fields)
-    within = search.source_filter.brought if is_in_hand and not search.has_stored_bags else ()
-    return _keys(Reading(caller, search.indices, search.weighted_fields, not search.text_fields, within), hits)
-
-
-def _keys(reading: Reading, hits: Sequence[Mapping[str, Any]]) -> list[DocumentKey | None]:
+    Args:
+        by_id: or their ids too, in any index, for texts that are looked up.
+    """
+    within: tuple[str, ...] = ()
+    if not by_id and not search.has_stored_bags and search.source_filter.is_partial:
+        within = search.source_filter.brought if search.source_filter.brings(search.read_fields) else ()
+    names = () if by_id else search.indices
+    reading = repr(Reading(caller, names, search.weighted_fields, not search.text_fields, within))
     # An engine gives -2 where it knows no sequence number.
-    text = repr(reading)
     return [
-        (text, hit["_index"], number, hit["_primary_term"], None)
+        (reading, hit["_index"], number, hit["_primary_term"], hit.get("_id") if by_id else None)
         if isinstance(number := hit.get("_seq_no"), int) and number >= 0
         else None
         for hit in hits
@@ -85,8 +82,10 @@ class KnownBags:
         self._lock = threading.Lock()
 
     def get(self, keys: Sequence[DocumentKey | None]) -> list[KnownBag | None]:
+        too_old = self._clock() - MAX_AGE_S
         with self._lock:
-            self._forget()
+            while self._bags and next(iter(self._bags.values())).read_at <= too_old:
+                self._bags.popitem(last=False)
             return list(map(self._bags.get, keys))
 
     def put(self, known: Iterable[tuple[DocumentKey | None, Bag, str]]) -> None:
@@ -97,14 +96,8 @@ class KnownBags:
                 if key is not None:
                     self._bags[key] = KnownBag(bag, doc_id, now)
                     self._bags.move_to_end(key)
-            self._forget()
-
-    def _forget(self) -> None:
-        too_old = self._clock() - MAX_AGE_S
-        while self._bags and (
-            len(self._bags) > self._n_documents or next(iter(self._bags.values())).read_at <= too_old
-        ):
-            self._bags.popitem(last=False)
+            while len(self._bags) > self._n_documents:
+                self._bags.popitem(last=False)
 
     def clear(self) -> None:
         with self._lock:

@@ -78,8 +78,10 @@ read_value: Reader = json.JSONDecoder().raw_decode
 
 def read_numbers(text: str, at: int) -> tuple[Any, int]:
     """As `read_value`, but of an array of numbers it only finds the end, and gives None."""
+    if text[at : at + 1] != "[":
+        return read_value(text, at)
     end = text.find("]", at) + 1
-    is_flat = end and text[at] == "[" and text.find('"', at, end) < 0 and text.find("[", at + 1, end) < 0
+    is_flat = end and text.find('"', at, end) < 0 and text.find("[", at + 1, end) < 0
     return (None, end) if is_flat else read_value(text, at)
 
 
@@ -159,6 +161,33 @@ def read_object(
             raise ValueError(f"neither a key nor }} at {end}")
     end = found.end()
     return RawObject(at, end, members, parsed), end
+
+
+def cut_object(text: str, at: int, includes: Collection[str], excludes: Collection[str]) -> tuple[str, int]:
+    """The text of the object that begins at `at`, with some of its members alone.
+
+    Args:
+        includes: their names; all where there are none. `title` stands for `title.en` too.
+        excludes: the names of members to leave out of these.
+
+    Raises:
+        ValueError, RecursionError: as `read_value`.
+    """
+    if (found := _first_key(text, at)) is None:
+        raise ValueError(f"no object at {at}")
+    lead = "" if found[1] is None else text[at + 1 : found.start(1) - 1]
+    pieces: list[str] = []
+    end = at + 1
+    while (key := found[1]) is not None:
+        start, before = found.start(1) - 1, end
+        _, end = read_numbers(text, found.end())
+        name = (read_value(text, start)[0] if "\\" in key else key).split(".", 1)[0]
+        if name not in excludes and (not includes or name in includes):
+            pieces.append(text[before:end] if pieces else lead + text[start:end])
+        if (found := _next_key(text, end)) is None:
+            raise ValueError(f"neither a key nor }} at {end}")
+    tail = text[end : found.end() - 1]
+    return f"{{{''.join(pieces)}{tail}}}" if pieces else "{}", found.end()
 
 
 def read_array(text: str, at: int, reader: Reader = read_value) -> tuple[RawArray, int]:
