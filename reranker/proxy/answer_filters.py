@@ -9,12 +9,10 @@ from typing import Any
 
 from reranker.proxy.raw_json import RawArray, RawObject, read_array, read_object, read_value
 
-# Names in mappings/: the packed bag of words, the language that it is in, the id, the vector, the keys of title and
-# short text.
+# Names in mappings/: the packed bag of words, the language that it is in, the id, the keys of title and short text.
 BAG_FIELD = "bag"
 LANGUAGE_FIELD = "lang"
 ID_FIELD = "doc_id"
-VECTOR_FIELD = "nbow"
 KEY_FIELDS = {"title": "title_key", "text": "text_key"}
 _NEEDED = (BAG_FIELD, LANGUAGE_FIELD)
 _WELCOME = (ID_FIELD, *KEY_FIELDS.values())

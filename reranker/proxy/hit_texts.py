@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any
 
 from reranker.embeddings import Embeddings
-from reranker.proxy.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, VECTOR_FIELD, is_match
+from reranker.proxy.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
 from reranker.proxy.bare_windows import (
     BAGS,
     BARE_MEMBERS,
@@ -38,7 +38,7 @@ from reranker.text.exact_text import exact_keys
 _MAX_LOOKED_UP = 10_000
 # Packed bags that are kept unpacked, 2 KB each for some 100 words.
 _MAX_PACKED = 5_000
-_WITHOUT_VECTOR = {"excludes": [VECTOR_FIELD]}
+_WITHOUT_VECTOR = {"excludes": ["nbow"]}
 
 Hit = Mapping[str, Any]
 LookUp = Callable[[Sequence[tuple[Search, bytes]]], Sequence[Any]]

@@ -59,7 +59,8 @@ def complete(request: SearchRequest) -> None:
     if not wanted:
         return
     bodies = [(search.header, _page_body(search, places)) for search, places in wanted]
-    readers = (page_reader(search.source_filter.plain if search.is_page_cut else None) for search, _ in wanted)
+    plain = [search.source_filter.plain if search.is_page_cut else None for search, _ in wanted]
+    readers = iter([page_reader(one or ((), ())) for one in plain])
     replaced = (*REPLACED_FOR_PAGE, *URL_PARAMETERS) if wanted[0][0].is_page_cut else REPLACED_FOR_PAGE
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):

@@ -76,15 +76,6 @@ Reader = Callable[[str, int], tuple[Any, int]]
 read_value: Reader = json.JSONDecoder().raw_decode
 
 
-def read_numbers(text: str, at: int) -> tuple[Any, int]:
-    """As `read_value`, but of an array of numbers it only finds the end, and gives None."""
-    if text[at : at + 1] != "[":
-        return read_value(text, at)
-    end = text.find("]", at) + 1
-    is_flat = end and text.find('"', at, end) < 0 and text.find("[", at + 1, end) < 0
-    return (None, end) if is_flat else read_value(text, at)
-
-
 class DuplicateKey(ValueError):
     """An object has a key twice; engines refuse that."""
 
@@ -180,7 +171,11 @@ def cut_object(text: str, at: int, includes: Collection[str], excludes: Collecti
     end = at + 1
     while (key := found[1]) is not None:
         start, before = found.start(1) - 1, end
-        _, end = read_numbers(text, found.end())
+        begin = found.end()
+        end = text.find("]", begin) + 1 if text[begin : begin + 1] == "[" else 0
+        # An array of numbers, such as a vector, is not read: its first bracket is its last.
+        if not end or text.find('"', begin, end) >= 0 or text.find("[", begin + 1, end) >= 0:
+            _, end = read_value(text, begin)
         name = (read_value(text, start)[0] if "\\" in key else key).split(".", 1)[0]
         if name not in excludes and (not includes or name in includes):
             pieces.append(text[before:end] if pieces else lead + text[start:end])

@@ -92,8 +92,8 @@ def _hit(search: Search, answer: SearchAnswer, place: Place, text: str, document
     for name in ("_score", "sort"):
         if name in answer.found[place.index] and name not in said:
             said[name] = _member_text(answer, place, name)
-    if search.is_page_cut and "_source" in document.parsed:
-        said["_source"] = document.parsed["_source"]
+    if "_source" in document.parsed:
+        said["_source"] = document.parsed["_source"]  # the text of what is left of it
     return write_object(text, document, search.added_keys, said, added)
 
 

@@ -16,7 +16,6 @@ from reranker.proxy.raw_json import (
     read_array,
     read_body,
     read_document,
-    read_numbers,
     read_object,
     write_array,
     write_object,
@@ -93,15 +92,6 @@ def test_what_is_left_of_an_object_stays_as_it_is_written() -> None:
     text = '{ "n" : 1.50E+2 , "v": [1.5, 2],"big":123456789012345678901234567890.5, "e":"\\u00e9\\/" }'
     assert cut_object(text, 0, (), ("v",))[0] == text.replace(' , "v": [1.5, 2]', "")
     assert cut_object(text, 0, ("n",), ())[0] == '{ "n" : 1.50E+2 }'
-
-
-@given(value=VALUES, form=st.sampled_from(FORMS))
-def test_of_an_array_of_numbers_the_end_is_found(value: Any, form: dict[str, Any]) -> None:
-    text = json.dumps(value, **form) + ', "n": [1]}'
-    parsed, end = read_numbers(text, 0)
-    assert json.loads(text[:end]) == value
-    assert parsed == value or isinstance(value, list)
-    assert read_numbers("[1.5, -2e3]]", 0) == (None, 11)
 
 
 @given(text=st.text(alphabet='{}[]":,0a \\n', max_size=30))
