@@ -23,7 +23,6 @@ from reranker.proxy.bare_windows import (
     NUMBERS,
     is_of_one_shard,
     place_of,
-    stored_value,
 )
 from reranker.proxy.known_bags import DocumentKey, KnownBags, document_keys
 from reranker.proxy.search import Search
@@ -72,6 +71,7 @@ class _Window:
         is_stored: whether these bags are those that ingest has stored, as doc values, so that there is no text.
         is_lost: not all bags can be had, and the whole window is to be asked for.
         keys: of the hits, where sequence numbers name documents.
+        new: the places of those whose bags are not known by these keys.
     """
 
     search: Search
@@ -81,6 +81,7 @@ class _Window:
     is_stored: bool
     is_lost: bool
     keys: Sequence[DocumentKey | None] = ()
+    new: Sequence[int] = ()
 
 
 class HitTexts:
@@ -138,9 +139,14 @@ class HitTexts:
                 collected.append(None)
                 continue
             bags = [self._texts.read("") if bag is None else bag for bag in window.bags]
-            if window.unread and window.keys:
-                places = window.unread
-                self._known.put((window.keys[place], bags[place], _doc_id(window.hits[place])) for place in places)
+            if window.new:
+                hits = [window.hits[place] for place in window.new]
+                # There is a doc value where there is a stored bag.
+                ids = [str(hit["_id"] if "_id" in hit else hit["fields"][ID_FIELD][0]) for hit in hits]
+                self._known.put([(window.keys[at], bags[at], one) for at, one in zip(window.new, ids, strict=True)])
+                if window.search.bare_kind == NUMBERS:
+                    for place, doc_id in zip(window.new, ids, strict=True):
+                        window.search.doc_ids[place] = doc_id
             collected.append(bags)
         return collected
 
@@ -159,12 +165,13 @@ class HitTexts:
             return window
         window.keys = document_keys(search, hits, caller)
         known = self._known.get(window.keys)
-        share = sum(map(bool, known)) / len(hits)
+        window.new = [place for place, one in enumerate(known) if one is None]
+        share = 1 - len(window.new) / len(hits)
         # To fetch one bag takes a request more than a window with the bags of ours.
         search.known_share = float(share == 1) if search.has_stored_bags else share
         if is_by_number:
             window.bags = [one and one.bag for one in known]
-            window.unread = [place for place, one in enumerate(known) if one is None]
+            window.unread = window.new
             window.is_lost = not is_stored and 1 - share > MOST_FETCHED
             search.doc_ids = ["" if one is None else one.doc_id for one in known]
         return window
@@ -177,7 +184,6 @@ class HitTexts:
             found = {place_of(hit): hit for hit in _hits(answer)}
             for place in window.unread:
                 window.hits[place] = found.get(place_of(window.hits[place]), {})
-                window.search.doc_ids[place] = _doc_id(window.hits[place])
             window.is_lost = not all(window.hits)
 
     def _find(self, missing: list[_Missing], bags: list[list[Bag | None]], calls: EngineCalls, look_up: LookUp) -> None:
@@ -300,10 +306,6 @@ class HitTexts:
 
 def _identity(hit: Hit) -> tuple[Any, ...]:
     return tuple(hit.get(name) for name in ("_index", "_id", "_routing"))
-
-
-def _doc_id(hit: Hit) -> str:
-    return str(hit["_id"] if "_id" in hit else stored_value(hit, ID_FIELD))
 
 
 def _numbers_body(window: _Window) -> bytes:

@@ -94,8 +94,8 @@ class KnownBags:
         with self._lock:
             for key, bag, doc_id in known:
                 if key is not None:
+                    self._bags.pop(key, None)
                     self._bags[key] = KnownBag(bag, doc_id, now)
-                    self._bags.move_to_end(key)
             while len(self._bags) > self._n_documents:
                 self._bags.popitem(last=False)
 
