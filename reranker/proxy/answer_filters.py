@@ -21,6 +21,10 @@ FIELDS = (*_NEEDED, *_WELCOME)
 URL_PARAMETERS = ("_source", "_source_includes", "_source_excludes")
 
 
+PlainFilter = tuple[tuple[str, ...], tuple[str, ...]]
+"""The names of members of a document that are included (all where there are none), and excluded."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFilter:
     """A caller's `_source`.
@@ -31,6 +35,8 @@ class SourceFilter:
         extra: fields to take out of each hit again.
         drop: whether to take `_source` out whole, since the caller asked for none.
         brought: the fields that the caller names, where he excludes none.
+        plain: what is included and excluded, where each is the name of a member of the document. Then whole members
+            are kept or left out, and the engine's rules for patterns and for what lies deeper do not count.
     """
 
     widened: Any = None
@@ -38,6 +44,7 @@ class SourceFilter:
     extra: tuple[str, ...] = ()
     drop: bool = False
     brought: tuple[str, ...] = ()
+    plain: PlainFilter | None = None
 
     def brings(self, fields: Sequence[str]) -> bool:
         """Whether each hit comes with all that its document has of these fields (all fields where none is named)."""
@@ -107,13 +114,14 @@ def _widen(includes: tuple[str, ...], excludes: tuple[str, ...]) -> SourceFilter
     fields = (*_NEEDED, *(name for name in _WELCOME if not _matches(name, kept)))
     extra = tuple(name for name in fields if (includes and not _matches(name, includes)) or _matches(name, excludes))
     brought = () if excludes else tuple(name for name in includes if "*" not in name)
+    plain = (includes, excludes) if all(map(str.isidentifier, (*includes, *excludes))) else None
     # A wildcard may exclude them; without it, others would come in.
     if not extra or any(_matches(name, kept) for name in _NEEDED):
-        return SourceFilter(is_partial=True, brought=brought)
+        return SourceFilter(is_partial=True, brought=brought, plain=plain)
     widened: dict[str, list[str]] = {"excludes": kept}
     if includes:
         widened["includes"] = [*includes, *extra]
-    return SourceFilter(widened, is_partial=True, extra=extra, brought=brought)
+    return SourceFilter(widened, is_partial=True, extra=extra, brought=brought, plain=plain)
 
 
 def _patterns(value: Any) -> list[str] | None:

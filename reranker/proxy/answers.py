@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 import orjson
 
 from reranker.base.http_connections import Headers
-from reranker.proxy.raw_json import RawArray, RawObject, Reader, read_array, read_document, read_object, read_value
+from reranker.proxy.answer_filters import PlainFilter
+from reranker.proxy.raw_json import (
+    RawArray,
+    RawObject,
+    Reader,
+    cut_object,
+    read_array,
+    read_document,
+    read_object,
+    read_value,
+)
 from reranker.proxy.upstream.calls import Fallback
 
 
@@ -68,16 +78,19 @@ def _read_outer(text: str, at: int, hits: Reader) -> tuple[Any, int]:
     return read_object(text, at, {"hits": hits})
 
 
-def _reader(hits: Reader) -> Reader:
-    """Of an answer whose list of hits is read by `hits`."""
-    return partial(read_object, readers={"hits": partial(_read_outer, hits=hits)})
+# What reads the list of hits of an answer: with the place of each, or without, which a bare window does not need.
+read_whole: Reader = read_array
+read_bare: Reader = _read_bare_hits
 
 
-# An answer with the place of each hit; with the hits of a bare window, whose places are not known; with the place of
-# each member of each hit.
-read_whole = _reader(read_array)
-read_bare = _reader(_read_bare_hits)
-read_page = _reader(partial(read_array, reader=read_object))
+def page_reader(plain: PlainFilter) -> Reader:
+    """What reads a list of hits with the place of each member.
+
+    Args:
+        plain: what is left of each `_source`, whose text stands in place of what it says.
+    """
+    source = partial(cut_object, includes=plain[0], excludes=plain[1])
+    return partial(read_array, reader=partial(read_object, readers={"_source": source}))
 
 
 @dataclass(slots=True)
@@ -104,8 +117,9 @@ def read_answers(headers: Headers, text: str, n: int, read: Reader = read_whole)
     Args:
         read: as of `read_answer`.
     """
+    read_one = partial(read_object, readers={"hits": partial(_read_outer, hits=read)})
     try:
-        read_list = partial(read_array, reader=read)
+        read_list = partial(read_array, reader=read_one)
         raw: RawObject = read_document(text, partial(read_object, readers={"responses": read_list}))
         responses = raw.parsed.get("responses")
         if not isinstance(responses, RawArray):
@@ -122,13 +136,14 @@ def read_answer(text: str, read: Reader = read_whole) -> SearchAnswer:
     """The answer to a search.
 
     Args:
-        read: `read_whole`, `read_bare` or `read_page`.
+        read: what reads the list of hits: `read_whole`, `read_bare` or a `page_reader`.
 
     Raises:
         Fallback: it is no JSON object with a list of hits.
     """
+    read_one = partial(read_object, readers={"hits": partial(_read_outer, hits=read)})
     try:
-        answer = _answer(text, read_document(text, read))
+        answer = _answer(text, read_document(text, read_one))
     except (ValueError, RecursionError):
         raise Fallback("answer_not_json", "the engine's answer is no JSON object") from None
     if answer.hits is None:

@@ -4,8 +4,11 @@ A window of 100 hits with their stored fields costs the engine more than the sea
 them, neither `_id` nor `_source`. There are two kinds:
 
     bags      the hits carry `doc_id` and their bag as doc values: indices of our own
-    numbers   the hits carry their sequence numbers alone, and the bags are known from earlier searches: an index of
+    numbers   the hits carry their sequence numbers alone, and the bags are known from earlier searches: any index of
               one shard, since a sequence number counts within a shard
+
+The few bags that are not known are fetched by their sequence numbers: as doc values from indices of our own, of others
+with the text. That is a further request, so an index of our own is asked for numbers only while windows lack none.
 
 Once the order is known, the hits of the page are fetched with all that the caller asked for (`page.py`). Where anything
 does not fit together (a hit is gone or was written again, a bag is missing), the whole window is asked for instead.
@@ -35,7 +38,8 @@ REST_S = 30.0
 _MAX_KNOWN = 10_000
 # A page of more than this share of the window gains nothing by a second request.
 _MOST_OF_WINDOW = 0.5
-# Of the bags of the last windows, so many have to be known for `numbers`; the last window counts by this weight.
+# Of the bags of the last windows, so many have to be known for `numbers`; the last window counts by this weight. A
+# window of our own counts as known where each of its bags is.
 _LEAST_KNOWN = 0.8
 # Of the bags of a window of sequence numbers; where more are unknown the whole window costs less.
 MOST_FETCHED = 0.25
@@ -206,10 +210,13 @@ class WindowMemory:
             return None
         with self._lock:
             kind = self._tried.get(names)
-            if kind not in plan.kinds or (caller, names) in self._resting:
+            if kind is None or (caller, names) in self._resting:
                 return None
-            is_known = kind == BAGS or self._known_share.get((caller, names), 0.0) >= _LEAST_KNOWN
-        return kind if is_known else None
+            is_known = self._known_share.get((caller, names), 0.0) >= _LEAST_KNOWN
+        # The bags of an index of ours are known by their sequence numbers too, or come with the window.
+        if is_known and NUMBERS in plan.kinds and NUMBERS in self._kinds:
+            return NUMBERS
+        return BAGS if kind == BAGS else None
 
     def kind_to_try(self, plan: BarePlan, caller: bytes, names: tuple[str, ...], has_stored_bags: bool) -> str | None:
         """The kind that a trial is due for; None for no trial."""

@@ -16,8 +16,15 @@ from typing import Any
 
 from reranker.embeddings import Embeddings
 from reranker.proxy.answer_filters import BAG_FIELD, ID_FIELD, KEY_FIELDS, LANGUAGE_FIELD, is_match
-from reranker.proxy.bare_windows import BAGS, MOST_FETCHED, NUMBERS, is_of_one_shard, place_of
-from reranker.proxy.known_bags import DocumentKey, KnownBag, KnownBags, document_key, number_keys
+from reranker.proxy.bare_windows import (
+    BAGS,
+    BARE_MEMBERS,
+    MOST_FETCHED,
+    NUMBERS,
+    is_of_one_shard,
+    place_of,
+)
+from reranker.proxy.known_bags import DocumentKey, KnownBags, document_keys
 from reranker.proxy.search import Search
 from reranker.proxy.source_texts import field_texts, joined, source_text
 from reranker.proxy.term_vectors import TermVectors
@@ -30,8 +37,6 @@ from reranker.text.exact_text import exact_keys
 _MAX_LOOKED_UP = 10_000
 # Packed bags that are kept unpacked, 2 KB each for some 100 words.
 _MAX_PACKED = 5_000
-# In place of the text of a hit whose bag is known.
-_KNOWN = "the known bag"
 _WITHOUT_VECTOR = {"excludes": ["nbow"]}
 
 Hit = Mapping[str, Any]
@@ -53,6 +58,30 @@ class _Missing:
     def identity(self) -> tuple[Any, ...]:
         """In its search."""
         return (self.number, *_identity(self.hit))
+
+
+@dataclass(slots=True)
+class _Window:
+    """What is known of the hits of a search.
+
+    Attributes:
+        hits: with their texts or bags as far as they came with them, or were fetched.
+        bags: of the hits, as far as they are found.
+        unread: the places of the hits whose bags are to be found in what came with them.
+        is_stored: whether these bags are those that ingest has stored, as doc values, so that there is no text.
+        is_lost: not all bags can be had, and the whole window is to be asked for.
+        keys: of the hits, where sequence numbers name documents.
+        new: the places of those whose bags are not known by these keys.
+    """
+
+    search: Search
+    hits: list[Hit]
+    bags: list[Bag | None]
+    unread: Sequence[int]
+    is_stored: bool
+    is_lost: bool
+    keys: Sequence[DocumentKey | None] = ()
+    new: Sequence[int] = ()
 
 
 class HitTexts:
@@ -80,62 +109,82 @@ class HitTexts:
         """
         if any(search.was_misread for search in searches):
             self._known.clear()
+        caller = calls.incoming.caller
         is_ours = cache(self._is_ours)  # a window has one index or a few
-        hits: list[Sequence[Hit]] = [search.window for search in searches]
-        if any(search.bare_kind == NUMBERS for search in searches):
-            hits = self._with_fetched(searches, calls.incoming.caller, look_up)
-        bags: list[list[Bag | None]] = [
-            (self._in_doc_values if search.bare_kind == BAGS else self._in_hand)(search, found, is_ours)
-            for search, found in zip(searches, hits, strict=True)
-        ]
-        missing = [
-            _Missing(search, number, place, hit, document_key(search, hit, calls.incoming.caller))
-            for number, search in enumerate(searches)
-            if search.bare_kind != BAGS
-            for place, (hit, bag) in enumerate(zip(hits[number], bags[number], strict=True))
-            if bag is None and hit
-        ]
+        windows = [self._window(search, caller, is_ours) for search in searches]
+        asked = [one for one in windows if one.search.bare_kind == NUMBERS and one.unread and not one.is_lost]
+        if asked:
+            self._fetch(asked, look_up)
+        missing: list[_Missing] = []
+        for number, window in enumerate(windows):
+            search = window.search
+            if window.is_lost or not window.unread:
+                continue
+            hits = [window.hits[place] for place in window.unread]
+            found = self._in_doc_values(search, hits) if window.is_stored else self._in_hand(search, hits, is_ours)
+            for place, hit, bag in zip(window.unread, hits, found, strict=True):
+                window.bags[place] = bag
+                if bag is None and window.is_stored:
+                    window.is_lost = True
+                elif bag is None:
+                    (key,) = document_keys(search, [hit], caller, by_id=True)
+                    missing.append(_Missing(search, number, place, hit, key))
         if missing:
-            self._find(missing, bags, calls, look_up)
+            self._find(missing, [window.bags for window in windows], calls, look_up)
         collected: list[list[Bag] | None] = []
-        for search, found, row in zip(searches, hits, bags, strict=True):
-            if search.bare_kind is not None and not all(found if search.bare_kind == NUMBERS else row):
+        for window in windows:
+            if window.is_lost:
+                if window.search.bare_kind == BAGS:
+                    window.search.known_share = None  # no reason to wait until more are known
                 collected.append(None)
                 continue
-            whole = [self._texts.read("") if bag is None else bag for bag in row]
-            if search.bare_kind != BAGS:
-                self._note(search, found, whole, calls.incoming.caller, is_ours)
-            collected.append(whole)
+            bags = [self._texts.read("") if bag is None else bag for bag in window.bags]
+            if window.new:
+                hits = [window.hits[place] for place in window.new]
+                # There is a doc value where there is a stored bag.
+                ids = [str(hit["_id"] if "_id" in hit else hit["fields"][ID_FIELD][0]) for hit in hits]
+                self._known.put([(window.keys[at], bags[at], one) for at, one in zip(window.new, ids, strict=True)])
+                if window.search.bare_kind == NUMBERS:
+                    for place, doc_id in zip(window.new, ids, strict=True):
+                        window.search.doc_ids[place] = doc_id
+            collected.append(bags)
         return collected
 
-    def _with_fetched(self, searches: Sequence[Search], caller: bytes, look_up: LookUp) -> list[Sequence[Hit]]:
-        """The hits of each window. Those of a window of sequence numbers come with the bags that are known, the others
-        are fetched; an empty hit is one that is not there, or whose window is not worth it."""
-        hits: list[Sequence[Hit]] = [search.window for search in searches]
-        asked: list[tuple[int, Search, Sequence[Hit]]] = []
-        for number, search in enumerate(searches):
-            if search.bare_kind != NUMBERS:
-                continue
-            known = self._known.get(number_keys(search, search.window, caller))
-            unknown = [hit for hit, one in zip(search.window, known, strict=True) if one is None]
-            hits[number] = [
-                {**hit, "_id": one.doc_id, _KNOWN: one.bag} if one is not None else {}
-                for hit, one in zip(search.window, known, strict=True)
-            ]
-            search.known_share = 1 - len(unknown) / len(known) if known else None
-            if unknown and len(unknown) <= len(known) * MOST_FETCHED:
-                asked.append((number, search, unknown))
-        if asked:
-            answers = look_up([(search, _numbers_body(search, unknown)) for _, search, unknown in asked])
-            for (number, search, _), answer in zip(asked, answers, strict=True):
-                found = {place_of(hit): hit for hit in _hits(answer)}
-                hits[number] = [
-                    hit or found.get(place_of(bare), {}) for hit, bare in zip(hits[number], search.window, strict=True)
-                ]
-        for number, search in enumerate(searches):
-            if search.bare_kind == NUMBERS:
-                search.doc_ids = [str(hit.get("_id")) for hit in hits[number]]
-        return hits
+    def _window(self, search: Search, caller: bytes, is_ours: Callable[[str], bool]) -> _Window:
+        """The hits of a search. Where sequence numbers name documents, the bags are looked for that earlier searches
+        have brought: a window of sequence numbers takes them from there."""
+        hits: list[Hit] = list(search.window)
+        search.has_stored_bags = all(map(is_ours, {str(hit.get("_index")) for hit in hits}))
+        search.is_page_cut = search.has_stored_bags and search.source_filter.plain is not None
+        is_by_number = search.bare_kind == NUMBERS
+        is_stored = search.bare_kind == BAGS or (is_by_number and search.has_stored_bags)
+        window = _Window(search, hits, [None] * len(hits), range(len(hits)), is_stored, is_lost=is_by_number)
+        if not hits or NUMBERS not in search.bare_plan.kinds or search.answer is None:
+            return window
+        if not is_of_one_shard(search.answer.raw.parsed):
+            return window
+        window.keys = document_keys(search, hits, caller)
+        known = self._known.get(window.keys)
+        window.new = [place for place, one in enumerate(known) if one is None]
+        share = 1 - len(window.new) / len(hits)
+        # To fetch one bag takes a request more than a window with the bags of ours.
+        search.known_share = float(share == 1) if search.has_stored_bags else share
+        if is_by_number:
+            window.bags = [one and one.bag for one in known]
+            window.unread = window.new
+            window.is_lost = not is_stored and 1 - share > MOST_FETCHED
+            search.doc_ids = ["" if one is None else one.doc_id for one in known]
+        return window
+
+    def _fetch(self, windows: Sequence[_Window], look_up: LookUp) -> None:
+        """Asks for the hits whose bags are not known by their sequence numbers. A window is lost if one of them is not
+        there any more."""
+        answers = look_up([(window.search, _numbers_body(window)) for window in windows])
+        for window, answer in zip(windows, answers, strict=True):
+            found = {place_of(hit): hit for hit in _hits(answer)}
+            for place in window.unread:
+                window.hits[place] = found.get(place_of(window.hits[place]), {})
+            window.is_lost = not all(window.hits)
 
     def _find(self, missing: list[_Missing], bags: list[list[Bag | None]], calls: EngineCalls, look_up: LookUp) -> None:
         """Fills in the bags of hits that come without their text, as far as they can be had."""
@@ -151,30 +200,11 @@ class HitTexts:
                     left.append(one)
                     continue
                 bags[one.number][one.place] = bag
-                found.append((one.key, KnownBag(bag, str(one.hit.get("_id")))))
+                found.append((one.key, bag, str(one.hit.get("_id"))))
             self._known.put(found)
             missing = left
             if not missing:
                 break
-
-    def _note(
-        self, search: Search, hits: Sequence[Hit], bags: Sequence[Bag], caller: bytes, is_ours: Callable[[str], bool]
-    ) -> None:
-        """Keeps what the next search can be asked by: the bags by their sequence numbers, and how many were known."""
-        search.has_stored_bags = all(is_ours(index) for index in {str(hit.get("_index")) for hit in hits})
-        if search.has_stored_bags or NUMBERS not in search.bare_plan.kinds or search.answer is None or not hits:
-            return
-        if not is_of_one_shard(search.answer.raw.parsed):
-            return
-        keys = number_keys(search, hits, caller)
-        if search.bare_kind is None:
-            found = self._known.get(keys)
-            search.known_share = sum(one is not None for one in found) / len(found)
-        self._known.put(
-            (key, KnownBag(bag, str(hit.get("_id"))))
-            for key, bag, hit in zip(keys, bags, hits, strict=True)
-            if _KNOWN not in hit  # its age counts from when it was read
-        )
 
     def _in_hand(self, search: Search, hits: Sequence[Hit], is_ours: Callable[[str], bool]) -> list[Bag | None]:
         """The bag that Sinkrank put into its own index, or that of the text in the hit; None where both are missing."""
@@ -182,10 +212,9 @@ class HitTexts:
         has_text = search.source_filter.brings(search.read_fields)
         found: list[Bag | None] = []
         for hit in hits:
-            bag: Bag | None = hit.get(_KNOWN)
             source = hit.get("_source")
-            if bag is not None or not isinstance(source, dict):
-                found.append(bag)
+            if not isinstance(source, dict):
+                found.append(None)
                 continue
             bag = self.packed_bag(source, key_names) if is_ours(str(hit.get("_index"))) else None
             if has_text and bag is None:
@@ -195,7 +224,7 @@ class HitTexts:
             found.append(bag)
         return found
 
-    def _in_doc_values(self, search: Search, hits: Sequence[Hit], is_ours: Callable[[str], bool]) -> list[Bag | None]:
+    def _in_doc_values(self, search: Search, hits: Sequence[Hit]) -> list[Bag | None]:
         """The bag that each hit of a bare window has as doc values; None where it is missing."""
         key_names = _key_names(search.read_fields)
         found: list[Bag | None] = []
@@ -207,7 +236,7 @@ class HitTexts:
                 found.append(None)
                 continue
             keys = [one[0] for name in key_names if len(one := values.get(name, ())) == 1]
-            found.append(self._unpacked(packed, language, *keys) if is_ours(str(hit.get("_index"))) else None)
+            found.append(self._unpacked(packed, language, *keys))
         return found
 
     def packed_bag(self, source: Mapping[str, Any], key_names: Sequence[str] = ()) -> Bag | None:
@@ -279,16 +308,20 @@ def _identity(hit: Hit) -> tuple[Any, ...]:
     return tuple(hit.get(name) for name in ("_index", "_id", "_routing"))
 
 
-def _numbers_body(search: Search, hits: Sequence[Hit]) -> bytes:
-    """Asks for hits by their sequence numbers, with what a whole window has of them."""
-    widened = search.source_filter.widened
-    body = {
-        "query": {"bool": {"filter": [{"terms": {"_seq_no": [hit.get("_seq_no") for hit in hits]}}]}},
-        "size": len(hits),
+def _numbers_body(window: _Window) -> bytes:
+    """Asks for hits by their sequence numbers, with what a window of stored bags or a whole one has of them."""
+    search, numbers = window.search, [window.hits[place].get("_seq_no") for place in window.unread]
+    body: dict[str, Any] = {
+        "query": {"bool": {"filter": [{"terms": {"_seq_no": numbers}}]}},
+        "size": len(numbers),
         "seq_no_primary_term": True,
         "track_total_hits": False,
-        "_source": search.body.raw.parsed.get("_source", True) if widened is None else widened,
     }
+    if window.is_stored:
+        body |= BARE_MEMBERS[BAGS]
+    else:
+        widened = search.source_filter.widened
+        body["_source"] = search.body.raw.parsed.get("_source", True) if widened is None else widened
     return json.dumps(body).encode()
 
 

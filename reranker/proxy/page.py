@@ -4,36 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from reranker.proxy.answer_filters import ID_FIELD
-from reranker.proxy.answers import SearchAnswer, read_page
+from reranker.proxy.answer_filters import ID_FIELD, URL_PARAMETERS
+from reranker.proxy.answers import SearchAnswer, page_reader
 from reranker.proxy.bare_windows import BAGS, WINDOW_ONLY, DocumentPlace, place_of, stored_value
 from reranker.proxy.fetch import REPLACED_FOR_PAGE, ask
 from reranker.proxy.raw_json import RawObject
-from reranker.proxy.search import PagePlan, Search, SearchRequest
+from reranker.proxy.search import PagePlan, Place, Search, SearchRequest
 from reranker.proxy.upstream.calls import Fallback
-from reranker.ranking.ranked import RankedDocument, Reranking
+from reranker.ranking.ranked import Reranking
 from reranker.ranking.scores import scores_behind
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a hit goes.
-
-    Attributes:
-        index: its place among the hits of the engine's answer, from 0.
-        score: the new one; None to leave the engine's.
-        rank, first_stage_rank: the new one and the engine's, over all pages, from 1.
-        ranked: what re-ranking says of it; None where the engine's order gave it its place.
-    """
-
-    index: int
-    score: float | None
-    rank: int
-    first_stage_rank: int
-    ranked: RankedDocument | None = None
 
 
 def page_places(page: PagePlan, ranking: Reranking | None, n_hits: int) -> list[Place]:
@@ -64,58 +45,38 @@ def page_places(page: PagePlan, ranking: Reranking | None, n_hits: int) -> list[
 def complete(request: SearchRequest) -> None:
     """Fetches the hits of pages whose windows were bare, in one request. A search is lost where one of its hits is not
     as the window found it, or where its ranking failed."""
-    wanted: list[tuple[Search, list[_Wanted]]] = []
+    wanted: list[tuple[Search, list[Place]]] = []
     for search in request.searches:
         answer = search.answer
         if search.bare_kind is None or search.is_lost or answer is None:
             continue
         if answer.hits is None or (search.status == "fallback" and search.reason != "no_text_in_hits"):
-            search.is_lost = True
-        elif hits := _wanted(search, answer):
-            wanted.append((search, hits))
+            search.is_lost, search.known_share = True, None
+        elif places := page_places(search.page, search.ranking, len(answer.found)):
+            wanted.append((search, places))
+            if search.bare_kind == BAGS:
+                search.doc_ids = [str(stored_value(hit, ID_FIELD)) for hit in answer.found]
     if not wanted:
         return
-    bodies = [(search.header, _page_body(search, hits)) for search, hits in wanted]
+    bodies = [(search.header, _page_body(search, places)) for search, places in wanted]
+    plain = [search.source_filter.plain if search.is_page_cut else None for search, _ in wanted]
+    readers = iter([page_reader(one or ((), ())) for one in plain])
+    replaced = (*REPLACED_FOR_PAGE, *URL_PARAMETERS) if wanted[0][0].is_page_cut else REPLACED_FOR_PAGE
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):
-        answers = ask(request, bodies, request.calls.search_again, REPLACED_FOR_PAGE, read_page).answers
-    for number, (search, hits) in enumerate(wanted):
-        shown = _in_order(hits, answers[number]) if number < len(answers) else None
-        if shown is None:
-            search.is_lost = True
-            continue
-        if any(hit.doc_id not in (None, raw.parsed.get("_id")) for hit, (_, raw) in zip(hits, shown, strict=True)):
-            search.is_lost = search.was_misread = True
-        search.shown = shown
+        send = request.calls.search_again
+        answers = ask(request, bodies, send, replaced, lambda text, at: next(readers)(text, at)).answers
+    for number, (search, places) in enumerate(wanted):
+        if number >= len(answers) or not _show(search, places, answers[number]):
+            search.is_lost, search.known_share = True, None
 
 
-class _Wanted(NamedTuple):
-    """A hit of a bare window that is to be shown; the id is None where it is not known."""
-
-    at: DocumentPlace
-    doc_id: str | None
-
-
-def _wanted(search: Search, answer: SearchAnswer) -> list[_Wanted]:
-    """The hits of the page, in their order."""
-    wanted = []
-    for place in page_places(search.page, search.ranking, len(answer.found)):
-        hit = answer.found[place.index]
-        doc_id: str | None
-        if search.bare_kind == BAGS:
-            doc_id = str(stored_value(hit, ID_FIELD))
-        else:
-            doc_id = search.doc_ids[place.index] if place.index < len(search.doc_ids) else None
-        wanted.append(_Wanted(place_of(hit), doc_id))
-    return wanted
-
-
-def _page_body(search: Search, hits: Sequence[_Wanted]) -> bytes:
+def _page_body(search: Search, places: Sequence[Place]) -> bytes:
     """The caller's body for some of the hits that a bare window found."""
-    named: dict[str, Any] = {"terms": {"_seq_no": [hit.at[1] for hit in hits]}}
-    n_most = len(hits)
+    named: dict[str, Any] = {"terms": {"_seq_no": [search.found[place.index].get("_seq_no") for place in places]}}
+    n_most = len(places)
     if search.bare_kind == BAGS:
-        ids = sorted({hit.doc_id or "" for hit in hits})
+        ids = sorted({search.doc_ids[place.index] for place in places})
         named = {"ids": {"values": ids}}
         # Several indices may have the same id.
         n_most = len(ids) * len({hit.get("_index") for hit in search.found})
@@ -124,20 +85,27 @@ def _page_body(search: Search, hits: Sequence[_Wanted]) -> bytes:
     if search.bare_plan.needs_query and clause is not None:
         query["bool"]["must"] = [clause]
     changed = {"query": query, "size": n_most, "seq_no_primary_term": True, "track_total_hits": False}
+    if search.is_page_cut:
+        changed["_source"] = True
     return search.changed_body(changed, ("from", *WINDOW_ONLY))
 
 
-def _in_order(hits: Sequence[_Wanted], page: SearchAnswer) -> list[tuple[str, RawObject]] | None:
-    """The page's hits in this order; None where one is not there as the window found it."""
+def _show(search: Search, places: Sequence[Place], page: SearchAnswer) -> bool:
+    """Gives a search the hits of its page, in their order. False where one is not there as the window found it."""
     found: dict[DocumentPlace, list[RawObject]] = {}
     for element in [] if page.hits is None else page.hits.elements:
-        found.setdefault(place_of(element.parsed.parsed), []).append(element.parsed)
+        hit: RawObject = element.parsed
+        found.setdefault(place_of(hit.parsed), []).append(hit)
     shown = []
-    for wanted in hits:
-        candidates = found.get(wanted.at, [])
-        if len(candidates) > 1:  # of several shards
-            candidates = [one for one in candidates if one.parsed.get("_id") == wanted.doc_id]
-        if len(candidates) != 1:
-            return None
-        shown.append((page.text, candidates[0]))
-    return shown
+    for place in places:
+        hits = found.get(place_of(search.found[place.index]), [])
+        # Not known of a hit behind the window.
+        doc_id = search.doc_ids[place.index] if place.index < len(search.doc_ids) else None
+        if len(hits) > 1:  # of several shards
+            hits = [hit for hit in hits if hit.parsed.get("_id") == doc_id]
+        if len(hits) != 1:
+            return False
+        search.was_misread |= doc_id not in (None, hits[0].parsed.get("_id"))
+        shown.append((place, page.text, hits[0]))
+    search.shown = shown
+    return not search.was_misread

@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 
 # By `re`: `regex`, which the other modules use, takes two to seven times as long for what is as short as this.
 _BLANKS = " \t\n\r"
-_open_object = re.compile(r"{[ \t\n\r]*").match
-_open_array = re.compile(r"\[[ \t\n\r]*").match
+_W = r"[ \t\n\r]*"
 # A key as it is written, with its colon.
-_key = re.compile(r'"([^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+)"[ \t\n\r]*:[ \t\n\r]*').match
-# What stands behind a member or element, and the blanks around it.
-_object_sign = re.compile(r"[ \t\n\r]*([,}])[ \t\n\r]*").match
-_array_sign = re.compile(r"[ \t\n\r]*([,\]])[ \t\n\r]*").match
+_KEY = rf'"([^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+)"{_W}:{_W}'
+# The first key of an object, or its end; and the next one, or its end.
+_first_key = re.compile(rf"{{{_W}(?:{_KEY}|}})").match
+_next_key = re.compile(rf"{_W}(?:,{_W}{_KEY}|}})").match
+_open_array = re.compile(rf"\[{_W}").match
+# What stands behind an element, and the blanks around it.
+_array_sign = re.compile(rf"{_W}([,\]]){_W}").match
 
 
 class Value(NamedTuple):
@@ -135,28 +137,52 @@ def read_object(
     Raises:
         ValueError, RecursionError: as `read_value`.
     """
-    if (opening := _open_object(text, at)) is None:
+    if (found := _first_key(text, at)) is None:
         raise ValueError(f"no object at {at}")
-    start, at = at, opening.end()
     readers = readers or {}
     members: list[Member] = []
     parsed: dict[str, Any] = {}
-    if text[at : at + 1] == "}":
-        return RawObject(start, at + 1, members, parsed), at + 1
-    while True:
-        if (found := _key(text, at)) is None:
-            raise ValueError(f"no key and colon at {at}")
-        key, begin = found[1], found.end()
+    while (key := found[1]) is not None:
+        start, begin = found.start(1) - 1, found.end()
         if "\\" in key:
-            key, _ = read_value(text, at)
+            key, _ = read_value(text, start)
         parsed[key], end = readers[key](text, begin) if key in readers else value(text, begin)
-        members.append(_member((key, at, begin, end)))
-        if (sign := _object_sign(text, end)) is None:
-            raise ValueError(f"neither a comma nor }} at {end}")
-        at = sign.end()
-        if sign[1] == "}":
-            at = sign.end(1)
-            return RawObject(start, at, members, parsed), at
+        members.append(_member((key, start, begin, end)))
+        if (found := _next_key(text, end)) is None:
+            raise ValueError(f"neither a key nor }} at {end}")
+    end = found.end()
+    return RawObject(at, end, members, parsed), end
+
+
+def cut_object(text: str, at: int, includes: Collection[str], excludes: Collection[str]) -> tuple[str, int]:
+    """The text of the object that begins at `at`, with some of its members alone.
+
+    Args:
+        includes: their names; all where there are none. `title` stands for `title.en` too.
+        excludes: the names of members to leave out of these.
+
+    Raises:
+        ValueError, RecursionError: as `read_value`.
+    """
+    if (found := _first_key(text, at)) is None:
+        raise ValueError(f"no object at {at}")
+    lead = "" if found[1] is None else text[at + 1 : found.start(1) - 1]
+    pieces: list[str] = []
+    end = at + 1
+    while (key := found[1]) is not None:
+        start, before = found.start(1) - 1, end
+        begin = found.end()
+        end = text.find("]", begin) + 1 if text[begin : begin + 1] == "[" else 0
+        # An array of numbers, such as a vector, is not read: its first bracket is its last.
+        if not end or text.find('"', begin, end) >= 0 or text.find("[", begin + 1, end) >= 0:
+            _, end = read_value(text, begin)
+        name = (read_value(text, start)[0] if "\\" in key else key).split(".", 1)[0]
+        if name not in excludes and (not includes or name in includes):
+            pieces.append(text[before:end] if pieces else lead + text[start:end])
+        if (found := _next_key(text, end)) is None:
+            raise ValueError(f"neither a key nor }} at {end}")
+    tail = text[end : found.end() - 1]
+    return f"{{{''.join(pieces)}{tail}}}" if pieces else "{}", found.end()
 
 
 def read_array(text: str, at: int, reader: Reader = read_value) -> tuple[RawArray, int]:
@@ -213,7 +239,7 @@ def write_object(
             pieces.append(apart + text[member.start : member.value_start] + value)
         end = member.end
     if add:
-        first = _key(text, raw.members[0].start) if raw.members else None
+        first = _first_key(text, raw.start) if raw.members else None
         colon = ":" if first is None else text[first.end(1) + 1 : first.end()]
         for key, value in add.items():
             pieces.append(f"{f',{lead}' if pieces else lead}{json.dumps(key)}{colon}{value}")

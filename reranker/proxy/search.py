@@ -23,7 +23,7 @@ from reranker.proxy.query.text import ALL_FIELDS, FieldTypes
 from reranker.proxy.raw_json import RawObject, write_object
 from reranker.proxy.upstream.calls import EngineCalls
 from reranker.ranking.query import Query
-from reranker.ranking.ranked import Reranking
+from reranker.ranking.ranked import RankedDocument, Reranking
 from reranker.service.json_text import json_bytes
 from reranker.translation import WordGroup
 from reranker.transport import Parameters
@@ -106,6 +106,24 @@ class Skipped:
 
 
 @dataclass(slots=True)
+class Place:
+    """Where a hit goes.
+
+    Attributes:
+        index: its place among the hits of the engine's answer, from 0.
+        score: the new one; None to leave the engine's.
+        rank, first_stage_rank: the new one and the engine's, over all pages, from 1.
+        ranked: what re-ranking says of it; None where the engine's order gave it its place.
+    """
+
+    index: int
+    score: float | None
+    rank: int
+    first_stage_rank: int
+    ranked: RankedDocument | None = None
+
+
+@dataclass(slots=True)
 class Search:
     """A search that is to be re-ranked.
 
@@ -134,8 +152,11 @@ class Search:
         bare_kind: of the window that was asked for; None for a whole one.
         doc_ids: of the hits of a bare window, as far as they are known.
         has_stored_bags: whether all hits of the window are of indices of our own.
-        known_share: of the bags of the window, that earlier searches brought; None where that does not matter.
-        shown: of a bare window, the hits of the page as the engine wrote them, each with its text.
+        is_page_cut: whether the documents of the page are asked for whole, and the proxy cuts their `_source`. To find
+            the members of a document of ours the engine reads its vector: that takes longer than all else of the page.
+        known_share: of the bags of the window, that earlier searches brought; of our own all or none. None where that
+            does not matter.
+        shown: of a bare window, the hits of the page as the engine wrote them, each with its place and text.
         is_lost: a bare window is of no use: the bags or the page's hits cannot be had.
         was_misread: known bags were those of other documents, as of an index that was deleted and made anew.
         translation: that it was asked in; None where it was asked as the caller wrote it.
@@ -170,10 +191,11 @@ class Search:
     bare_plan: BarePlan
 
     bare_kind: str | None = None
-    doc_ids: Sequence[str] = ()
+    doc_ids: list[str] = field(default_factory=list)
     has_stored_bags: bool = False
+    is_page_cut: bool = False
     known_share: float | None = None
-    shown: Sequence[tuple[str, RawObject]] = ()
+    shown: Sequence[tuple[Place, str, RawObject]] = ()
     is_lost: bool = False
     was_misread: bool = False
     translation: TranslatedQuery | None = None

@@ -13,7 +13,7 @@ from typing import Any
 
 from reranker.proxy.answer_filters import FilterPath
 from reranker.proxy.answers import Fetched, SearchAnswer
-from reranker.proxy.page import Place, page_places
+from reranker.proxy.page import page_places
 from reranker.proxy.raw_json import (
     Member,
     RawArray,
@@ -23,7 +23,7 @@ from reranker.proxy.raw_json import (
     write_array,
     write_object,
 )
-from reranker.proxy.search import Search, SearchRequest, Skipped, Translations
+from reranker.proxy.search import Place, Search, SearchRequest, Skipped, Translations
 from reranker.service.json_text import float_text, json_bytes
 
 DETAILS_KEY = "_rerank"
@@ -62,7 +62,18 @@ def _written(line: Search | Skipped, added_ms: float) -> str:
         raise ValueError("the search was not asked")
     if isinstance(line, Skipped) or line.is_refused or answer.hits is None:
         return answer.whole
-    changes = {"hits": _page(line, answer, answer.hits)}
+    page, ranking, changes = line.page, line.ranking, {}
+    if line.bare_kind is None:
+        places = page_places(page, ranking, len(answer.found))
+        shown = [_hit(line, answer, place, answer.text, answer.hit(place.index)) for place in places]
+    else:
+        shown = [_hit(line, answer, *one) for one in line.shown]
+    outer: RawObject = answer.raw.parsed["hits"]
+    of_hits = {"hits": write_array(answer.text, answer.hits, shown)}
+    if (page.is_behind or ranking is not None) and outer.parsed.get("max_score") is not None:
+        # Behind the window the first hit of all pages is not at hand, so its score is not known.
+        of_hits["max_score"] = "null" if ranking is None else float_text(ranking.documents[0].score)
+    changes["hits"] = write_object(answer.text, outer, replace=of_hits)
     if "suggest" in answer.raw.parsed and (suggest := answer.raw.member("suggest")) is not None:
         changes["suggest"] = _suggestions(answer.text, suggest, line)
     took = answer.raw.parsed.get("took")
@@ -71,37 +82,19 @@ def _written(line: Search | Skipped, added_ms: float) -> str:
     return write_object(answer.text, answer.raw, replace=changes)
 
 
-def _page(search: Search, answer: SearchAnswer, hits: RawArray) -> str:
-    """The `hits` of an answer with the hits of the page."""
-    page, ranking = search.page, search.ranking
-    max_score = None
-    if page.is_behind:
-        # The first hit of all pages is not at hand, so its score is not known.
-        max_score = "null"
-    elif ranking is not None:
-        max_score = float_text(ranking.documents[0].score)
-    places = page_places(page, ranking, len(answer.found))
-    shown = [_hit(search, answer, place, n) for n, place in enumerate(places)]
-    changes = {"hits": write_array(answer.text, hits, shown)}
-    outer: RawObject = answer.raw.parsed["hits"]
-    if max_score is not None and outer.parsed.get("max_score") is not None:
-        changes["max_score"] = max_score
-    return write_object(answer.text, outer, replace=changes)
-
-
-def _hit(search: Search, answer: SearchAnswer, place: Place, number: int) -> str:
-    """The hit at a place, from the window or, where that is bare, from the page that was fetched."""
-    score = {} if place.score is None else {"_score": float_text(place.score)}
+def _hit(search: Search, answer: SearchAnswer, place: Place, text: str, document: RawObject) -> str:
+    """A hit of the page, from the window or, where that is bare, from the page that was fetched."""
+    said = {} if place.score is None else {"_score": float_text(place.score)}
     added = {DETAILS_KEY: _details(answer, place, search)} if search.with_details else {}
     if search.bare_kind is None:
-        return _as_asked(answer.text, answer.hit(place.index), search, score, added)
+        return _as_asked(text, document, search, said, added)
     # The page was asked by other clauses: what the engine thought of the hit stands in the window.
-    found = answer.found[place.index]
-    said: dict[str, str] = {
-        name: _member_text(answer, place, name) for name in ("_score", "sort") if name in found and name not in score
-    }
-    page_text, shown = search.shown[number]
-    return write_object(page_text, shown, search.added_keys, said | score, added)
+    for name in ("_score", "sort"):
+        if name in answer.found[place.index] and name not in said:
+            said[name] = _member_text(answer, place, name)
+    if "_source" in document.parsed:
+        said["_source"] = document.parsed["_source"]  # the text of what is left of it
+    return write_object(text, document, search.added_keys, said, added)
 
 
 def _member_text(answer: SearchAnswer, place: Place, name: str) -> str:

@@ -127,6 +127,22 @@ def test_sequence_numbers_are_asked_for_while_most_bags_are_known() -> None:
     assert memory.kind_for(PLAN, CALLER, NAMES) is None
 
 
+def test_an_index_of_ours_has_stored_bags_until_those_of_the_last_windows_were_known() -> None:
+    memory = WindowMemory()
+    memory.fits(NAMES, BAGS)
+    kinds = []
+    for share in (0.0, 1.0, 1.0, 1.0, 0.0):  # 0, 0.5, 0.75, 0.875, 0.4375
+        kinds.append(memory.kind_for(PLAN, CALLER, NAMES))
+        memory.note_known(CALLER, NAMES, share)
+    assert kinds == [BAGS, BAGS, BAGS, BAGS, NUMBERS]
+    assert memory.kind_for(PLAN, CALLER, NAMES) == BAGS
+    memory.note_known(CALLER, NAMES, 1.0)
+    memory.note_known(CALLER, NAMES, 1.0)
+    assert memory.kind_for(PLAN, CALLER, NAMES) == NUMBERS
+    assert memory.kind_for(PLAN, b"another", NAMES) == BAGS
+    assert memory.kind_for(BarePlan((BAGS,)), CALLER, NAMES) == BAGS
+
+
 def test_a_window_of_unknown_bags_is_followed_by_whole_ones_until_most_are_known_again() -> None:
     memory = WindowMemory(clock=lambda: 0.0)
     for _ in range(3):

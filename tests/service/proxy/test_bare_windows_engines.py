@@ -88,12 +88,16 @@ class BothWays:
         data = body if isinstance(body, bytes) else json.dumps(body)
         return self.app.test_client().post(path, data=data, headers={"Content-Type": kind})
 
-    def compare(self, path: str, body: Any) -> str | None:
-        """The kind of window that the last of several equal searches came from; None for a whole one."""
+    def compare(self, path: str, body: Any, wanted: str | None = None) -> str | None:
+        """The kind of window that the last of several equal searches came from; None for a whole one.
+
+        Args:
+            wanted: send until a window is of this kind; None for any bare one.
+        """
         for _ in range(N_SEARCHES):
             self.memory.kinds, self.memory.n_failures = [], 0
             bare = self.send(path, body)
-            if any(self.memory.kinds) and not self.memory.n_failures:
+            if any(kind and wanted in (None, kind) for kind in self.memory.kinds) and not self.memory.n_failures:
                 break
         whole = self.send(path, body, is_whole=True)
         assert without_time(bare) == without_time(whole)
@@ -103,8 +107,17 @@ class BothWays:
 
 
 def without_time(answer: TestResponse) -> str:
+    """The answer, with the members of each `_source` in one order: an engine that filters it has another order than the
+    document, and writes its numbers and escapes anew."""
     assert answer.status_code == 200, answer.text
-    return re.sub(r'"(took|query_total)" ?: ?\d+|"profile":.*', '"took":0', answer.text)
+    text = re.sub(r'"(took|query_total)" ?: ?\d+|"profile":.*', '"took":0', answer.text)
+    read = json.JSONDecoder().raw_decode
+    pieces, end = [], 0
+    for found in re.finditer('"_source" ?: ?', text):
+        source, behind = read(text, found.end())
+        pieces += [text[end : found.end()], json.dumps(source, sort_keys=True)]
+        end = behind
+    return "".join(pieces) + text[end:]
 
 
 @dataclass(frozen=True)
@@ -171,13 +184,15 @@ def indices(engine: Engine, embeddings: Embeddings) -> Iterator[Indices]:
 
 @pytest.fixture
 def own_copy(both: BothWays, indices: Indices) -> Iterator[str]:
-    """The name of a copy of the index that is not ours, and before `-ours` of a copy of the one that is."""
+    """The name of a copy of the index that is not ours, and before `-ours` of a copy of the one that is; that before
+    `-ours1` has one shard."""
     name, http, url = f"{indices.theirs}-copy", both.http, both.engine.url
     texts = [{"t": text_of(n), "title": text_of(n + 1), "n": n} for n in range(N_DOCUMENTS)]
     make_index(http, url, name, {"t": {"type": "text"}}, texts)
     copy_index(http, url, indices.ours, f"{name}-ours", n_shards=2)
+    copy_index(http, url, indices.ours, f"{name}-ours1", n_shards=1)
     yield name
-    for one in (name, f"{name}-ours"):
+    for one in (name, f"{name}-ours", f"{name}-ours1"):
         http.request("DELETE", f"{url}/{one}")
 
 
@@ -344,7 +359,7 @@ def test_lines_of_a_multi_search_share_their_requests(both: BothWays, indices: I
     ]
     for _ in range(N_SEARCHES):
         both.compare("/_msearch", ndjson(*lines))
-    assert both.memory.kinds[:3] == [BAGS, NUMBERS, None]
+    assert both.memory.kinds[:3] == [NUMBERS, NUMBERS, None]
     assert both.memory.kinds[3:5] == [BAGS, None]
 
 
@@ -380,6 +395,72 @@ def test_an_alias_that_chooses_a_shard_is_not_taken_for_another(both: BothWays, 
         assert both.compare(f"/{indices.ours_3}/_search?routing={n}", search("text.en", size=2)) in (BAGS, None)
 
 
+# Members of a document, beside those that ingest writes.
+ODD_MEMBERS = [
+    '"url": "\\u00e9\\/\\ud83d\\ude00 \\u001f <&> \\"title\\": 1"',
+    '"metadata": {"n": 1.10, "big": 12345678901234567890, "huge": 123456789012345678901234567890, "e": 1e16}',
+    '"title": {}, "metadata": {"empty": [], "none": null, "list": [1.0, 2], "yes": true}',
+    '"title.en": "a dotted name", "metadata.deep.url": "https://example.org/deep", "url" : null',
+    '"title": { "en" : [ "one" , "two" ] } , "metadata": [{"a": 1}, {"b": {"title": 2}}, {}]',
+    '"metadata": {"title": {"url": "of metadata"}}',
+]
+FILTERS: list[Any] = [
+    ["title", "url"],
+    ["url"],
+    ["metadata"],
+    ["url", "metadata", "title"],
+    ["missing"],
+    "title",
+    {"excludes": ["nbow"]},
+    {"excludes": ["nbow", "title", "bag"]},
+    {"includes": ["title", "url", "metadata"], "excludes": ["url"]},
+    {"includes": ["title", "bag", "title_key", "nbow"]},
+    ["metadata.title", "url"],
+    ["ti*", "*.title"],
+    {"excludes": ["metadata.*", "t*"]},
+    {"includes": ["*"], "excludes": ["bag"]},
+    [""],
+    True,
+    False,
+]
+
+
+@pytest.mark.parametrize("source", FILTERS, ids=json.dumps)
+def test_a_page_has_of_each_document_what_the_engines_filter_leaves(both: BothWays, own_copy: str, source: Any) -> None:
+    name, url = f"{own_copy}-ours", both.engine.url
+    got = both.http.request("GET", f"{url}/{name}/_search?size=1").json()["hits"]["hits"][0]["_source"]
+    common = {key: got[key] for key in ("bag", "lang", "doc_id", "nbow")} | {"text": {"en": "cat bread"}}
+    for n, members in enumerate(ODD_MEMBERS):
+        document = f"{json.dumps(common | {'doc_id': f'odd{n}'})[:-1]}, {members}}}"
+        headers = {"Content-Type": "application/json"}
+        answer = both.http.request("PUT", f"{url}/{name}/_doc/odd{n}", body=document.encode(), headers=headers)
+        assert answer.status == 201, answer.data
+    both.http.request("POST", f"{url}/{name}/_refresh")
+    body = search("text.en", "cat bread", size=30, _source=source)
+    assert both.compare(f"/{name}/_search", body) == BAGS
+    hits = both.send(f"/{name}/_search", body).get_json()["hits"]["hits"]
+    assert {f"odd{n}" for n in range(len(ODD_MEMBERS))} <= {hit["_id"] for hit in hits}
+    asked = {"query": {"ids": {"values": [hit["_id"] for hit in hits]}}, "size": len(hits), "_source": source}
+    expected = both.http.request("POST", f"{url}/{name}/_search", json=asked).json()["hits"]["hits"]
+    assert {hit["_id"]: hit.get("_source") for hit in hits} == {hit["_id"]: hit.get("_source") for hit in expected}
+
+
+def test_a_filtered_page_keeps_the_numbers_of_the_document(both: BothWays, own_copy: str) -> None:
+    name, url = f"{own_copy}-ours", both.engine.url
+    hit = both.http.request("GET", f"{url}/{name}/_search?size=1").json()["hits"]["hits"][0]
+    members = '"metadata": {"n": 1.10, "huge": 123456789012345678901234567890}'
+    document = (
+        f"{json.dumps({key: hit['_source'][key] for key in ('bag', 'lang', 'doc_id', 'text')})[:-1]}, {members}}}"
+    )
+    headers = {"Content-Type": "application/json"}
+    place = f"{url}/{name}/_doc/{hit['_id']}?refresh=true"
+    assert both.http.request("PUT", place, body=document.encode(), headers=headers).status == 200
+    body = {"query": {"match": {"text.en": " ".join(hit["_source"]["text"]["en"].split())}}, "size": 30}
+    body["_source"] = ["metadata", "lang"]
+    assert both.compare(f"/{name}/_search", body) == BAGS
+    assert members in both.send(f"/{name}/_search", body).text
+
+
 def change_after_window(both: BothWays, change: Callable[[], None]) -> None:
     """Makes a change once, between the next bare window and its page."""
     upstream, pending = both.bare.upstream, [change]
@@ -393,15 +474,15 @@ def change_after_window(both: BothWays, change: Callable[[], None]) -> None:
     upstream.send = changed  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize("is_ours", [True, False])
+@pytest.mark.parametrize(("whose", "kind"), [("", NUMBERS), ("-ours", BAGS), ("-ours1", NUMBERS)])
 @pytest.mark.parametrize("what", ["deleted", "written again"])
 def test_a_hit_that_changes_before_the_page_is_fetched_gives_the_page_of_a_whole_window(
-    both: BothWays, own_copy: str, indices: Indices, is_ours: bool, what: str
+    both: BothWays, own_copy: str, whose: str, kind: str, what: str
 ) -> None:
     http, engine = both.http, both.engine.url
-    name, text_field = (own_copy, "t") if not is_ours else (f"{own_copy}-ours", "text.en")
+    name, text_field = f"{own_copy}{whose}", "text.en" if whose else "t"
     body = search(text_field, "cat", seq_no_primary_term=True)
-    assert both.compare(f"/{name}/_search", body) == (BAGS if is_ours else NUMBERS)
+    assert both.compare(f"/{name}/_search", body, kind) == kind
     first = both.send(f"/{name}/_search", body).get_json()["hits"]["hits"][0]
 
     def change() -> None:
@@ -427,6 +508,80 @@ def test_an_index_that_is_made_anew_is_not_ranked_by_its_old_bags(both: BothWays
     make_index(both.http, both.engine.url, own_copy, {"t": {"type": "text"}}, [{"t": "zzz"}] * 7 + texts)
     answer = both.send(f"/{own_copy}/_search", body)
     assert without_time(answer) == without_time(both.send(f"/{own_copy}/_search", body, is_whole=True))
+
+
+@pytest.mark.parametrize("members", [{}, {"_source": ["title"]}, {"from": 45, "size": 10}, {"_source": False}])
+def test_windows_of_ours_are_of_sequence_numbers_once_their_bags_are_known(
+    both: BothWays, indices: Indices, members: dict[str, Any]
+) -> None:
+    body = search("text.en", **members)
+    assert both.compare(f"/{indices.ours}/_search", body, NUMBERS) == NUMBERS
+    assert both.compare(f"/{indices.ours_3}/_search", body, NUMBERS) == BAGS
+    assert both.compare(f"/{indices.ours}/_search?preference=_local", body, NUMBERS) == BAGS
+
+
+def asked_of_the_engine(both: BothWays) -> list[Any]:
+    """The bodies of the searches from now on."""
+    upstream, bodies = both.bare.upstream, []
+    send = upstream.send
+
+    def noted(*arguments: Any, **named: Any) -> Any:
+        bodies.append(json.loads(arguments[3]))
+        return send(*arguments, **named)
+
+    upstream.send = noted  # type: ignore[method-assign]
+    return bodies
+
+
+@pytest.mark.parametrize("n", [1, N_DOCUMENTS])
+def test_bags_of_ours_that_are_not_known_are_fetched_alone(both: BothWays, own_copy: str, n: int) -> None:
+    name, url = f"{own_copy}-ours1", both.engine.url
+    body = search("text.en", "cat dog water bread car zzz", size=5)
+    assert both.compare(f"/{name}/_search", body, NUMBERS) == NUMBERS
+    bodies = asked_of_the_engine(both)
+    both.send(f"/{name}/_search", body)
+    assert len(bodies) == 2
+    hits = both.http.request("GET", f"{url}/{name}/_search?size={n}").json()["hits"]["hits"]
+    lines = [line for hit in hits for line in ({"index": {"_id": hit["_id"]}}, hit["_source"])]
+    headers = {"Content-Type": "application/x-ndjson"}
+    both.http.request("POST", f"{url}/{name}/_bulk?refresh=true", body=ndjson(*lines), headers=headers)
+    bodies.clear()
+    answer = both.send(f"/{name}/_search", body)
+    assert both.memory.kinds[-1] == NUMBERS
+    assert both.memory.n_failures == 0
+    assert [
+        len(asked["query"].get("bool", {}).get("filter", [{}])[0].get("terms", {}).get("_seq_no", ()))
+        for asked in bodies
+    ] == [0, n, 5]
+    assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
+    assert both.compare(f"/{name}/_search", body, BAGS) == BAGS
+    assert both.compare(f"/{name}/_search", body, NUMBERS) == NUMBERS
+
+
+def test_an_index_of_ours_behind_an_alias_is_changed(both: BothWays, own_copy: str, indices: Indices) -> None:
+    first, second, url, body = f"{own_copy}-ours1", f"{own_copy}-ours", both.engine.url, search("text.en", "cat dog")
+    alias = f"{own_copy}-alias"
+    both.http.request("DELETE", f"{url}/{second}")
+    copy_index(both.http, url, indices.ours_3, second, n_shards=1)  # other documents have its sequence numbers
+    add = [{"add": {"index": name, "alias": alias}} for name in (first, second)]
+    for actions in (add[:1], [{"remove": {"index": first, "alias": alias}}, add[1]]):
+        answer = both.http.request("POST", f"{url}/_aliases", json={"actions": actions})
+        assert answer.status == 200, answer.data
+        bare = both.send(f"/{alias}/_search", body)
+        assert without_time(bare) == without_time(both.send(f"/{alias}/_search", body, is_whole=True))
+        assert both.compare(f"/{alias}/_search", body, NUMBERS) == NUMBERS
+
+
+def test_an_index_of_ours_that_is_made_anew_is_not_ranked_by_its_old_bags(
+    both: BothWays, own_copy: str, indices: Indices
+) -> None:
+    name, url, body = f"{own_copy}-ours1", both.engine.url, search("text.en", "cat dog")
+    assert both.compare(f"/{name}/_search", body, NUMBERS) == NUMBERS
+    both.http.request("DELETE", f"{url}/{name}")
+    copy_index(both.http, url, indices.ours_3, name, n_shards=1)  # in another order
+    answer = both.send(f"/{name}/_search", body)
+    assert both.memory.kinds[-1] == NUMBERS
+    assert without_time(answer) == without_time(both.send(f"/{name}/_search", body, is_whole=True))
 
 
 def test_searches_during_updates_have_whole_pages(both: BothWays, own_copy: str) -> None:

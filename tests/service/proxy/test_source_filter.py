@@ -122,3 +122,21 @@ def test_fields_that_the_caller_names_are_there() -> None:
 )
 def test_a_source_among_the_stored_fields_comes_whole(body: dict[str, Any], parameters: dict[str, str]) -> None:
     assert read_source_filter(body, parameters) == SourceFilter()
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        (["title", "url"], (("title", "url"), ())),
+        ({"excludes": ["text", "bag"]}, ((), ("text", "bag"))),
+        ({"includes": "text", "excludes": ["bag"]}, (("text",), ("bag",))),
+        ({"excludes": ["nbow"]}, ((), ("nbow",))),
+    ],
+)
+def test_a_filter_of_plain_names_is_known(source: Any, plain: Any) -> None:
+    assert read_source_filter({"_source": source}, {}).plain == plain
+
+
+@pytest.mark.parametrize("source", [["title.en"], ["ti*"], ["title", ""], {"excludes": ["text.en"]}, True, False, 7])
+def test_any_other_filter_is_left_to_the_engine(source: Any) -> None:
+    assert read_source_filter({"_source": source}, {}).plain is None
