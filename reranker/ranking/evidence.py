@@ -252,8 +252,8 @@ def scaled_with_ranks(scores: NDArray[np.float64], is_known: NDArray[np.bool_] |
         found[is_known] = scaled_with_ranks(scores[is_known])
         return found
     falling = -scores
-    n_higher = np.searchsorted(np.sort(falling), falling)
-    return (1.0 - RANK_SHARE) * scaled(scores) + RANK_SHARE * scaled(1.0 / (1.0 + 0.5 * n_higher))
+    n_higher = np.searchsorted(np.sort(falling), falling).astype(np.float64)
+    return (1.0 - RANK_SHARE) * scaled(scores) + RANK_SHARE * scaled(1.0 / (1.0 + n_higher / 2))
 
 
 def _scaled_and_spread(
