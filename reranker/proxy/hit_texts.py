@@ -157,8 +157,9 @@ class HitTexts:
         search.has_stored_bags = all(map(is_ours, {str(hit.get("_index")) for hit in hits}))
         search.is_page_cut = search.has_stored_bags and search.source_filter.plain is not None
         is_by_number = search.bare_kind == NUMBERS
-        is_stored = search.bare_kind == BAGS or (is_by_number and search.has_stored_bags)
-        window = _Window(search, hits, [None] * len(hits), range(len(hits)), is_stored, is_lost=is_by_number)
+        is_stored = search.bare_kind is not None and search.has_stored_bags
+        is_lost = is_by_number or (search.bare_kind == BAGS and not is_stored)
+        window = _Window(search, hits, [None] * len(hits), range(len(hits)), is_stored, is_lost)
         if not hits or NUMBERS not in search.bare_plan.kinds or search.answer is None:
             return window
         if not is_of_one_shard(search.answer.raw.parsed):

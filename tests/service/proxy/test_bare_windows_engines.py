@@ -27,6 +27,7 @@ from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.addresses import EngineAddress, read_address
+from reranker.text.bags import pack
 from reranker.text.documents import Document
 from tests.engines.sources import Engine
 from tests.service.conftest import fill
@@ -570,6 +571,41 @@ def test_an_index_of_ours_behind_an_alias_is_changed(both: BothWays, own_copy: s
         bare = both.send(f"/{alias}/_search", body)
         assert without_time(bare) == without_time(both.send(f"/{alias}/_search", body, is_whole=True))
         assert both.compare(f"/{alias}/_search", body, NUMBERS) == NUMBERS
+
+
+def test_bags_of_other_embeddings_are_not_taken_for_bags_of_ours(
+    both: BothWays, own_copy: str, indices: Indices, embeddings: Embeddings
+) -> None:
+    """They have the same form. An alias gets an index of theirs when it is known to have stored bags."""
+    other, alias, url = f"{own_copy}-other", f"{own_copy}-mixed", both.engine.url
+    copy_index(both.http, url, indices.ours, other, n_shards=1)
+    try:
+        (made,) = both.http.request("GET", f"{url}/{other}/_mapping").json().values()
+        meta = made["mappings"]["_meta"]
+        assert meta["sinkrank"]["embeddings_version"] == embeddings.version
+        meta["sinkrank"]["embeddings_version"] = "0123456789abcdef"
+        assert both.http.request("PUT", f"{url}/{other}/_mapping", json={"_meta": meta}).status == 200
+        hits = both.http.request("GET", f"{url}/{other}/_search?size=1000").json()["hits"]["hits"]
+        bag = pack(embeddings.bag("bread", "en"))
+        lines = [line for hit in hits for line in ({"index": {"_id": hit["_id"]}}, {**hit["_source"], "bag": bag})]
+        answer = both.http.request(
+            "POST",
+            f"{url}/{other}/_bulk?refresh=true",
+            body=ndjson(*lines),
+            headers={"Content-Type": "application/x-ndjson"},
+        )
+        assert answer.json()["errors"] is False, answer.data
+        body = search("text.en", "cat dog")
+        for name in (indices.ours_3, other):
+            add = {"actions": [{"add": {"index": name, "alias": alias}}]}
+            assert both.http.request("POST", f"{url}/_aliases", json=add).status == 200
+            bare = both.send(f"/{alias}/_search", body)
+            assert without_time(bare) == without_time(both.send(f"/{alias}/_search", body, is_whole=True))
+            if name == indices.ours_3:
+                assert both.compare(f"/{alias}/_search", body, BAGS) == BAGS
+        assert both.memory.kinds[-1] == BAGS
+    finally:
+        both.http.request("DELETE", f"{url}/{other}")
 
 
 def test_an_index_of_ours_that_is_made_anew_is_not_ranked_by_its_old_bags(
