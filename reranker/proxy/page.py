@@ -58,20 +58,20 @@ def complete(request: SearchRequest) -> None:
                 search.doc_ids = [str(stored_value(hit, ID_FIELD)) for hit in answer.found]
     if not wanted:
         return
-    bodies = [(search.header, _page_body(search, places)) for search, places in wanted]
-    plain = [search.source_filter.plain if search.is_page_cut else None for search, _ in wanted]
-    readers = iter([page_reader(one or ((), ())) for one in plain])
-    replaced = (*REPLACED_FOR_PAGE, *URL_PARAMETERS) if wanted[0][0].is_page_cut else REPLACED_FOR_PAGE
+    filters = {search.source_filter.plain if search.is_page_cut else None for search, _ in wanted}
+    # All pages of a request are read alike. Where their filters differ the engine applies them.
+    plain = filters.pop() if len(filters) == 1 else None
+    bodies = [(search.header, _page_body(search, places, plain is not None)) for search, places in wanted]
+    replaced = REPLACED_FOR_PAGE if plain is None else (*REPLACED_FOR_PAGE, *URL_PARAMETERS)
     answers: Sequence[SearchAnswer] = ()
     with suppress(Fallback):
-        send = request.calls.search_again
-        answers = ask(request, bodies, send, replaced, lambda text, at: next(readers)(text, at)).answers
+        answers = ask(request, bodies, request.calls.search_again, replaced, page_reader(plain or ((), ()))).answers
     for number, (search, places) in enumerate(wanted):
         if number >= len(answers) or not _show(search, places, answers[number]):
             search.is_lost, search.known_share = True, None
 
 
-def _page_body(search: Search, places: Sequence[Place]) -> bytes:
+def _page_body(search: Search, places: Sequence[Place], with_whole_source: bool) -> bytes:
     """The caller's body for some of the hits that a bare window found."""
     named: dict[str, Any] = {"terms": {"_seq_no": [search.found[place.index].get("_seq_no") for place in places]}}
     n_most = len(places)
@@ -85,7 +85,7 @@ def _page_body(search: Search, places: Sequence[Place]) -> bytes:
     if search.bare_plan.needs_query and clause is not None:
         query["bool"]["must"] = [clause]
     changed = {"query": query, "size": n_most, "seq_no_primary_term": True, "track_total_hits": False}
-    if search.is_page_cut:
+    if with_whole_source:
         changed["_source"] = True
     return search.changed_body(changed, ("from", *WINDOW_ONLY))
 
