@@ -155,7 +155,6 @@ class HitTexts:
         have brought: a window of sequence numbers takes them from there."""
         hits: list[Hit] = list(search.window)
         search.has_stored_bags = all(map(is_ours, {str(hit.get("_index")) for hit in hits}))
-        search.is_page_cut = search.has_stored_bags and search.source_filter.plain is not None
         is_by_number = search.bare_kind == NUMBERS
         is_stored = search.bare_kind is not None and search.has_stored_bags
         is_lost = is_by_number or (search.bare_kind == BAGS and not is_stored)

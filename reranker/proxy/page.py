@@ -58,8 +58,9 @@ def complete(request: SearchRequest) -> None:
                 search.doc_ids = [str(stored_value(hit, ID_FIELD)) for hit in answer.found]
     if not wanted:
         return
-    filters = {search.source_filter.plain if search.is_page_cut else None for search, _ in wanted}
-    # All pages of a request are read alike. Where their filters differ the engine applies them.
+    # Documents of ours come whole: to find their members the engine would read the vector, which takes it longer than
+    # all else of the page. All pages of a request are read alike. Where their filters differ the engine applies them.
+    filters = {search.source_filter.plain if search.has_stored_bags else None for search, _ in wanted}
     plain = filters.pop() if len(filters) == 1 else None
     bodies = [(search.header, _page_body(search, places, plain is not None)) for search, places in wanted]
     replaced = REPLACED_FOR_PAGE if plain is None else (*REPLACED_FOR_PAGE, *URL_PARAMETERS)

@@ -152,8 +152,6 @@ class Search:
         bare_kind: of the window that was asked for; None for a whole one.
         doc_ids: of the hits of a bare window, as far as they are known.
         has_stored_bags: whether all hits of the window are of indices of our own.
-        is_page_cut: whether the documents of the page are asked for whole, and the proxy cuts their `_source`. To find
-            the members of a document of ours the engine reads its vector: that takes longer than all else of the page.
         known_share: of the bags of the window, that earlier searches brought; of our own all or none. None where that
             does not matter.
         shown: of a bare window, the hits of the page as the engine wrote them, each with its place and text.
@@ -193,7 +191,6 @@ class Search:
     bare_kind: str | None = None
     doc_ids: list[str] = field(default_factory=list)
     has_stored_bags: bool = False
-    is_page_cut: bool = False
     known_share: float | None = None
     shown: Sequence[tuple[Place, str, RawObject]] = ()
     is_lost: bool = False
