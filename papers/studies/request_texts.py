@@ -11,18 +11,18 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
 from evaluation.base import module_command
 from evaluation.collections.beir import Collection, read_beir
 from evaluation.collections.indexing import indexed
-from evaluation.judged.comparison import measures_of
+from evaluation.judged.comparison import Way, measures_of, run_way
 from evaluation.judged.judgments import JudgedQuery
-from reranker.base.errors import UnknownWords
 from reranker.embeddings import Embeddings
 from reranker.ranking.reranker import Reranker
-from reranker.search.searcher import Searcher, SearchRequest
+from reranker.search.searcher import Searcher
 from reranker.stores import open_store
 from reranker.text.bags import BagOfWords
 
@@ -44,7 +44,8 @@ def rows(collection: Collection, embeddings: Embeddings, language: str) -> Itera
         indexed(collection, language, store, embeddings, _INDEX),
     ):
         searcher = Searcher(store, embeddings)
-        found = {query.query_id: _first_stage(searcher, query, language) for query in collection.queries}
+        queries = [replace(query, language=language) for query in collection.queries]
+        found = run_way(Way("BM25", "none", "bm25", _DEPTH), searcher, _INDEX, queries).ranking
         of_collection = searcher.reranker(_INDEX)
     texts = collection.texts({doc_id for doc_ids in found.values() for doc_id in doc_ids}, language)
     bags = {doc_id: (embeddings.bag(text, language), language) for doc_id, text in texts.items()}
@@ -59,14 +60,6 @@ def rows(collection: Collection, embeddings: Embeddings, language: str) -> Itera
             }
             figures.append(_ndcg(collection, ranking))
         yield [collection.name, name, *(f"{figure:.3f}" for figure in figures)]
-
-
-def _first_stage(searcher: Searcher, query: JudgedQuery, language: str) -> list[str]:
-    request = SearchRequest(query.text, _INDEX, language, first_stage="bm25", depth=_DEPTH, size=_DEPTH, method="none")
-    try:
-        return [hit.id for hit in searcher.search(request).hits]
-    except UnknownWords:  # and BM25 finds nothing
-        return []
 
 
 def _reranked(
