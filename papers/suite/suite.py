@@ -15,7 +15,7 @@ from ingest.progress import Progress, no_progress
 from papers.suite import collections
 from papers.suite.asking import Refusal
 from papers.suite.collections import Collection, Load
-from papers.suite.correlations import Correlations, correlations, from_kept
+from papers.suite.correlations import Correlations, correlations
 from papers.suite.jobs import (
     SLOW,
     SLOW_TO_LEARN,
@@ -31,7 +31,7 @@ from papers.suite.processes import Crew, Report, one_thread
 from papers.suite.questions import Question
 from papers.suite.records import Record
 from papers.suite.results import ClassRow, Table, class_rows, tables
-from papers.systems.catalogue import ALL_NAMES, KEPT_NAMES, make_systems
+from papers.systems.catalogue import ALL_NAMES, KEPT_NAMES, make_kept
 from papers.systems.surroundings import Surroundings
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
@@ -217,9 +217,9 @@ def _correlations(
     names = [name for name in KEPT_NAMES if name in answers]
     questions = [question for question, _ in answers[names[0]]] if names else []
     directions = tuple(dict.fromkeys(question.task.direction for question in questions))
-    systems = make_systems(names, Surroundings(directions, shop.home, embeddings=shop.embeddings))
-    pages, version = shop.collection.learning.train_pages, shop.embeddings.version
-    return correlations([from_kept(each, shop.home, version, pages) for each in systems], questions, progress)
+    given = Surroundings(directions, shop.home, embeddings=shop.embeddings)
+    systems = [make_kept(name, given) for name in names]
+    return correlations(systems, shop.collection.learning.train_pages, questions, progress)
 
 
 def _by_epsilon(collection: Collection, done: Mapping[Job, Done]) -> dict[str, dict[float, float]]:

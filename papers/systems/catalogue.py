@@ -65,8 +65,13 @@ def _make(name: str, given: Surroundings) -> System:
     if name in SYSTEM_NAMES:
         return comparators.make_systems([name], given)[0]
     if name in KEPT_NAMES:
-        return Kept(_MAKERS[name](given), given.home / "evaluation" / "systems", given.embeddings_version)
+        return make_kept(name, given)
     return _MAKERS[name](given)
+
+
+def make_kept(name: str, given: Surroundings) -> Kept:
+    """Makes one of `KEPT_NAMES`, not yet fitted."""
+    return Kept(_MAKERS[name](given), given.home / "evaluation" / "systems", given.embeddings_version)
 
 
 def _embedded(name: str, given: Surroundings) -> System:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -46,9 +47,13 @@ class Kept:
         self._fitted = False
         self.fit_s = 0.0
 
+    def learns_from(self, pages: Sequence[Page]) -> None:
+        """Sets the training pages, without fitting: `kept` needs no more."""
+        self._pages, self._pages_digest, self._fitted = pages, _digest([list(page) for page in pages]), False
+
     def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
         """Fits the system, if it was not fitted on these pages before."""
-        self._pages, self._pages_digest, self._fitted = pages, _digest([list(page) for page in pages]), False
+        self.learns_from(pages)
         marker = self._path("fitted")
         before = _read(marker, "fit_s")
         if before is None:
@@ -59,23 +64,31 @@ class Kept:
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
         """See `System`. The times are those of the first answer."""
-        texts = [str(task.direction), dict(task.queries), dict(task.documents), dict(task.query_side)]
-        path = self._path(_digest(texts))
-        kept = _read(path, "values", "times")
-        if kept is None:
+        found = self.kept(task)
+        if found is None:
             if not self._fitted:
                 self._fit(progress)
             found = self._system.distances(task, progress)
-            kept = [found.values.astype(np.float32), np.array([found.document_s, found.query_s])]
-            _write(path, values=kept[0], times=kept[1])
-        values, (document_s, query_s) = kept[0].astype(np.float64), kept[1].tolist()
+            values, times = found.values.astype(np.float32), np.array([found.document_s, found.query_s])
+            _write(self._task_path(task), values=values, times=times)
+            found = replace(found, values=values.astype(np.float64))
         progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
-        return Distances(values, document_s, query_s)
+        return found
+
+    def kept(self, task: Task) -> Distances | None:
+        """The cached distances of a task; None if there are none."""
+        found = _read(self._task_path(task), "values", "times")
+        return None if found is None else Distances(found[0].astype(np.float64), *found[1].tolist())
 
     def _fit(self, progress: Progress) -> float:
         seconds = fit(self._system, self._pages, progress)
         self._fitted = True
         return seconds
+
+    def _task_path(self, task: Task) -> Path:
+        return self._path(
+            _digest([str(task.direction), dict(task.queries), dict(task.documents), dict(task.query_side)])
+        )
 
     def _path(self, of: str) -> Path:
         return self._folder / f"{self.name}-{_digest([*self._made_of, self._pages_digest, of])}.npz"

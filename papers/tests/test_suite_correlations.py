@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +12,14 @@ from evaluation.corpora import Page
 from evaluation.corpora.tasks import Direction, Task
 from evaluation.systems import Distances
 from ingest.progress import Progress, no_progress
-from papers.suite.correlations import Correlation, correlations, from_kept
+from papers.suite.correlations import Correlation, Correlations, correlations
 from papers.suite.questions import Judgement, Question
 from papers.systems.kept import Kept
 from tests.evaluation.small_tasks import page, small_task
 
 FR_EN, EN_FR = Direction("fr", "en"), Direction("en", "fr")
 PAGES = [page("1", "en", "cat")]
+Ranks = dict[Direction, list[list[float]]]
 
 
 class Table:
@@ -25,7 +27,7 @@ class Table:
 
     description, data = "a table", ""
 
-    def __init__(self, name: str, by_direction: dict[Direction, list[list[float]]]) -> None:
+    def __init__(self, name: str, by_direction: Ranks) -> None:
         self.name, self._by_direction = name, by_direction
 
     def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
@@ -41,69 +43,65 @@ def question(direction: Direction, table: str = "c pages", words: str = "") -> Q
 
 
 QUESTIONS = [question(FR_EN), question(EN_FR)]
+RANKS = {FR_EN: [[1, 2, 3], [1, 2, 3]], EN_FR: [[1, 2, 3], [1, 2, 3]]}
 
 
-def test_correlations_are_means_of_queries_then_of_directions() -> None:
-    one = Table("one", {FR_EN: [[0.1, 0.2, 0.3], [0.1, 0.2, 0.3]], EN_FR: [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]})
+def kept(folder: Path, name: str, asked: Sequence[Question] = QUESTIONS, ranks: Ranks = RANKS) -> Kept:
+    """A system that has answered these questions."""
+    system = Kept(Table(name, ranks), folder, "e")
+    if asked:
+        system.fit(PAGES)
+    for each in asked:
+        system.distances(each.task)
+    return system
+
+
+def test_correlations_are_means_of_queries_then_of_directions(tmp_path) -> None:
+    ranks = {FR_EN: [[0.1, 0.2, 0.3], [0.1, 0.2, 0.3]], EN_FR: [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]}
     # Three ranks: 1 - 6 · sum of d² / (3 · 8). One swap of neighbours gives 1/2, the other order -1.
-    other = Table("other", {FR_EN: [[1, 3, 2], [9, 8, 7]], EN_FR: [[4, 5, 6], [6, 5, 4]]})
-    found = correlations([one, other], QUESTIONS)
+    others = {FR_EN: [[1, 3, 2], [9, 8, 7]], EN_FR: [[4, 5, 6], [6, 5, 4]]}
+    systems = [kept(tmp_path, "one", ranks=ranks), kept(tmp_path, "other", ranks=others)]
 
-    assert found.not_kept == ()
-    (alike,) = found.found
-    assert (alike.table, alike.first, alike.second) == ("c pages", "one", "other")
-    assert alike.by_direction == pytest.approx({"fr-en": -1 / 4, "en-fr": 1})
-    assert alike.mean == pytest.approx(3 / 8)
+    assert correlations(systems, PAGES, QUESTIONS) == Correlations(
+        (Correlation("c pages", "one", "other", pytest.approx({"fr-en": -1 / 4, "en-fr": 1}), pytest.approx(3 / 8)),)
+    )
 
 
-def test_every_pair_of_every_table_is_compared_and_classification_is_not() -> None:
-    systems = [Table(name, {FR_EN: [[1, 2, 3], [1, 2, 3]]}) for name in "abc"]
+def test_every_pair_of_every_table_is_compared_and_classification_is_not(tmp_path) -> None:
     asked = [question(FR_EN), question(FR_EN, "c first20"), Question("c", question(FR_EN).task)]
-    found = correlations(systems, asked).found
+    found = correlations([kept(tmp_path, name, asked) for name in "abc"], PAGES, asked).found
 
     assert [(each.table, each.first, each.second) for each in found] == [
         (table, *pair) for table in ("c pages", "c first20") for pair in (("a", "b"), ("a", "c"), ("b", "c"))
     ]
 
 
-def test_a_direction_that_one_puts_in_no_order_is_left_out() -> None:
-    ordered = {FR_EN: [[1, 2, 3], [1, 2, 3]], EN_FR: [[1, 2, 3], [1, 2, 3]]}
-    flat = {**ordered, EN_FR: [[1, 1, 1], [2, 2, 2]]}
+def test_a_direction_that_one_puts_in_no_order_is_left_out(tmp_path) -> None:
+    flat = {**RANKS, EN_FR: [[1, 1, 1], [2, 2, 2]]}
 
-    assert correlations([Table("a", ordered), Table("b", flat)], QUESTIONS).found == (
+    assert correlations([kept(tmp_path, "a"), kept(tmp_path, "b", ranks=flat)], PAGES, QUESTIONS).found == (
         Correlation("c pages", "a", "b", {"fr-en": pytest.approx(1)}, pytest.approx(1)),
     )
 
 
 def test_pairs_of_what_is_not_kept_are_left_out_and_nothing_is_learned_for_them(tmp_path) -> None:
-    ranks = {FR_EN: [[1, 2, 3], [1, 2, 3]], EN_FR: [[1, 2, 3], [1, 2, 3]]}
-    kept_in = tmp_path / "evaluation" / "systems"
-    for name, asked in (("whole", QUESTIONS), ("half", QUESTIONS[:1])):
-        system = Kept(Table(name, ranks), kept_in, "e")
-        system.fit(PAGES)
-        for each in asked:
-            system.distances(each.task)
-    files = sorted(kept_in.iterdir())
-    names = ("whole", "half", "never")
-    found = correlations([from_kept(Table(name, ranks), tmp_path, "e", PAGES) for name in names], QUESTIONS)
+    systems = [kept(tmp_path, name, asked) for name, asked in (("whole", QUESTIONS), ("half", QUESTIONS[:1]))]
+    files = sorted(tmp_path.iterdir())
+    found = correlations([*systems, kept(tmp_path, "never", [])], PAGES, QUESTIONS)
 
     assert found.not_kept == ("half", "never")
     assert [(each.first, each.second, list(each.by_direction)) for each in found.found] == [
         ("whole", "half", ["fr-en"])
     ]
-    assert sorted(kept_in.iterdir()) == files
+    assert sorted(tmp_path.iterdir()) == files
 
 
 @pytest.mark.parametrize("change", ["made_with", "pages", "task"])
 def test_what_was_kept_of_something_else_is_not_taken(change, tmp_path) -> None:
-    ranks = {FR_EN: [[1, 2, 3], [1, 2, 3]]}
     for name in "ab":
-        system = Kept(Table(name, ranks), tmp_path / "evaluation" / "systems", "e")
-        system.fit(PAGES)
-        system.distances(QUESTIONS[0].task)
-    made_with = "other" if change == "made_with" else "e"
+        kept(tmp_path, name)
+    systems = [Kept(Table(name, RANKS), tmp_path, "other" if change == "made_with" else "e") for name in "ab"]
     pages = [page("1", "en", "dog")] if change == "pages" else PAGES
-    asked = question(FR_EN, words="noir" if change == "task" else "")
-    found = correlations([from_kept(Table(name, ranks), tmp_path, made_with, pages) for name in "ab"], [asked])
+    found = correlations(systems, pages, [question(FR_EN, words="noir" if change == "task" else "")])
 
     assert (found.found, found.not_kept) == ((), ("a", "b"))
