@@ -101,24 +101,23 @@ def rank_by_encoder(
     """
     doc_ids = list(dict.fromkeys(doc_id for docs in candidates.ranking.values() for doc_id in docs))
     n_texts = len(doc_ids) + len(candidates.queries)
-    documents: dict[str, NDArray[np.float32]] = {}
-    cosines: dict[str, NDArray[np.float64]] = {}
-    document_s = query_s = 0.0
-    watch = Stopwatch()
+
+    def report(done: int) -> None:
+        progress(done, n_texts, f"encoding by {name}")
+
     with VectorCache(folder / encoder.file, encoder.version) as cache:
-        for done, doc_id in enumerate(doc_ids):
-            progress(done, n_texts, f"encoding by {name}")
-            found = cache.get("passage", candidates.texts[doc_id], encoder.document)
-            documents[doc_id] = found.vector
-            document_s += found.seconds
-        for done, query in enumerate(candidates.queries, start=len(doc_ids)):
-            progress(done, n_texts, f"encoding by {name}")
-            found = cache.get("query", query.text, encoder.query)
-            query_s += found.seconds
-            vectors = [documents[doc_id] for doc_id in candidates.ranking[query.query_id]]
-            with watch.running():
-                cosines[query.query_id] = np.array([vector @ found.vector for vector in vectors], dtype=np.float64)
-    progress(n_texts, n_texts, f"encoding by {name}")
+        passages = [candidates.texts[doc_id] for doc_id in doc_ids]
+        vectors, document_s = cache.encoded("passage", passages, encoder.document, report)
+        asked = [query.text for query in candidates.queries]
+        queries, query_s = cache.encoded("query", asked, encoder.query, lambda done: report(len(doc_ids) + done))
+    report(n_texts)
+    documents = dict(zip(doc_ids, vectors, strict=True))
+    cosines: dict[str, NDArray[np.float64]] = {}
+    watch = Stopwatch()
+    for query, vector in zip(candidates.queries, queries, strict=True):
+        found = [documents[doc_id] for doc_id in candidates.ranking[query.query_id]]
+        with watch.running():
+            cosines[query.query_id] = np.array([each @ vector for each in found], dtype=np.float64)
 
     def mixed(query_id: str, docs: Sequence[str]) -> NDArray[np.float64]:
         return 0.5 * scaled(_bm25_of(candidates, query_id, docs)) + 0.5 * scaled(cosines[query_id])

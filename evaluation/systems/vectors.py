@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import process_time
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,7 @@ from ingest.embeddings.sentence_encoder import VectorFile
 _CREATE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, seconds REAL NOT NULL)"
 
 
-class TimedVector(NamedTuple):
-    """A vector (dim,) float32, and the CPU time (s) of its encoding, now or earlier."""
-
-    vector: NDArray[np.float32]
-    seconds: float
+Vector = NDArray[np.float32]
 
 
 class VectorCache(VectorFile):
@@ -38,16 +33,30 @@ class VectorCache(VectorFile):
         super().__init__(path, _CREATE, "texts")
         self._version = version
 
-    def get(self, kind: str, text: str, encode: Callable[[str], NDArray[np.float32]]) -> TimedVector:
-        """Returns the vector of a text of a kind: a query and a passage with the same words have different vectors."""
+    def encoded(
+        self, kind: str, texts: Iterable[str], encode: Callable[[str], Vector], report: Callable[[int], None]
+    ) -> tuple[list[Vector], float]:
+        """Returns the vectors (dim,) float32 of texts, and the CPU time (s) of their encoding, now or earlier.
+
+        Args:
+            kind: a query and a passage with the same words have different vectors.
+            report: called with the place of each text before it is encoded.
+        """
+        vectors, seconds = [], 0.0
+        for place, text in enumerate(texts):
+            report(place)
+            vector, taken = self._get(kind, text, encode)
+            vectors.append(vector)
+            seconds += taken
+        return vectors, seconds
+
+    def _get(self, kind: str, text: str, encode: Callable[[str], Vector]) -> tuple[Vector, float]:
         key = hashlib.blake2b("\0".join((self._version, kind, text)).encode(), digest_size=16).digest()
         row = self._connection.execute("SELECT vector, seconds FROM vectors WHERE key = ?", (key,)).fetchone()
         if row is not None:
-            return TimedVector(np.frombuffer(row[0], dtype="<f4"), float(row[1]))
+            return np.frombuffer(row[0], dtype="<f4"), float(row[1])
         start = process_time()
         vector = np.asarray(encode(text), dtype="<f4")
-        found = TimedVector(vector, process_time() - start)
-        self._connection.execute(
-            "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (key, vector.tobytes(), found.seconds)
-        )
-        return found
+        seconds = process_time() - start
+        self._connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", (key, vector.tobytes(), seconds))
+        return vector, seconds

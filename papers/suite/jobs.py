@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from evaluation.corpora.tasks import Direction
 from evaluation.systems.protocol import System
+from evaluation.systems.surroundings import Surroundings
 from evaluation.systems.transport import Transport
 from ingest.progress import Progress, no_progress
 from papers.suite.asking import Candidate, Refusal, ask
@@ -17,7 +18,6 @@ from papers.suite.processes import Work
 from papers.suite.questions import Question
 from papers.suite.records import Record, Records
 from papers.systems.catalogue import ENSEMBLE_MEMBERS, KEPT_NAMES, PAPER_NAMES, TRANSLATED_NAMES, make_systems
-from papers.systems.surroundings import Surroundings
 from reranker.embeddings import DEFAULT_RULE, Embeddings
 from reranker.transport import Parameters, warm_up
 

@@ -11,6 +11,7 @@ from time import perf_counter
 
 from evaluation.base.names import check_name
 from evaluation.corpora.tasks import Direction
+from evaluation.systems.surroundings import Surroundings
 from ingest.progress import Progress, no_progress
 from papers.suite import collections
 from papers.suite.asking import Refusal
@@ -32,7 +33,6 @@ from papers.suite.questions import Question
 from papers.suite.records import Record
 from papers.suite.results import ClassRow, Table, class_rows, tables
 from papers.systems.catalogue import ALL_NAMES, KEPT_NAMES, make_kept
-from papers.systems.surroundings import Surroundings
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from reranker.transport import warm_up

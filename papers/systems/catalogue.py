@@ -10,12 +10,12 @@ from evaluation.base.names import check_name
 from evaluation.systems import catalogue as comparators
 from evaluation.systems.catalogue import SYSTEM_NAMES
 from evaluation.systems.protocol import System
+from evaluation.systems.surroundings import Surroundings
 from evaluation.systems.transport import Transport
 from papers.systems.embedded import RECIPES, EmbeddedWords
 from papers.systems.ensembles import JOINS, Ensemble
 from papers.systems.kept import Kept
 from papers.systems.surface_forms import SURFACE_NAMES, SurfaceForms
-from papers.systems.surroundings import Surroundings
 from reranker.embeddings import DEFAULT_RULE, Embeddings
 from reranker.transport import METHODS
 
@@ -71,7 +71,8 @@ def _make(name: str, given: Surroundings) -> System:
 
 def make_kept(name: str, given: Surroundings) -> Kept:
     """Makes one of `KEPT_NAMES`, not yet fitted."""
-    return Kept(_MAKERS[name](given), given.home / "evaluation" / "systems", given.embeddings_version)
+    made_with = given.embeddings.version if given.embeddings else ""
+    return Kept(_MAKERS[name](given), given.home / "evaluation" / "systems", made_with)
 
 
 def _embedded(name: str, given: Surroundings) -> System:

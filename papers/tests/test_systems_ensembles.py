@@ -15,11 +15,11 @@ from evaluation.corpora.tasks import Task
 from evaluation.systems import Distances
 from evaluation.systems.catalogue import SYSTEM_NAMES
 from evaluation.systems.protocol import fit
+from evaluation.systems.surroundings import Surroundings
 from ingest.progress import Progress, no_progress
 from papers.systems.catalogue import ALL_NAMES, OWN_NAMES, PAPER_NAMES, make_systems
 from papers.systems.ensembles import Ensemble, averaged, fused, normalised, rank_correlation
 from papers.systems.kept import Kept
-from papers.systems.surroundings import Surroundings
 from reranker.base.errors import BadInput, WrongParameter
 from tests.evaluation.small_tasks import EN_EN, FR_EN, page, small_task
 from tests.tiny import tiny_embeddings

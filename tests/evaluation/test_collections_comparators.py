@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.collections.comparators import Candidates, parse_comparators, rank_by_bm25, rank_by_encoder, scaled
-from evaluation.collections.encoders import ENCODERS, E5Encoder, OnnxEncoder
+from evaluation.collections.encoders import ENCODERS, OnnxEncoder
 from evaluation.judged.judgments import JudgedQuery
+from evaluation.systems.encoder import E5Encoder
 from ingest.embeddings.onnx_model import OnnxModel
 from ingest.fetching.maven import fetched_jar
 from reranker.base.errors import BadInput, FetchFailed, NotFound, WrongParameter

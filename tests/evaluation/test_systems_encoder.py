@@ -132,9 +132,9 @@ def test_a_query_and_a_passage_of_the_same_words_are_kept_apart(tmp_path: Path) 
         return lambda text: np.array([value], dtype=np.float32)
 
     with VectorCache(tmp_path / "vectors.sqlite3", "stub") as cache:
-        assert cache.get("query", "cat", encodes(1)).vector == [1]
-        assert cache.get("passage", "cat", encodes(2)).vector == [2]
-        assert cache.get("query", "cat", encodes(3)).vector == [1]
+        for kind, value, expected in (("query", 1, 1), ("passage", 2, 2), ("query", 3, 1)):
+            (vector,), _ = cache.encoded(kind, ["cat"], encodes(value), lambda done: None)
+            assert vector == [expected]
 
 
 # The length that the model reads
