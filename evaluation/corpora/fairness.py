@@ -76,10 +76,9 @@ def near_duplicates(train: Sequence[Page], test: Sequence[Page]) -> set[str]:
 
 def jaccard_indices(rows: Sequence[Page], columns: Sequence[Page]) -> NDArray[np.float64]:
     """(n_rows, n_columns), the Jaccard index of the shingles of two pages; 0 if they have none."""
-    vocabulary: dict[tuple[str, ...], int] = {}
-    column_sets = _sets(columns, vocabulary)
-    row_sets = _sets(rows, vocabulary)
-    shared = (row_sets @ _widened(column_sets, row_sets.shape[1]).T).toarray()
+    sets = _sets([*rows, *columns])
+    row_sets, column_sets = sets[: len(rows)], sets[len(rows) :]
+    shared = (row_sets @ column_sets.T).toarray()
     either = (
         np.asarray(row_sets.sum(axis=1)).reshape(-1, 1) + np.asarray(column_sets.sum(axis=1)).reshape(1, -1) - shared
     )
@@ -87,8 +86,9 @@ def jaccard_indices(rows: Sequence[Page], columns: Sequence[Page]) -> NDArray[np
     return indices
 
 
-def _sets(pages: Iterable[Page], vocabulary: dict[tuple[str, ...], int]) -> sparse.csr_array:
-    """(n_pages, n_shingles), 1 for each shingle of a page. New shingles are added to the vocabulary."""
+def _sets(pages: Iterable[Page]) -> sparse.csr_array:
+    """(n_pages, n_shingles), 1 for each shingle of a page."""
+    vocabulary: dict[tuple[str, ...], int] = {}
     places: list[int] = []
     ends = [0]
     for page in pages:
@@ -97,12 +97,6 @@ def _sets(pages: Iterable[Page], vocabulary: dict[tuple[str, ...], int]) -> spar
         places += [vocabulary.setdefault(shingle, len(vocabulary)) for shingle in shingles]
         ends.append(len(places))
     return sparse.csr_array((np.ones(len(places)), places, ends), shape=(len(ends) - 1, len(vocabulary)))
-
-
-def _widened(matrix: sparse.csr_array, n_columns: int) -> sparse.csr_array:
-    matrix = matrix.copy()
-    matrix.resize((matrix.shape[0], n_columns))
-    return matrix
 
 
 def _is_english(page: Page) -> bool:

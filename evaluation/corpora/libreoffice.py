@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,9 +18,9 @@ from evaluation.corpora.pages import (
     Corpus,
     Page,
     Paragraph,
+    cached_rows,
     select_pages,
     split,
-    write_jsonl,
 )
 from ingest.fetching.debian import CorpusUnavailable
 from ingest.progress import Progress, no_progress
@@ -82,77 +81,36 @@ def read_pages(folder: Path, languages: Sequence[str] = LANGUAGES, progress: Pro
     for language in languages:
         if not pages_folder(folder, language).is_dir():
             raise CorpusUnavailable(f"{pages_folder(folder, language)} is missing; fetch {package_of(language)} first")
-    for language in languages:
-        if not _is_fresh(folder, language):
-            _write_cache(folder, language, progress)
     pages: list[Page] = []
     for done, language in enumerate(languages):
         progress(done, len(languages), f"reading the help in {language}")
-        pages.extend(_read_cache(folder, language))
+        pages.extend(_read(folder, language, progress))
     progress(len(languages), len(languages), f"read {len(pages)} pages")
     return pages
 
 
-def _write_cache(folder: Path, language: str, progress: Progress) -> None:
-    root = pages_folder(folder, language)
-    rows = _parsed_rows(list(_page_files(root)), language, progress)
-    write_jsonl(_cache_path(folder, language), _with_header(_signature(root), rows))
+def _read(folder: Path, language: str, progress: Progress) -> Iterator[Page]:
+    root, online = pages_folder(folder, language), folder_name(language)
+    files = sorted((root / "text").rglob("*.html"))
+
+    def parsed() -> Iterator[object]:
+        for done, path in enumerate(files):
+            if done % _PAGES_A_REPORT == 0:
+                progress(done, len(files), f"parsing the help in {language}")
+            page = parse_page(path.read_bytes())
+            if page is not None:
+                yield [path.relative_to(root).with_suffix("").as_posix(), *page]
+        progress(len(files), len(files), f"parsed the help in {language}")
+
+    rows = cached_rows(folder / f"pages-{language}.jsonl", {"signature": _signature(files)}, parsed)
+    for page_id, title, paragraphs in rows:
+        texts = tuple(Paragraph(*row) for row in paragraphs)
+        url = _URL.format(folder=online, page_id=page_id)
+        yield Page(page_id, language, title, texts, module=page_id.split("/")[1], url=url)
 
 
-def _parsed_rows(files: Sequence[tuple[str, Path]], language: str, progress: Progress) -> Iterator[object]:
-    for done, (page_id, path) in enumerate(files):
-        if done % _PAGES_A_REPORT == 0:
-            progress(done, len(files), f"parsing the help in {language}")
-        parsed = parse_page(path.read_bytes())
-        if parsed is not None:
-            yield [page_id, *parsed]
-    progress(len(files), len(files), f"parsed the help in {language}")
-
-
-def _with_header(signature: str, rows: Iterator[object]) -> Iterator[object]:
-    yield {"signature": signature}
-    yield from rows
-
-
-def _is_fresh(folder: Path, language: str) -> bool:
-    try:
-        with _cache_path(folder, language).open(encoding="utf-8") as file:
-            header = json.loads(file.readline())
-    except (OSError, ValueError):
-        return False
-    return bool(header == {"signature": _signature(pages_folder(folder, language))})
-
-
-def _read_cache(folder: Path, language: str) -> Iterator[Page]:
-    online = folder_name(language)
-    with _cache_path(folder, language).open(encoding="utf-8") as file:
-        next(file)
-        for line in file:
-            page_id, title, rows = json.loads(line)
-            yield Page(
-                page_id,
-                language,
-                title,
-                tuple(Paragraph(*row) for row in rows),
-                module=page_id.split("/")[1],
-                url=_URL.format(folder=online, page_id=page_id),
-            )
-
-
-def _cache_path(folder: Path, language: str) -> Path:
-    return folder / f"pages-{language}.jsonl"
-
-
-def _page_files(root: Path) -> Iterator[tuple[str, Path]]:
-    """Yield (page id, file) of the help pages under a language's folder, in the order of their ids."""
-    paths = sorted((root / "text").rglob("*.html"))
-    return ((path.relative_to(root).with_suffix("").as_posix(), path) for path in paths)
-
-
-def _signature(root: Path) -> str:
-    """Return what changes when the pages or the parser do: version, number of files, bytes, newest time."""
-    n_files = n_bytes = newest = 0
-    for _, path in _page_files(root):
-        stat = path.stat()
-        n_files, n_bytes, newest = n_files + 1, n_bytes + stat.st_size, max(newest, stat.st_mtime_ns)
-    return f"{PARSER_VERSION}-{n_files}-{n_bytes}-{newest}"
+def _signature(files: Sequence[Path]) -> str:
+    """Returns what changes when the pages or the parser do: version, number of files, bytes, newest time."""
+    found = [path.stat() for path in files]
+    n_bytes, newest = sum(each.st_size for each in found), max((each.st_mtime_ns for each in found), default=0)
+    return f"{PARSER_VERSION}-{len(files)}-{n_bytes}-{newest}"

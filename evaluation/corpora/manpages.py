@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from evaluation.corpora.alignment import aligned
-from evaluation.corpora.pages import SPLIT_SEED, Corpus, Page, Paragraph, select_pages, split, write_jsonl
+from evaluation.corpora.pages import SPLIT_SEED, Corpus, Page, Paragraph, cached_rows, select_pages, split
 from evaluation.corpora.roff import parse_manual
 from ingest.fetching.commands import RunCommand, run_command
 from ingest.fetching.debian import Archive, ways_out
@@ -82,11 +81,7 @@ def _pages(archive: Archive, language: str, progress: Progress) -> list[Page]:
             archive.unpack(archive.package(name), _MANUALS, (), root)
         roots.append(root if language == "en" else root / language)
     signature = {"parser": _PARSER_VERSION, "roots": [[root.name, root.stat().st_mtime_ns] for root in roots]}
-    if not _is_fresh(cache, signature):
-        write_jsonl(cache, _rows(signature, roots))
-    with cache.open(encoding="utf-8") as file:
-        next(file)
-        rows = [json.loads(line) for line in file]
+    rows = cached_rows(cache, signature, lambda: _rows(roots))
     progress(len(roots), len(roots), f"reading the manual in {language}")
     return [
         Page(page_id, language, title, tuple(Paragraph(*row) for row in paragraphs), module=page_id[:4])
@@ -94,16 +89,7 @@ def _pages(archive: Archive, language: str, progress: Progress) -> list[Page]:
     ]
 
 
-def _is_fresh(cache: Path, signature: object) -> bool:
-    try:
-        with cache.open(encoding="utf-8") as file:
-            return bool(json.loads(file.readline()) == signature)
-    except (OSError, ValueError):
-        return False
-
-
-def _rows(signature: object, roots: Iterable[Path]) -> Iterator[object]:
-    yield signature
+def _rows(roots: Iterable[Path]) -> Iterator[object]:
     for root in roots:
         for path in sorted(root.glob("man?/*.gz")):
             if path.is_symlink():

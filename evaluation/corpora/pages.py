@@ -1,6 +1,6 @@
 """Cleans pages in several languages by stated rules, and splits them into training and test pages.
 
-Does not know where pages come from. It does not use the network, and writes only with `write_jsonl`.
+Does not know where pages come from. It does not use the network, and writes only with `write_jsonl` and `cached_rows`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -249,6 +249,21 @@ def shared_paragraph_share(train: Iterable[Page], test: Sequence[Page]) -> float
             n_words += n
             n_seen += n if (page.language, text) in seen else 0
     return n_seen / n_words if n_words else 0.0
+
+
+def cached_rows(path: Path, signature: object, make: Callable[[], Iterable[object]]) -> list[Any]:
+    """Returns the rows of a cache, a file of JSON lines below their signature. If the file is missing or unreadable, or
+    has another signature, the rows are made and written first."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            is_fresh = json.loads(file.readline()) == signature
+    except (OSError, ValueError):
+        is_fresh = False
+    if not is_fresh:
+        write_jsonl(path, chain([signature], make()))
+    with path.open(encoding="utf-8") as file:
+        next(file)
+        return [json.loads(line) for line in file]
 
 
 def write_jsonl(path: Path, rows: Iterable[Any]) -> int:

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.corpora.pages import Page, Paragraph
 from evaluation.systems.runs import method_distances
 from papers.studies.study import ATTEMPTS, SHARES, reciprocal_rank, study
 from papers.studies.study_trial import Trial, trials
 from reranker.transport import Parameters, distances
+from tests.evaluation.small_tasks import page
 from tests.evaluation.test_tasks_runs import corpus
 from tests.tiny import tiny_embeddings
 
@@ -55,10 +55,6 @@ def test_the_rank_is_that_of_the_querys_own_document_and_ties_keep_the_first_sta
     found[2, 4] = 0.5  # document 4 is nearer, and 0 and 1 tie before document 2: rank 4
     # The others tie with all: document 1 stands 1st by cosine for query 1, 3 1st for query 3, 4 last for query 4.
     assert reciprocal_rank(ordered, found) == pytest.approx((1 + 1 + 1 / 4 + 1 + 1 / 5) / 5)
-
-
-def page(page_id, language, text):
-    return Page(page_id, language, "", (Paragraph("par_1", text),))
 
 
 @pytest.fixture

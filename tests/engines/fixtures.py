@@ -1,7 +1,7 @@
 """pytest plugin: real search engines as lazy fixtures; a test that uses one is marked `engine`.
 
 `engine` (and `engine_url`) runs a test once for each engine; `first_engine` on the first of them, for tests to which
-the engine makes no difference; `opensearch_2_url`, `opensearch_3_url` and
+the engine makes no difference; `opensearch_2_url` and
 `elasticsearch_8_url` name one. Each engine starts when the first test asks for it and stays until the
 session ends. `opensearch_2_ml_url` is an OpenSearch with ml-commons and neural-search: always a node of our own, since
 it has to reach what a test serves at 127.0.0.1. `secured_node` has the security plugin (`security.py`), with users and
@@ -22,7 +22,6 @@ from tests.engines.recipes import (
     OPENSEARCH_2,
     OPENSEARCH_2_ML,
     OPENSEARCH_2_SECURITY,
-    OPENSEARCH_3,
     RECIPES,
     Recipe,
 )
@@ -37,7 +36,6 @@ ENGINE_FIXTURES = {
     "opensearch_2_url",
     "opensearch_2_ml_url",
     "secured_node",
-    "opensearch_3_url",
     "elasticsearch_8_url",
 }
 
@@ -74,7 +72,6 @@ def engine_of(item: pytest.Item) -> str:
         "opensearch_2_url": OPENSEARCH_2.name,
         "opensearch_2_ml_url": OPENSEARCH_2_ML.name,
         "secured_node": OPENSEARCH_2_SECURITY.name,
-        "opensearch_3_url": OPENSEARCH_3.name,
         "elasticsearch_8_url": ELASTICSEARCH_8.name,
     }
     asked = {named[name] for name in fixtures if name in named}
@@ -133,11 +130,6 @@ def secured_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNo
         except EngineUnavailable as failed:
             pytest.fail(str(failed), pytrace=False)
         yield node
-
-
-@pytest.fixture(scope="session")
-def opensearch_3_url(engine_pool: EnginePool) -> str:
-    return _named_url(engine_pool, OPENSEARCH_3)
 
 
 @pytest.fixture(scope="session")

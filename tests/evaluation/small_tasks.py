@@ -23,5 +23,6 @@ def small_task(queries: list[str], documents: list[str], query_side: list[str], 
     )
 
 
-def page(page_id: str, language: str, text: str) -> Page:
-    return Page(page_id, language, "", (Paragraph("1", text),))
+def page(page_id: str, language: str, *texts: str) -> Page:
+    """A page with the paragraphs `par_0`, `par_1` and so on."""
+    return Page(page_id, language, "", tuple(Paragraph(f"par_{n}", text) for n, text in enumerate(texts)))

@@ -26,6 +26,7 @@ from evaluation.corpora.pages import (
     split,
     write_jsonl,
 )
+from tests.evaluation.small_tasks import page
 
 LONG_EN = "The dialog opens a new document and shows every table that the current file holds for you today"
 LONG_FR = "La boîte ouvre un nouveau document et montre tous les tableaux que le fichier actuel contient pour vous"
@@ -42,10 +43,6 @@ def paragraphs_of(body: str) -> list[tuple[str, str]]:
     parsed = parse_page(html_page(body).encode())
     assert parsed is not None
     return [(paragraph.paragraph_id, paragraph.text) for paragraph in parsed[1]]
-
-
-def page(page_id: str, language: str, *texts: str) -> Page:
-    return Page(page_id, language, "", tuple(Paragraph(f"par_{n}", text) for n, text in enumerate(texts)))
 
 
 # What is a paragraph

@@ -3,21 +3,18 @@
 import numpy as np
 import pytest
 
-from evaluation.corpora.pages import Corpus, Page, Paragraph
+from evaluation.corpora.pages import Corpus
 from evaluation.corpora.tasks import Direction, Task, make_task
 from evaluation.systems.corrected import sample_of
 from evaluation.systems.runs import encode, method_distances
 from reranker import Reranker
 from reranker.text.bags import unpack
 from reranker.text.idf import DocumentFrequencies, IdfTable
+from tests.evaluation.small_tasks import page
 from tests.evaluation.test_tasks_runs import TEXTS, translated
 from tests.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")
-
-
-def page(page_id, language, text):
-    return Page(page_id, language, "", (Paragraph("par_1", text),))
 
 
 @pytest.fixture

@@ -6,11 +6,12 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from evaluation.corpora.pages import Corpus, Page, Paragraph
+from evaluation.corpora.pages import Corpus
 from evaluation.corpora.tasks import Direction
 from evaluation.experiment import MethodResult, Plan, TaskResult
 from evaluation.identical_spellings import StrippedResult
 from evaluation.report import Report, markdown, tables, write
+from tests.evaluation.small_tasks import page
 from tests.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")
@@ -18,17 +19,17 @@ HALF = {"MRR": 0.5, "P@1": 0.25, "P@10": 0.075, "nDCG@10": 0.625}
 FULL = {"MRR": 0.75, "P@1": 0.5, "P@10": 0.1, "nDCG@10": 0.875}
 
 
-def page(page_id, language, text="un deux trois"):
-    return Page(page_id, language, "", (Paragraph("par_1", text),))
-
-
 @pytest.fixture
 def report(tmp_path):
     corpus = Corpus(
         "libreoffice",
         ("en", "fr"),
-        tuple(page(f"train{n}", language) for n in range(3) for language in ("en", "fr")),
-        (page("test0", "en"), page("test0", "fr", "deux mots"), page("test1", "en", "four more words here")),
+        tuple(page(f"train{n}", language, "un deux trois") for n in range(3) for language in ("en", "fr")),
+        (
+            page("test0", "en", "un deux trois"),
+            page("test0", "fr", "deux mots"),
+            page("test1", "en", "four more words here"),
+        ),
         {"untranslated/fr": 25},
     )
     methods = (MethodResult("relaxed", HALF, FULL), MethodResult("nbow", FULL, HALF), MethodResult("auto", HALF, FULL))

@@ -14,7 +14,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from evaluation import side_by_side
-from evaluation.corpora.pages import Corpus, Page, Paragraph
+from evaluation.corpora.pages import Corpus, Page
 from evaluation.corpora.tasks import Direction, Task
 from evaluation.experiment import Plan, SystemResult, TaskResult, fit_systems, run_plan
 from evaluation.report import Report, markdown, tables
@@ -25,6 +25,7 @@ from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from sinkrank.commands.app import app
+from tests.evaluation.small_tasks import page
 from tests.tiny import tiny_embeddings
 
 FR_EN = Direction("fr", "en")
@@ -56,10 +57,6 @@ class Backwards:
         progress(1, 2, "")
         progress(2, 2, "")
         return Distances(values, document_s=0.4, query_s=0.02)
-
-
-def page(page_id: str, language: str, text: str) -> Page:
-    return Page(page_id, language, "", (Paragraph("par_1", text),))
 
 
 @pytest.fixture

@@ -5,17 +5,13 @@ import pytest
 from evaluation.corpora.pages import Corpus, Page, Paragraph
 from evaluation.corpora.tasks import Direction, default_directions, halves, make_task
 from reranker.base.errors import BadInput, UnknownLanguage
+from tests.evaluation.small_tasks import page
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def words(prefix: str, n: int) -> str:
     return " ".join(prefix + letter for letter in LETTERS[:n])
-
-
-def page(page_id: str, language: str, *texts: str) -> Page:
-    paragraphs = tuple(Paragraph(f"par_{n}", text) for n, text in enumerate(texts))
-    return Page(page_id, language, "", paragraphs)
 
 
 def parallel_pages(n: int) -> tuple[Page, ...]:

@@ -7,7 +7,7 @@ import ot
 import pytest
 from ir_measures import Qrel
 
-from evaluation.corpora.pages import Corpus, Page, Paragraph
+from evaluation.corpora.pages import Corpus
 from evaluation.corpora.tasks import Direction, make_task
 from evaluation.experiment import Plan, measure_task, parse_methods, run_plan
 from evaluation.identical_spellings import measure_stripped, stripped
@@ -15,6 +15,7 @@ from evaluation.systems.runs import encode, first_stage_run, make_run, method_di
 from evaluation.translated import translated_scores, with_default_candidates
 from reranker.base.errors import BadInput
 from reranker.transport import Parameters
+from tests.evaluation.small_tasks import page
 from tests.tiny import tiny_embeddings
 
 TRANSLATIONS = {"cat": "chat", "dog": "chien", "water": "eau", "bread": "pain", "car": "voiture"}
@@ -34,8 +35,8 @@ def translated(text):
 
 def pages(texts=TEXTS):
     for page_id, text in texts.items():
-        yield Page(page_id, "en", "", (Paragraph("par_1", text),))
-        yield Page(page_id, "fr", "", (Paragraph("par_1", translated(text)),))
+        yield page(page_id, "en", text)
+        yield page(page_id, "fr", translated(text))
 
 
 def corpus(*more):
@@ -66,7 +67,7 @@ def test_the_idf_of_a_word_is_counted_over_the_tasks_documents_in_its_language(e
 
 def test_the_idf_of_the_query_is_counted_over_the_documents_and_not_over_the_queries(embeddings):
     halved = [
-        Page(page_id, language, "", tuple(Paragraph(f"par_{n}", written(text)) for n, text in enumerate(texts)))
+        page(page_id, language, *map(written, texts))
         for page_id, texts in {
             "one": ("cat cat dog dog cat dog", "cat water water water water water"),
             "two": ("cat cat cat cat cat dog", "water water dog car dog dog"),
@@ -148,7 +149,7 @@ def test_scores_that_fall_already_stay_as_they_are():
 
 def test_a_query_of_unknown_words_finds_nothing_and_is_counted(embeddings):
     strange = "flimmer flammer flummer flommer flemmer flymmer"
-    more = [Page("strange", language, "", (Paragraph("par_1", strange),)) for language in ("en", "fr")]
+    more = [page("strange", language, strange) for language in ("en", "fr")]
     encoded = encode(make_task(corpus(*more), FR_EN, "pages"), embeddings)
 
     result = measure_task(encoded, Plan((FR_EN,), methods=("relaxed",)))
@@ -162,8 +163,8 @@ def test_a_query_of_unknown_words_finds_nothing_and_is_counted(embeddings):
 def test_a_document_of_unknown_words_stands_last(embeddings):
     strange = "flimmer flammer flummer flommer flemmer flymmer"
     more = (
-        Page("strange", "en", "", (Paragraph("par_1", strange),)),
-        Page("strange", "fr", "", (Paragraph("par_1", translated(TEXTS["home"])),)),
+        page("strange", "en", strange),
+        page("strange", "fr", translated(TEXTS["home"])),
     )
     encoded = encode(make_task(corpus(*more), FR_EN, "pages"), embeddings)
 
@@ -233,8 +234,8 @@ def test_all_stands_for_every_method():
 
 
 def test_query_words_that_a_document_holds_in_the_same_spelling_are_removed(embeddings):
-    french = Page("same", "fr", "", (Paragraph("par_1", "chat cat cat cat cat cat chien"),))
-    english = Page("same", "en", "", (Paragraph("par_1", "cat dog dog dog dog dog bread"),))
+    french = page("same", "fr", "chat cat cat cat cat cat chien")
+    english = page("same", "en", "cat dog dog dog dog dog bread")
     task = make_task(corpus(french, english), FR_EN, "pages")
 
     left = stripped(task)
@@ -246,8 +247,8 @@ def test_query_words_that_a_document_holds_in_the_same_spelling_are_removed(embe
 
 
 def test_a_query_of_identical_spellings_alone_counts_as_0(embeddings):
-    french = Page("same", "fr", "", (Paragraph("par_1", "cat cat dog dog water bread"),))
-    english = Page("same", "en", "", (Paragraph("par_1", "cat cat dog dog water bread"),))
+    french = page("same", "fr", "cat cat dog dog water bread")
+    english = page("same", "en", "cat cat dog dog water bread")
     encoded = encode(make_task(corpus(french, english), FR_EN, "pages"), embeddings)
 
     found = measure_stripped(encoded, ("nbow", "auto"), Parameters(), depth=6)

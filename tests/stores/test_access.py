@@ -127,6 +127,7 @@ def test_without_credentials_it_says_where_they_are_looked_for(monkeypatch: pyte
         ("https://node", EngineAccess(client_key=Path(__file__)), "without its certificate"),
         ("http://node", EngineAccess(client_cert=Path(__file__)), "is for TLS"),
         ("https://node", EngineAccess(client_cert=Path("nowhere.pem")), "nowhere.pem"),
+        ("https://node", EngineAccess(ca_certs=Path("none.pem")), "none.pem.*PEM"),
     ],
 )
 def test_what_does_not_go_together_is_said_before_anything_is_sent(

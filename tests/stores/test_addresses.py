@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reranker.base.errors import BadInput, WrongParameter
-from reranker.stores import EngineAccess, open_store
+from reranker.stores import open_store
 from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.embedded.store import EmbeddedStore
 from reranker.stores.engine.store import EngineStore
@@ -114,11 +114,6 @@ def test_an_address_of_no_known_form_is_bad_input_that_names_the_forms(address: 
     with pytest.raises(BadInput, match="opensearch://HOST:PORT") as caught:
         open_store(address)
     assert "secret" not in str(caught.value)
-
-
-def test_a_file_of_authorities_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="PEM"):
-        open_store("https://node", access=EngineAccess(ca_certs=tmp_path / "none.pem"))
 
 
 def test_a_folder_is_opened_without_the_client_of_the_engines() -> None:

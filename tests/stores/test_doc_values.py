@@ -22,10 +22,8 @@ from reranker.text.documents import Candidate, EncodedDocument
 from reranker.text.exact_text import exact_key
 from reranker.translation.groups import Translation, WordGroup
 from tests.engines.sources import Engine
-from tests.stores.conftest import new_index
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query
 
-__all__ = ["new_index"]
 pytestmark = pytest.mark.engine
 
 IDS = [

@@ -23,7 +23,7 @@ from reranker.stores.base.protocol import Store
 from reranker.stores.base.writing import WriteResult
 from reranker.stores.embedded.file import FILE_NAME
 from reranker.stores.embedded.store import EmbeddedStore
-from reranker.stores.embedded.vectors import VectorBlock, top
+from reranker.stores.embedded.vectors import VectorBlock
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query, write_documents
 
 
@@ -41,21 +41,15 @@ def test_a_folder_that_is_not_there_is_not_found_and_not_made(folder: Path) -> N
     assert not folder.exists()
 
 
-def test_a_folder_without_a_store_is_not_found_and_gets_one_with_its_first_index(folder: Path) -> None:
+@pytest.mark.parametrize("n_bytes_kept", [None, 0, 4096])
+def test_a_folder_without_a_store_or_with_one_whose_making_was_broken_off_gets_one_with_its_first_index(
+    folder: Path, n_bytes_kept: int | None
+) -> None:
     folder.mkdir(parents=True)
-    store = open_store(str(folder))
-    with pytest.raises(NotFound):
-        store.indices()
-    make_index(store, "docs", DESCRIPTION)
-    assert store.indices() == ["docs"]
-
-
-@pytest.mark.parametrize("n_bytes_kept", [0, 4096])
-def test_a_store_whose_making_was_broken_off_can_be_made_again(folder: Path, n_bytes_kept: int) -> None:
-    folder.mkdir(parents=True)
-    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
-        if n_bytes_kept:
-            connection.execute("PRAGMA journal_mode = WAL")
+    if n_bytes_kept is not None:
+        with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+            if n_bytes_kept:
+                connection.execute("PRAGMA journal_mode = WAL")
     store = open_store(str(folder))
     with pytest.raises(NotFound):
         store.indices()
@@ -312,10 +306,3 @@ def test_equal_vectors_tie_wherever_they_stand() -> None:
     block = VectorBlock("g", 0, np.arange(1003), np.tile(vector, (1003, 1)))
     row_ids, _ = block.nearest(vector, 1003)
     assert row_ids.tolist() == list(range(1003))
-
-
-def test_the_highest_scores_come_first_and_ties_by_place() -> None:
-    scores = np.array([0.5, 0.9, 0.5, 0.1, 0.5, 0.9], np.float32)
-    assert top(scores, 4).tolist() == [1, 5, 0, 2]
-    assert top(scores, 99).tolist() == [1, 5, 0, 2, 4, 3]
-    assert top(np.empty(0, np.float32), 3).tolist() == []

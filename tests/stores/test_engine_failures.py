@@ -6,7 +6,6 @@ import base64
 import json
 import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -29,7 +28,9 @@ from reranker.stores.engine.writer import BatchSize
 from tests.service.proxy.fake_engine import fake_engine, ok
 from tests.stores.fake_engine import serve
 from tests.stores.samples import ALL, DESCRIPTION, make_document, query, write_documents
+from tests.tls_server import certificates
 
+__all__ = ["certificates"]
 MAPPING = {"docs": {"mappings": {"_meta": DESCRIPTION.as_meta()}}}
 ROOT = {"version": {"distribution": "opensearch", "number": "2.19.1"}}
 
@@ -81,7 +82,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         (502, b"<html>Bad Gateway</html>", StoreUnavailable, "502"),
         (503, error("cluster_block_exception", "no master"), StoreUnavailable, "no master"),
         (200, b"<html>Welcome</html>", StoreUnavailable, "no search engine"),
-        (0, None, StoreUnavailable, "nothing answers"),
+        (0, None, StoreUnavailable, "nothing answers.*start the engine"),
     ],
 )
 def test_every_failure_of_a_node_is_one_of_our_errors(
@@ -209,15 +210,18 @@ def test_documents_refused_for_load_are_sent_again_and_answered_in_order() -> No
     assert results == [WriteResult("1"), WriteResult("2", "some_exception: reason of 2"), WriteResult("3")]
 
 
-def test_a_request_refused_for_load_is_sent_again() -> None:
+@pytest.mark.parametrize(
+    ("n_failures", "failure"), [(1, (429, error("rejected", "busy"))), (3, (0, None))], ids=["load", "cut connection"]
+)
+def test_a_request_that_the_engine_could_not_take_is_sent_again(n_failures: int, failure: tuple[int, Any]) -> None:
     requests: list[list[str]] = []
 
     def answer(ids: list[str]) -> tuple[int, Any]:
         requests.append(ids)
-        return (429, error("rejected", "busy")) if len(requests) == 1 else (200, bulk_answer(ids, {}))
+        return failure if len(requests) <= n_failures else (200, bulk_answer(ids, {}))
 
     assert list(write(answer, ["1", "2"])) == [WriteResult("1"), WriteResult("2")]
-    assert len(requests) == 2
+    assert requests == [["1", "2"]] * (n_failures + 1)
 
 
 def test_a_node_that_stays_overloaded_is_unavailable() -> None:
@@ -244,17 +248,6 @@ def test_a_document_that_is_refused_for_long_gets_in_at_the_last_try() -> None:
     assert tries == [["1", "2"], *[["1"]] * (retries.ENGINE.n_tries - 1)]
 
 
-def test_a_connection_that_is_cut_is_tried_again() -> None:
-    n_requests = 0
-
-    def answer(ids: list[str]) -> tuple[int, Any]:
-        nonlocal n_requests
-        n_requests += 1
-        return (0, None) if n_requests <= 3 else (200, bulk_answer(ids, {}))
-
-    assert list(write(answer, ["1"])) == [WriteResult("1")]
-
-
 def test_an_answer_that_is_cut_anywhere_in_its_head_is_unavailable() -> None:
     whole = ok(b'{"hits":{"hits":[]}}')
     head = whole.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
@@ -276,9 +269,9 @@ def test_the_waits_grow_to_a_bound_and_never_are_the_same(monkeypatch: pytest.Mo
     waits: list[float] = []
     with serve(lambda *request: (503, error("unavailable", "red"))) as node:
         client = opensearchpy.OpenSearch(node.address, max_retries=0)
-        sender = bulk.BulkSender(client, "docs", 5, sleep=waits.append)
+        sender = bulk.BulkSender(client, "docs", 5, lambda: None, waits.append)
         with pytest.raises(opensearchpy.exceptions.TransportError):
-            sender.send([bulk.Action("1", b'{"index": {"_id": "1"}}\n{}\n')])
+            sender.send([b'{"index": {"_id": "1"}}\n{}\n'])
         client.close()
     bounds = [1, 2, 4, 8, 16, 30, 30]
     assert len(waits) == len(bounds)
@@ -342,30 +335,15 @@ def test_documents_confirmed_before_a_node_goes_down_have_results_and_no_others(
         next(results)
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A self-signed certificate of 127.0.0.1 and its key in one file."""
-    folder = tmp_path_factory.mktemp("tls")
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
-            *("-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"),
-            *("-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    return folder / "cert.pem"
-
-
-@pytest.fixture(scope="module")
-def tls(certificate: Path) -> ssl.SSLContext:
+@pytest.fixture
+def tls(certificates: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
+    context.load_cert_chain(certificates / "node.pem", certificates / "node.key")
     return context
 
 
-def test_a_certificate_is_checked_unless_told_otherwise(tls: ssl.SSLContext, certificate: Path) -> None:
+def test_a_certificate_is_checked_unless_told_otherwise(tls: ssl.SSLContext, certificates: Path) -> None:
+    certificate = certificates / "node.pem"
     with serve(lambda *request: (200, MAPPING), tls) as node:
         strict = open_store(node.address)
         with pytest.raises(StoreUnavailable, match="store_ca_certs"):

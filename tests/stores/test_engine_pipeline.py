@@ -199,7 +199,7 @@ def test_removing_takes_all_away_and_twice_is_once(
     client: opensearchpy.OpenSearch, pipelines: EnginePipelines, request_: PipelineRequest
 ) -> None:
     patterns = trusted(client)
-    installed = pipelines.install(PipelineRequest(**{**_as_dict(request_), "is_default": True}))
+    installed = pipelines.install(replace(request_, is_default=True))
     removed = pipelines.remove(installed.index)
     assert (removed.pipelines, removed.models, removed.model_groups, removed.connectors) == (1, 1, 1, 1)
     assert removed.was_default_of == (request_.index,)
@@ -219,7 +219,7 @@ def test_an_endpoint_that_another_connector_calls_stays_trusted(
     pipelines.install(request_)
     other = f"{request_.index}-other"
     client.indices.create(index=other, body={"mappings": {"properties": {"text": {"type": "text"}}}})
-    pipelines.install(PipelineRequest(**{**_as_dict(request_), "index": other}))
+    pipelines.install(replace(request_, index=other))
     pattern = trusted_pattern(rerank_endpoint(request_.service_url))
     assert pipelines.remove(request_.index).untrusted == ()
     assert pattern in trusted(client)
@@ -231,7 +231,7 @@ def test_as_the_default_it_leaves_searches_without_a_query_text_alone(
     client: opensearchpy.OpenSearch, pipelines: EnginePipelines, request_: PipelineRequest
 ) -> None:
     before = search(client, request_.index)
-    assert pipelines.install(PipelineRequest(**{**_as_dict(request_), "is_default": True})).is_default
+    assert pipelines.install(replace(request_, is_default=True)).is_default
     assert search(client, request_.index) == before[::-1]
     assert search(client, request_.index, text=None) == before
 
@@ -294,12 +294,12 @@ def test_another_default_pipeline_is_not_pushed_aside(
 ) -> None:
     client.indices.put_settings(index=request_.index, body={"index.search.default_pipeline": "theirs"})
     with pytest.raises(BadInput, match="default search pipeline 'theirs' already"):
-        pipelines.install(PipelineRequest(**{**_as_dict(request_), "is_default": True}))
+        pipelines.install(replace(request_, is_default=True))
 
 
 def test_a_field_that_the_index_has_not_is_named(pipelines: EnginePipelines, request_: PipelineRequest) -> None:
     with pytest.raises(BadInput, match=r"no field 'txet' .*it has kind, text"):
-        pipelines.install(PipelineRequest(**{**_as_dict(request_), "fields": ("txet",)}))
+        pipelines.install(replace(request_, fields=("txet",)))
 
 
 def test_an_index_without_text_asks_for_fields(
@@ -308,7 +308,7 @@ def test_an_index_without_text_asks_for_fields(
     other = f"{request_.index}-numbers"
     client.indices.create(index=other, body={"mappings": {"properties": {"n": {"type": "integer"}}}})
     with pytest.raises(BadInput, match="no text field"):
-        pipelines.install(PipelineRequest(**{**_as_dict(request_), "index": other}))
+        pipelines.install(replace(request_, index=other))
     client.indices.delete(index=other)
 
 
@@ -379,7 +379,3 @@ def test_a_connector_whose_model_the_cluster_still_sees_is_waited_for(n_refusals
                 ml.delete_connector("c1")
             assert 20 < clock[0] <= 25
     assert set(asked) == {("DELETE", "/_plugins/_ml/connectors/c1")}
-
-
-def _as_dict(request: PipelineRequest) -> dict[str, Any]:
-    return {name: getattr(request, name) for name in PipelineRequest.__slots__}

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 
 import pytest
-import urllib3
 
-from mappings import index_definition
 from reranker.base.errors import NotFound
 from reranker.stores import open_store
 from reranker.stores.base.filters import Filters
-from reranker.stores.engine.queries import id_hash, make_source
+from reranker.stores.engine.queries import id_hash
 from reranker.stores.engine.store import EngineStore
 from reranker.text.documents import Candidate, EncodedDocument
 from reranker.translation.groups import Translation, WordGroup
 from tests.engines.sources import Engine
-from tests.stores.conftest import new_index, new_name
+from tests.stores.conftest import new_name
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index
 
-__all__ = ["new_index"]
 pytestmark = pytest.mark.engine
 
 N_DOCUMENTS = 400
@@ -116,22 +113,3 @@ def test_equal_scores_come_in_the_order_of_a_hash_of_the_ids_at_any_depth(sharde
     expected = sorted((f"same-{number}" for number in range(N_ALIKE)), key=id_hash)
     for depth in (N_ALIKE, 7):
         assert ids(sharded.store.bm25(sharded.five, ALIKE, depth, ALL)) == expected[:depth]
-
-
-def test_a_document_that_another_program_wrote_without_the_hash_is_found(
-    engine: Engine, new_index: Callable[[], str]
-) -> None:
-    name = new_index()
-    definition = index_definition(engine.distribution, DESCRIPTION.dim, DESCRIPTION.as_meta(), language_analyzers=False)
-    old = make_source("elasticsearch", make_document("old", "zabu"))
-    del old["id_hash"]
-    old["nbow"] = old["nbow"].tolist()
-    for path, body in ((name, definition), (f"{name}/_doc/old?refresh=true", old)):
-        assert urllib3.request("PUT", f"{engine.url}/{path}", json=body, timeout=60).status < 300
-    with closing(open_store(engine.url)) as store:
-        try:
-            assert ids(store.bm25(name, "zabu", 5, ALL)) == ["old"]
-            fill(store, name, make_document("new", "zabu"))
-            assert ids(store.bm25(name, "zabu", 5, ALL)) == sorted(["old", "new"], key=id_hash)
-        finally:
-            store.drop(name)

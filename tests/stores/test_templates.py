@@ -13,10 +13,8 @@ from reranker.base.errors import NotFound
 from reranker.stores.base.addresses import EngineAddress, read_address
 from reranker.stores.engine.store import EngineStore
 from tests.engines.sources import Engine
-from tests.stores.conftest import new_index
 from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, make_index, query, write_documents
 
-__all__ = ["new_index"]
 pytestmark = pytest.mark.engine
 
 

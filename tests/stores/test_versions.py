@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from reranker.base.errors import BadInput, NotFound
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.names import IndexVersion
 from reranker.stores.base.protocol import Store
 from reranker.text.idf import DocumentFrequencies, IdfTable
@@ -70,7 +71,7 @@ def test_a_promoted_version_stands_behind_the_name_and_the_one_before_stays(stor
     assert len(store.knn(index, query(1, 0, 0, 0), 10, ALL)) == 1
 
 
-def test_each_version_has_its_own_idf(store: Store, index: str) -> None:
+def test_each_version_has_its_own_idf_and_hubness_sample(store: Store, index: str) -> None:
     tables = [
         IdfTable({"en": DocumentFrequencies(n, np.array([1], np.int32), np.array([1], np.int32))}) for n in (2, 3)
     ]
@@ -78,8 +79,10 @@ def test_each_version_has_its_own_idf(store: Store, index: str) -> None:
     for version, table in zip(versions, tables, strict=True):
         store.save_idf(version, table)
         store.promote(index, version)
-        assert store.idf(index).version == table.version
+        assert (store.idf(index).version, store.hubness_sample(index)) == (table.version, HubnessSample())
+        store.save_hubness_sample(index, HubnessSample(version))
     assert store.idf(versions[0]).version == tables[0].version
+    assert store.hubness_sample(versions[0]) == HubnessSample(versions[0])
 
 
 def test_no_search_misses_an_index_while_its_versions_change_places(store: Store, index: str) -> None:

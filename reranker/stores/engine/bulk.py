@@ -3,7 +3,6 @@ each."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -39,17 +38,6 @@ _WANTED = {"filter_path": "errors,items.*.status,items.*.error,items.*.result"}
 _ONLY_WHAT_IS_THERE = {"require_alias": "true"}
 
 
-class Action(NamedTuple):
-    """One action of a bulk request.
-
-    Attributes:
-        lines: the line of the action and, if any, that of the document, with line ends.
-    """
-
-    doc_id: str
-    lines: bytes
-
-
 class BulkSender:
     """Sends bulk requests to one index.
 
@@ -64,8 +52,8 @@ class BulkSender:
         client: opensearchpy.OpenSearch,
         index: str,
         timeout_s: float,
-        on_pressure: Callable[[], None] = lambda: None,
-        sleep: Callable[[float], object] = time.sleep,
+        on_pressure: Callable[[], None],
+        sleep: Callable[[float], object],
         pipeline: str | None = None,
     ) -> None:
         self._client = client
@@ -77,8 +65,11 @@ class BulkSender:
         self._on_pressure = on_pressure
         self._sleep = sleep
 
-    def send(self, actions: Sequence[Action]) -> list[str | None]:
+    def send(self, actions: Sequence[bytes]) -> list[str | None]:
         """Returns each action's error, or None. Actions that the engine cannot take at the moment are sent again.
+
+        Args:
+            actions: of each the line of the action and, if any, that of the document, with line ends.
 
         Raises:
             exceptions.TransportError: the engine did not take some of them at the last try either.
@@ -97,25 +88,25 @@ class BulkSender:
                 if not is_worth_another_try(error) or n_tries == retries.ENGINE.n_tries:
                     raise
             else:
-                failures = [(place, answer) for place, answer in zip(waiting, answers, strict=True) if answer]
-                for place, answer in failures:
-                    errors[place] = answer.reason if answer.is_final else None
-                refused = [(place, answer) for place, answer in failures if not answer.is_final]
-                for _, answer in refused:
-                    if answer.is_of_a_missing_index:
-                        raise answer.as_exception()
-                waiting = [place for place, _ in refused]
+                refused: dict[int, _Failure] = {}
+                for place, answer in zip(waiting, answers, strict=True):
+                    if answer is not None and answer.is_final:
+                        errors[place] = answer.reason
+                    elif answer is not None:
+                        refused[place] = answer
+                waiting = list(refused)
                 if not waiting:
                     break
-                if n_tries == retries.ENGINE.n_tries:
-                    raise refused[0][1].as_exception()
+                missing = [answer for answer in refused.values() if answer.status == _NOT_FOUND]
+                if missing or n_tries == retries.ENGINE.n_tries:
+                    raise (missing or list(refused.values()))[0].as_exception()
             self._on_pressure()
             self._sleep(retries.ENGINE.wait_s(n_tries))
         return errors
 
     def _send_halves(
         self,
-        actions: Sequence[Action],
+        actions: Sequence[bytes],
         waiting: list[int],
         errors: list[str | None],
         error: exceptions.TransportError,
@@ -127,13 +118,13 @@ class BulkSender:
             for place, outcome in zip(half, self.send([actions[place] for place in half]), strict=True):
                 errors[place] = outcome
 
-    def _request(self, actions: Sequence[Action]) -> list[_Failure | None]:
+    def _request(self, actions: Sequence[bytes]) -> list[_Failure | None]:
         answer = self._client.transport.perform_request(
             "POST",
             self._path,
             params={**self._params, "request_timeout": self._timeout},
             headers=_HEADERS,
-            body=b"".join(action.lines for action in actions),
+            body=b"".join(actions),
         )
         items = answer["items"] if isinstance(answer, dict) else ()
         if len(items) != len(actions):
@@ -145,16 +136,12 @@ class _Failure(NamedTuple):
     """Why an engine did not do one action.
 
     Attributes:
-        is_final: whether the same action would fail again.
+        is_final: whether the same action would fail again. A missing index is no fault of the action.
     """
 
     status: int
     reason: str
     is_final: bool
-
-    @property
-    def is_of_a_missing_index(self) -> bool:
-        return self.status == _NOT_FOUND and _INDEX_IS_GONE in self.reason
 
     def as_exception(self) -> exceptions.TransportError:
         kind = exceptions.NotFoundError if self.status == _NOT_FOUND else exceptions.TransportError

@@ -82,16 +82,7 @@ class EnginePipelines:
             index = self._indices.read(request.index)
             if request.is_default:
                 index.check_default(name)
-            wanted = PipelineDefinition(
-                index=request.index,
-                endpoint=endpoint,
-                fields=index.fields(fields),
-                is_ours=index.is_ours,
-                method=request.method,
-                language=request.language,
-                api_key=request.api_key,
-            )
-            return self._install(wanted, index, request)
+            return self._install(PipelineDefinition(request, endpoint, index.fields(fields), index.is_ours), index)
 
     def remove(self, index: str) -> RemovedPipeline:
         """Removes everything that `install` created for an index. It is no error if nothing is there."""
@@ -119,7 +110,8 @@ class EnginePipelines:
                 private_addresses_allowed=self._settings.allows_private_addresses(),
             )
 
-    def _install(self, wanted: PipelineDefinition, index: PipelineIndex, request: PipelineRequest) -> InstalledPipeline:
+    def _install(self, wanted: PipelineDefinition, index: PipelineIndex) -> InstalledPipeline:
+        request = wanted.request
         self._is_installed(wanted.name)
         changed: dict[str, Any] = {}
         connector_id = self._connector(wanted, request.allow_endpoint, changed)
@@ -137,7 +129,7 @@ class EnginePipelines:
         )
         return InstalledPipeline(
             name=wanted.name,
-            index=wanted.index,
+            index=request.index,
             endpoint=wanted.endpoint,
             fields=wanted.fields,
             connector_id=connector_id,

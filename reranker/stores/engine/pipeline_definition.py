@@ -40,9 +40,11 @@ class PipelineRequest:
     Attributes:
         service_url: URL at which the cluster reaches the service.
         fields: fields to rank by; empty for the stored bags of an index that Sinkrank made, or all text fields.
+        method: one of `transport.METHODS`; None: the service's default.
+        language: language of the queries; None: guessed.
         is_default: whether searches of the index that name no pipeline use this one.
         allow_endpoint: whether to change the cluster's settings if they do not allow calls to the service.
-        api_key: API key of the service, if it needs one.
+        api_key: API key of the service, if it needs one. The cluster stores it encrypted and never returns it.
     """
 
     index: str
@@ -101,32 +103,27 @@ class PipelineDefinition:
         endpoint: the URL that the cluster calls.
         fields: fields of a hit's `_source` to rank by.
         is_ours: whether Sinkrank made the index; its word weights are then used.
-        method: one of `transport.METHODS`; None: the service's default.
-        language: language of the queries; None: guessed.
-        api_key: API key of the service. The cluster stores it encrypted and never returns it.
     """
 
-    index: str
+    request: PipelineRequest
     endpoint: str
     fields: tuple[str, ...]
     is_ours: bool
-    method: str | None = None
-    language: str | None = None
-    api_key: str | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
         """The name of the pipeline, the connector, the model and the model group."""
-        return pipeline_name(self.index)
+        return pipeline_name(self.request.index)
 
     @property
     def description(self) -> str:
-        return f"{MADE_BY} {self.index}"
+        return f"{MADE_BY} {self.request.index}"
 
     def connector(self) -> dict[str, Any]:
         """The body of `POST /_plugins/_ml/connectors/_create`."""
+        api_key = self.request.api_key
         headers = {"content-type": "application/json"}
-        if self.api_key is not None:
+        if api_key is not None:
             headers["X-Api-Key"] = "${credential.key}"
         return {
             "name": self.name,
@@ -135,7 +132,7 @@ class PipelineDefinition:
             "protocol": "http",
             "parameters": {},
             # ml-commons needs at least one.
-            "credential": {"none": "none"} if self.api_key is None else {"key": self.api_key},
+            "credential": {"none": "none"} if api_key is None else {"key": api_key},
             "client_config": {"connection_timeout": _CONNECT_TIMEOUT_S, "read_timeout": _READ_TIMEOUT_S},
             "actions": [
                 {
@@ -152,7 +149,8 @@ class PipelineDefinition:
 
     def _request_body(self) -> str:
         """A template: ml-commons escapes the query and writes the documents as a JSON list."""
-        fixed = {"index": self.index if self.is_ours else None, "method": self.method, "language": self.language}
+        asked = self.request
+        fixed = {"index": asked.index if self.is_ours else None, "method": asked.method, "language": asked.language}
         parts = ['"query": "${parameters.query}"', '"documents": ${parameters.documents}']
         parts += [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in fixed.items() if value is not None]
         return "{" + ", ".join(parts) + "}"

@@ -14,7 +14,7 @@ import opensearchpy
 from opensearchpy import exceptions
 
 from reranker.stores.base.writing import PreparedDocument, Writable, WriteResult
-from reranker.stores.engine.bulk import Action, BulkSender
+from reranker.stores.engine.bulk import BulkSender
 
 # As opensearch-py's `parallel_bulk`.
 _REQUESTS_AT_A_TIME = 4
@@ -63,11 +63,7 @@ class BulkWriter:
     """Writes prepared documents to one index of one engine."""
 
     def __init__(
-        self,
-        client: opensearchpy.OpenSearch,
-        index: str,
-        timeout_s: float,
-        pipeline: str | None = None,
+        self, client: opensearchpy.OpenSearch, index: str, timeout_s: float, pipeline: str | None = None
     ) -> None:
         self._size = BatchSize()
         self._stopping = threading.Event()
@@ -118,7 +114,7 @@ class BulkWriter:
             yield batch
 
     def _send(self, batch: _Batch) -> list[str | None]:
-        actions = [Action(one.doc_id, one.content) for one in batch.documents if one.problem is None]
+        actions = [one.content for one in batch.documents if one.problem is None]
         if not actions:
             return []
         started = time.monotonic()
