@@ -11,12 +11,13 @@ certificates of our own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from typing import TypeVar
 
 import pytest
 
 from tests.engines.errors import EngineUnavailable
-from tests.engines.nodes import start_node
+from tests.engines.nodes import Node, start_node
 from tests.engines.recipes import (
     ELASTICSEARCH_8,
     OPENSEARCH_2,
@@ -27,6 +28,8 @@ from tests.engines.recipes import (
 )
 from tests.engines.security import SecuredNode, start_secured_node
 from tests.engines.sources import ENGINES_VARIABLE, Engine, EnginePool, chosen_engines, given_url
+
+AnyNode = TypeVar("AnyNode", Node, SecuredNode)
 
 ENGINE_FIXTURES = {
     "engine_pool",
@@ -110,25 +113,13 @@ def opensearch_2_url(engine_pool: EnginePool) -> str:
 
 @pytest.fixture(scope="session")
 def opensearch_2_ml_url() -> Iterator[str]:
-    if OPENSEARCH_2.name not in chosen_engines():
-        pytest.skip(f"{ENGINES_VARIABLE} leaves out {OPENSEARCH_2.name}")
-    with ExitStack() as stack:
-        try:
-            node = stack.enter_context(start_node(OPENSEARCH_2_ML.name))
-        except EngineUnavailable as failed:
-            pytest.fail(str(failed), pytrace=False)
+    with _own_node(start_node(OPENSEARCH_2_ML.name)) as node:
         yield node.url
 
 
 @pytest.fixture(scope="session")
 def secured_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
-    if OPENSEARCH_2.name not in chosen_engines():
-        pytest.skip(f"{ENGINES_VARIABLE} leaves out {OPENSEARCH_2.name}")
-    with ExitStack() as stack:
-        try:
-            node = stack.enter_context(start_secured_node(tmp_path_factory.mktemp("security")))
-        except EngineUnavailable as failed:
-            pytest.fail(str(failed), pytrace=False)
+    with _own_node(start_secured_node(tmp_path_factory.mktemp("security"))) as node:
         yield node
 
 
@@ -142,6 +133,19 @@ def _named_url(pool: EnginePool, recipe: Recipe) -> str:
     if recipe.name not in chosen_engines() and not given_url(recipe):
         pytest.skip(f"{ENGINES_VARIABLE} leaves out {recipe.name}")
     return _get(pool, recipe.name).url
+
+
+@contextmanager
+def _own_node(starting: AbstractContextManager[AnyNode]) -> Iterator[AnyNode]:
+    """A variant of OpenSearch 2; a test is left out only where SINKRANK_TEST_ENGINES leaves that out."""
+    if OPENSEARCH_2.name not in chosen_engines():
+        pytest.skip(f"{ENGINES_VARIABLE} leaves out {OPENSEARCH_2.name}")
+    with ExitStack() as stack:
+        try:
+            node = stack.enter_context(starting)
+        except EngineUnavailable as failed:
+            pytest.fail(str(failed), pytrace=False)
+        yield node
 
 
 def _get(pool: EnginePool, name: str) -> Engine:

@@ -27,7 +27,6 @@ from pathlib import Path
 import urllib3
 
 from tests.engines.assemble import assembled_home, find_recipe
-from tests.engines.class_archives import ClassArchive, class_archive
 from tests.engines.errors import EngineUnavailable
 from tests.engines.recipes import Recipe
 from tests.engines.toolchain import find_jdk
@@ -61,7 +60,6 @@ class Node:
     transport_port: int
     folder: Path
     process: subprocess.Popen[bytes]
-    archive: ClassArchive
 
     @property
     def pid(self) -> int:
@@ -81,7 +79,6 @@ class Node:
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-        self.archive.keep(self.process.returncode)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -159,8 +156,7 @@ def _launch(
     http_port, transport_port = free_ports(2)
     ours = _own_settings(folder, http_port, transport_port)
     _write_config(recipe, home, folder, {**ours, **settings}, config_files)
-    archive = class_archive(home, jdk)
-    command = [str(jdk.java), *archive.options(), *_java_command(recipe, home, folder, archive.launcher, java_options)]
+    command = [str(jdk.java), *_java_command(recipe, home, folder, java_options)]
     with (folder / "node.log").open("wb") as log:
         process = subprocess.Popen(
             command,
@@ -179,7 +175,6 @@ def _launch(
         transport_port=transport_port,
         folder=folder,
         process=process,
-        archive=archive,
     )
     atexit.register(node.stop)
     return node
@@ -219,13 +214,14 @@ def _write_config(
         (config / name).write_bytes(content)
 
 
-def _java_command(recipe: Recipe, home: Path, folder: Path, launcher: Path, java_options: Sequence[str]) -> list[str]:
+def _java_command(recipe: Recipe, home: Path, folder: Path, java_options: Sequence[str]) -> list[str]:
     """The arguments after `java`: the server on class path or module path, then the launcher's three."""
     config = folder / "config"
     prefix = "es" if recipe.distribution == "elasticsearch" else "opensearch"
-    classes = ["-cp", os.pathsep.join([str(launcher), str(home / "lib" / "*")])]
+    launcher = str(home / "launcher")
+    classes = ["-cp", os.pathsep.join([launcher, str(home / "lib" / "*")])]
     if recipe.on_module_path:
-        classes = ["-cp", str(launcher), "-p", str(home / "lib"), "--add-modules=ALL-MODULE-PATH"]
+        classes = ["-cp", launcher, "-p", str(home / "lib"), "--add-modules=ALL-MODULE-PATH"]
     return [
         # A test's node lives shortly and shares few cores: this halves the processor time until it answers.
         # `java_options` come later and win: -XX:TieredStopAtLevel=4 for a node whose speed is measured.
