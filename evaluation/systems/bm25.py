@@ -10,11 +10,10 @@ import bm25s
 import numpy as np
 from scipy.sparse import csc_array
 
-from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
 from evaluation.corpora.tasks import Direction, Task
 from evaluation.systems.dictionary import BilingualDictionary, check_direction, licences, read_into
-from evaluation.systems.protocol import Distances, Matrix
+from evaluation.systems.protocol import Matrix, TimedSystem
 from ingest.progress import Progress, no_progress
 from reranker.stores.embedded.terms import bm25_terms
 
@@ -25,8 +24,9 @@ K1, B = 2.0, 0.9
 logging.getLogger("bm25s").setLevel(logging.WARNING)
 
 
-class TranslatedBM25:
-    """BM25 with stemming; each query word has the weights of its translations in FreeDict's dictionaries.
+class TranslatedBM25(TimedSystem["Index"]):
+    """BM25 with stemming; each query word has the weights of its translations in FreeDict's dictionaries. The distance
+    is the negative score, +inf without a shared stem.
 
     Args:
         directions: directions whose dictionaries `fit` loads, both ways.
@@ -66,22 +66,18 @@ class TranslatedBM25:
             self._dictionaries[direction] = self._load(direction, self._folder, progress)
         progress(len(self._directions), len(self._directions), "read the dictionaries")
 
-    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """See `System`. The distance is the negative BM25 score, +inf without a shared stem."""
-        dictionary = self._dictionaries.get(task.direction)
-        if dictionary is None:
+    def prepare(self, task: Task) -> Index:
+        if task.direction not in self._dictionaries:
             raise RuntimeError(f"{self.name} has no dictionary for {task.direction} yet; call fit first")
-        preparing, asking = Stopwatch(), Stopwatch()
-        with preparing.running():
-            index = Index([stems(tokens, task.direction.document_language) for tokens in task.documents.values()])
+        return Index([stems(tokens, task.direction.document_language) for tokens in task.documents.values()])
+
+    def compare(self, task: Task, documents: Index, progress: Progress) -> Matrix:
         values = np.zeros((len(task.queries), len(task.documents)))
-        with asking.running():
-            for row, tokens in enumerate(task.queries.values()):
-                progress(row, len(task.queries), f"{task.name} {self.name}")
-                scores = index.scores(translated(tokens, dictionary))
-                values[row] = np.where(scores > 0, -scores, np.inf)
-        progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
-        return Distances(values, preparing.seconds, asking.seconds)
+        for row, tokens in enumerate(task.queries.values()):
+            progress(row, len(task.queries), f"{task.name} {self.name}")
+            scores = documents.scores(translated(tokens, self._dictionaries[task.direction]))
+            values[row] = np.where(scores > 0, -scores, np.inf)
+        return values
 
 
 class Index:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,37 @@ class System(Protocol):
 
     def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
         """Computes the distance of each query to each document; progress counts the queries."""
+
+
+Prepared = TypeVar("Prepared")
+
+
+class TimedSystem(Generic[Prepared]):
+    """A system whose work is timed in two parts: what is done once for the documents, and the rest."""
+
+    name: str
+    data = ""
+
+    def fit(self, pages: Sequence[Page], progress: Progress = no_progress) -> None:
+        """Does nothing: this system learns from no page."""
+
+    def prepare(self, task: Task) -> Prepared:
+        """Does what is done once for the documents."""
+        raise NotImplementedError
+
+    def compare(self, task: Task, documents: Prepared, progress: Progress) -> Matrix:
+        """Returns `Distances.values`, from what `prepare` has returned."""
+        raise NotImplementedError
+
+    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
+        """See `System`."""
+        preparing, asking = Stopwatch(), Stopwatch()
+        with preparing.running():
+            documents = self.prepare(task)
+        with asking.running():
+            values = self.compare(task, documents, progress)
+        progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
+        return Distances(values, preparing.seconds, asking.seconds)
 
 
 @runtime_checkable

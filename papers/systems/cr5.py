@@ -12,10 +12,9 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
 from evaluation.corpora.tasks import Task
-from evaluation.systems.protocol import Distances, Matrix
+from evaluation.systems.protocol import Matrix, TimedSystem
 from ingest.progress import Progress, no_progress
 from reranker.base.errors import BadInput
 from reranker.text.tokens import letter_tokens
@@ -46,16 +45,15 @@ class LanguageSpace:
         return normalize(counter.transform(texts).multiply(self.idf[None, :]).tocsr())
 
 
-class Cr5:
+class Cr5(TimedSystem[Matrix]):
     """Josifoski et al. 2019, as compared by Zosa et al. 2020. A page id is a concept, and its language versions are the
-    documents of that concept.
+    documents of that concept. The distance is 1 - cosine; +inf if one of the two has no word of the training pages.
 
     Args:
         rank: number of dimensions.
     """
 
     name = "cr5"
-    data = ""
 
     def __init__(self, rank: int = RANK) -> None:
         self._rank = rank
@@ -89,25 +87,22 @@ class Cr5:
             for (language, (space, _, _)), found in zip(prepared.items(), weights, strict=True)
         }
 
-    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """See `System`. The distance is 1 - cosine; +inf if one of the two has no word of the training pages.
+    def prepare(self, task: Task) -> Matrix:
+        return self._embed(task.documents.values(), task.direction.document_language)
 
-        Raises:
-            BadInput: no training page had a language of the task.
-        """
-        preparing, asking = Stopwatch(), Stopwatch()
-        with preparing.running():
-            documents = self._embed(task.documents.values(), task.direction.document_language)
-        with asking.running():
-            queries = self._embed(task.queries.values(), task.direction.query_language)
-            values = 1.0 - queries @ documents.T
-            values[~queries.any(axis=1)] = np.inf
-            values[:, ~documents.any(axis=1)] = np.inf
-        progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
-        return Distances(values, preparing.seconds, asking.seconds)
+    def compare(self, task: Task, documents: Matrix, progress: Progress) -> Matrix:
+        queries = self._embed(task.queries.values(), task.direction.query_language)
+        values = 1.0 - queries @ documents.T
+        values[~queries.any(axis=1)] = np.inf
+        values[:, ~documents.any(axis=1)] = np.inf
+        return values
 
     def _embed(self, texts: Iterable[Sequence[str]], language: str) -> Matrix:
-        """(n_texts, rank), rows of length 1 or 0."""
+        """(n_texts, rank), rows of length 1 or 0.
+
+        Raises:
+            BadInput: no training page had the language.
+        """
         if not self._spaces:
             raise RuntimeError("cr5 has no embeddings yet; call fit first")
         space = self._spaces.get(language)

@@ -8,11 +8,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from evaluation.base.stopwatch import Stopwatch
-from evaluation.corpora.pages import Page
 from evaluation.corpora.tasks import Task, Texts
-from evaluation.systems.protocol import Distances, Matrix
-from ingest.progress import Progress, no_progress
+from evaluation.systems.protocol import Matrix, TimedSystem
+from ingest.progress import Progress
 from reranker.embeddings import Embeddings
 from reranker.text.bags import BagOfWords, WeightedBag, WeightedBags
 from reranker.text.idf import DocumentFrequencies, IdfTable
@@ -72,46 +70,37 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
 """The recipes by the name of the system."""
 
 
-class EmbeddedWords:
-    """One of `RECIPES` over trained embeddings. It ranks all documents.
+class EmbeddedWords(TimedSystem[tuple[IdfTable, Matrix | WeightedBags]]):
+    """One of `RECIPES` over trained embeddings. It ranks all documents. The distance is +inf if one of the two has no
+    known word.
 
     Args:
         n_threads: maximum number of threads.
     """
-
-    data = ""
 
     def __init__(self, name: str, embeddings: Embeddings, n_threads: int = 1) -> None:
         self.name, self._recipe, self._n_threads = name, RECIPES[name], n_threads
         self.description = self._recipe.description
         self._embeddings = embeddings.with_unknown_words("paper" if self._recipe.handles_unknown_words else "skip")
 
-    def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
-        """Does nothing: the embeddings are trained already."""
+    def prepare(self, task: Task) -> tuple[IdfTable, Matrix | WeightedBags]:
+        """Returns the idf, and the mean embeddings of the documents or their bags."""
+        bags, idf = weighted_documents(task, self._embeddings, self._recipe.is_idf)
+        is_mean = self._recipe.method == CENTROIDS
+        return idf, centroids(bags, self._embeddings) if is_mean else WeightedBags.join(bags)
 
-    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """See `System`. The distance is +inf if one of the two has no known word."""
-        preparing, asking = Stopwatch(), Stopwatch()
-        with preparing.running():
-            documents, idf = weighted_documents(task, self._embeddings, self._recipe.is_idf)
-            joined = WeightedBags.join(documents)
-            means = centroids(documents, self._embeddings) if self._recipe.method == CENTROIDS else None
-        with asking.running():
-            queries = weighted_queries(task, self._embeddings, idf)
-            if means is not None:
-                values = euclidean(centroids(queries, self._embeddings), means)
-            else:
-                values = np.full((len(queries), len(documents)), np.inf)
-                for row, query in enumerate(queries):
-                    progress(row, len(queries), f"{task.name} {self.name}")
-                    if len(query):
-                        values[row] = self._solve(query, joined)
-        progress(len(queries), len(queries), f"{task.name} {self.name}")
-        return Distances(values, preparing.seconds, asking.seconds)
-
-    def _solve(self, query: WeightedBag, documents: WeightedBags) -> Matrix:
+    def compare(self, task: Task, documents: tuple[IdfTable, Matrix | WeightedBags], progress: Progress) -> Matrix:
+        idf, found = documents
+        queries = weighted_queries(task, self._embeddings, idf)
+        if not isinstance(found, WeightedBags):
+            return euclidean(centroids(queries, self._embeddings), found)
         vectors, method = self._embeddings.vectors, self._recipe.method
-        return distances(query, documents, vectors, method, Parameters(), self._n_threads).values
+        values = np.full((len(queries), len(task.documents)), np.inf)
+        for row, query in enumerate(queries):
+            progress(row, len(queries), f"{task.name} {self.name}")
+            if len(query):
+                values[row] = distances(query, found, vectors, method, Parameters(), self._n_threads).values
+        return values
 
 
 def weighted_documents(task: Task, embeddings: Embeddings, is_idf: bool) -> tuple[list[WeightedBag], IdfTable]:

@@ -12,10 +12,9 @@ from scipy.sparse import csr_matrix
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 
-from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
 from evaluation.corpora.tasks import Direction, Task
-from evaluation.systems.protocol import Distances, Matrix
+from evaluation.systems.protocol import Matrix, TimedSystem
 from ingest.progress import Progress, no_progress
 from papers.systems.embedded import euclidean
 from reranker.base.errors import BadInput
@@ -44,8 +43,9 @@ class Representation(Protocol):
         """Turns counts (n_texts, n_words) into vectors (n_texts, dim)."""
 
 
-class LatentSystem:
-    """Euclidean distances of learned vectors, among texts of one language.
+class LatentSystem(TimedSystem[Matrix]):
+    """Euclidean distances of learned vectors, among texts of one language; +inf if one of the two has no word of the
+    training pages.
 
     Args:
         directions: directions of the tasks, each with the same language on both sides.
@@ -53,8 +53,6 @@ class LatentSystem:
     Raises:
         BadInput: a direction has two languages.
     """
-
-    data = ""
 
     def __init__(self, name: str, representation: Representation, directions: Iterable[Direction]) -> None:
         self.name, self.description, self._representation = name, representation.description, representation
@@ -76,15 +74,11 @@ class LatentSystem:
         progress(0, None, f"learning {self.name}")
         self._representation.fit(self._counter.transform(texts).astype(np.float64))
 
-    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """See `System`. The distance is +inf if one of the two has no word of the training pages."""
-        preparing, asking = Stopwatch(), Stopwatch()
-        with preparing.running():
-            documents = self._represent(task.documents.values())
-        with asking.running():
-            values = euclidean(self._represent(task.queries.values()), documents)
-        progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
-        return Distances(values, preparing.seconds, asking.seconds)
+    def prepare(self, task: Task) -> Matrix:
+        return self._represent(task.documents.values())
+
+    def compare(self, task: Task, documents: Matrix, progress: Progress) -> Matrix:
+        return euclidean(self._represent(task.queries.values()), documents)
 
     def _represent(self, texts: Iterable[Sequence[str]]) -> Matrix:
         if self._counter is None:

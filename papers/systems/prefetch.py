@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.base.stopwatch import Stopwatch
-from evaluation.corpora.pages import Page
 from evaluation.corpora.tasks import Task
-from evaluation.systems.protocol import Distances, Matrix
-from ingest.progress import Progress, no_progress
+from evaluation.systems.protocol import Matrix, TimedSystem
+from ingest.progress import Progress
 from papers.systems.embedded import centroids, euclidean, weighted_documents, weighted_queries
 from reranker.base.errors import WrongParameter
 from reranker.embeddings import Embeddings
 from reranker.text.bags import WeightedBag, WeightedBags
+from reranker.text.idf import IdfTable
 from reranker.transport import distances
 
 K, M = 20, 160
@@ -74,8 +73,9 @@ def prefetch_and_prune(
     return Pruned(values, len(prefetched), int(np.isfinite(values).sum()))
 
 
-class PrefetchAndPrune:
-    """Finds the k nearest documents of each query by Word Mover's Distance with tf weights.
+class PrefetchAndPrune(TimedSystem[tuple[list[WeightedBag], Matrix]]):
+    """Finds the k nearest documents of each query by Word Mover's Distance with tf weights. The distance is NaN if no
+    exact distance was needed, +inf if one of the two has no known word.
 
     Attributes:
         share_solved: share of the pairs of query and document in the last task that were solved; NaN before.
@@ -85,7 +85,6 @@ class PrefetchAndPrune:
     """
 
     name = "prefetch-and-prune"
-    data = ""
 
     def __init__(self, embeddings: Embeddings, k: int = K, m: int = M) -> None:
         check_cutoff(k, m)
@@ -96,30 +95,25 @@ class PrefetchAndPrune:
             "Word Mover's Distance, tf weights (Kusner et al. 2015)"
         )
 
-    def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
-        """Does nothing: the embeddings are trained already."""
+    def prepare(self, task: Task) -> tuple[list[WeightedBag], Matrix]:
+        """Returns the documents' bags and mean embeddings."""
+        bags, _ = weighted_documents(task, self._embeddings, is_idf=False)
+        return bags, centroids(bags, self._embeddings)
 
-    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """See `System`. NaN if no exact distance was needed, +inf if one of the two has no known word."""
-        preparing, asking = Stopwatch(), Stopwatch()
-        with preparing.running():
-            documents, idf = weighted_documents(task, self._embeddings, is_idf=False)
-            means = centroids(documents, self._embeddings)
-        values = np.full((len(task.queries), len(documents)), np.nan)
-        n_solved = 0
-        with asking.running():
-            queries = weighted_queries(task, self._embeddings, idf)
-            by_centroid = euclidean(centroids(queries, self._embeddings), means)
-            for row, query in enumerate(queries):
-                progress(row, len(queries), f"{task.name} {self.name}")
-                if len(query):
-                    found = prefetch_and_prune(query, documents, by_centroid[row], self._embeddings, self._k, self._m)
-                    values[row] = found.values
-                    n_solved += found.n_solved
-            values[np.isinf(by_centroid)] = np.inf
-        progress(len(queries), len(queries), f"{task.name} {self.name}")
+    def compare(self, task: Task, documents: tuple[list[WeightedBag], Matrix], progress: Progress) -> Matrix:
+        bags, means = documents
+        queries = weighted_queries(task, self._embeddings, IdfTable())
+        by_centroid = euclidean(centroids(queries, self._embeddings), means)
+        values, n_solved = np.full(by_centroid.shape, np.nan), 0
+        for row, query in enumerate(queries):
+            progress(row, len(queries), f"{task.name} {self.name}")
+            if len(query):
+                found = prefetch_and_prune(query, bags, by_centroid[row], self._embeddings, self._k, self._m)
+                values[row] = found.values
+                n_solved += found.n_solved
+        values[np.isinf(by_centroid)] = np.inf
         self.share_solved = n_solved / values.size
-        return Distances(values, preparing.seconds, asking.seconds)
+        return values
 
 
 def check_cutoff(k: int, m: int) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evaluation.base.stopwatch import Stopwatch
-from evaluation.corpora.pages import Page
 from evaluation.corpora.tasks import Task
-from evaluation.systems.protocol import Distances
+from evaluation.systems.protocol import Matrix, TimedSystem
 from evaluation.systems.term_counts import (
     document_frequencies,
     idf,
@@ -21,7 +17,7 @@ from evaluation.systems.term_counts import (
     unit_length,
     vocabulary,
 )
-from ingest.progress import Progress, no_progress
+from ingest.progress import Progress
 
 _DESCRIPTIONS = {
     "tf": "Euclidean distance of term frequencies of surface forms at unit length (Balikas et al. 2018)",
@@ -35,39 +31,36 @@ _DESCRIPTIONS = {
 SURFACE_NAMES = tuple(_DESCRIPTIONS)
 
 
-class SurfaceForms:
+Prepared = tuple[dict[str, int], sparse.csr_array, sparse.csr_array]
+"""The columns of the words, the documents' vectors, the counts of the documents in the query's language."""
+
+
+class SurfaceForms(TimedSystem[Prepared]):
     """The baselines `tf` and `idf` of Balikas et al. 2018 (section 4) and, for texts of one language, BOW and TF-IDF of
-    Kusner et al. 2015 (section 5.1). The latter are not scaled to length 1, so long texts are far from short ones.
+    Kusner et al. 2015 (section 5.1). The latter are not scaled to length 1, so long texts are far from short ones. With
+    vectors of length 1 the distance is +inf without a common word.
 
     Args:
         name: one of `SURFACE_NAMES`.
     """
 
-    data = ""
-
     def __init__(self, name: str) -> None:
         self.name, self.description = name, _DESCRIPTIONS[name]
 
-    def fit(self, pages: Sequence[Page] = (), progress: Progress = no_progress) -> None:
-        """Does nothing: the frequencies come from the searched documents."""
+    def prepare(self, task: Task) -> Prepared:
+        columns = vocabulary([*task.documents.values(), *task.query_side.values(), *task.queries.values()])
+        counts = term_counts(task.documents.values(), columns)
+        return columns, self._weighted(counts, counts), term_counts(task.query_side.values(), columns)
 
-    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """See `System`. With vectors of length 1 the distance is +inf without a common word."""
-        preparing, asking = Stopwatch(), Stopwatch()
-        with preparing.running():
-            columns = vocabulary([*task.documents.values(), *task.query_side.values(), *task.queries.values()])
-            counts = term_counts(task.documents.values(), columns)
-            documents = self._weighted(counts, counts)
-            query_side = term_counts(task.query_side.values(), columns)
-        with asking.running():
-            queries = self._weighted(term_counts(task.queries.values(), columns), query_side)
-            products: NDArray[np.float64] = (queries @ documents.T).toarray()
-            squares = squared_lengths(queries)[:, None] + squared_lengths(documents)[None, :] - 2.0 * products
-            values = np.sqrt(np.maximum(squares, 0.0))
-            if self.name in ("tf", "idf"):
-                values[products <= 0] = np.inf
-        progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
-        return Distances(values, preparing.seconds, asking.seconds)
+    def compare(self, task: Task, documents: Prepared, progress: Progress) -> Matrix:
+        columns, vectors, query_side = documents
+        queries = self._weighted(term_counts(task.queries.values(), columns), query_side)
+        products: NDArray[np.float64] = (queries @ vectors.T).toarray()
+        squares = squared_lengths(queries)[:, None] + squared_lengths(vectors)[None, :] - 2.0 * products
+        values = np.sqrt(np.maximum(squares, 0.0))
+        if self.name in ("tf", "idf"):
+            values[products <= 0] = np.inf
+        return values
 
     def _weighted(self, counts: sparse.csr_array, same_language: sparse.csr_array) -> sparse.csr_array:
         """(n_texts, n_terms), the counts, weighted by the document frequencies of texts in the same language."""

@@ -10,10 +10,9 @@ from itertools import groupby
 import numpy as np
 from scipy.special import rel_entr
 
-from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Page
 from evaluation.corpora.tasks import Direction, Task
-from evaluation.systems.protocol import Distances, Matrix
+from evaluation.systems.protocol import Matrix, TimedSystem
 from ingest.progress import Progress, no_progress
 from papers.systems.topic_sampling import Counts, Priors, Schedule, TokenStream, infer, train
 from reranker.base.errors import BadInput
@@ -94,14 +93,13 @@ LDA = TopicRecipe(
 )
 
 
-class TopicSystem:
-    """A topic model that learns from the language versions of the training pages.
+class TopicSystem(TimedSystem[Matrix]):
+    """A topic model that learns from the language versions of the training pages. The distance is +inf if one of the
+    two has no word that the model knows.
 
     Args:
         directions: directions of the tasks, which give the pairs of languages.
     """
-
-    data = ""
 
     def __init__(self, name: str, recipe: TopicRecipe, directions: Iterable[Direction] = ()) -> None:
         self.name, self.description, self._recipe = name, recipe.description, recipe
@@ -124,24 +122,20 @@ class TopicSystem:
             label = f"{self.name} {' '.join(languages)}"
             self._models[frozenset(languages)] = TopicModel.train(documents, languages, self._recipe, label, progress)
 
-    def distances(self, task: Task, progress: Progress = no_progress) -> Distances:
-        """See `System`. The distance is +inf if one of the two has no word that the model knows.
+    def prepare(self, task: Task) -> Matrix:
+        return self._model(task.direction).mixtures(task.documents.values(), task.direction.document_language)
 
-        Raises:
-            BadInput: no training page had a language of the task.
-        """
-        model = self._model(task.direction)
-        preparing, asking = Stopwatch(), Stopwatch()
-        with preparing.running():
-            documents = model.mixtures(task.documents.values(), task.direction.document_language)
-        with asking.running():
-            queries = model.mixtures(task.queries.values(), task.direction.query_language)
-            values = self._recipe.divergence(queries, documents)
-            values[np.isnan(values)] = np.inf
-        progress(len(task.queries), len(task.queries), f"{task.name} {self.name}")
-        return Distances(values, preparing.seconds, asking.seconds)
+    def compare(self, task: Task, documents: Matrix, progress: Progress) -> Matrix:
+        queries = self._model(task.direction).mixtures(task.queries.values(), task.direction.query_language)
+        values = self._recipe.divergence(queries, documents)
+        values[np.isnan(values)] = np.inf
+        return values
 
     def _model(self, direction: Direction) -> TopicModel:
+        """
+        Raises:
+            BadInput: no training page had a language of the direction.
+        """
         if not self._models:
             raise RuntimeError(f"{self.name} has no model yet; call fit first")
         wanted = set(_pair(direction))
