@@ -70,25 +70,17 @@ def libreoffice(
     """LibreOffice's help: near translations in six languages."""
     corpus = fair(load_libreoffice(home, progress))
     asked = _asked(corpus, directions)
-    parts = [
-        translations(corpus, "libreoffice", each, kind, N_PAGES)
-        for kind in ("pages", "first20", "halves")
-        for each in asked
-    ]
+    parts = _translations(corpus, "libreoffice", asked, ("pages", "first20", "halves"), N_PAGES)
     whole = [translations(corpus, "libreoffice", each, "first20", None, scope="all") for each in asked]
     return _libreoffice(corpus, [*parts, *whole])
 
 
 def quick(home: Path, directions: Sequence[Direction] | None = None, progress: Progress = no_progress) -> Collection:
     """A small part of LibreOffice's help in three languages, to check that everything works."""
-    corpus = fair(
-        part_of(load_libreoffice(home, progress, languages=QUICK_LANGUAGES), QUICK_N_TRAIN, QUICK_N_TEST + 20)
-    )
+    whole = load_libreoffice(home, progress, languages=QUICK_LANGUAGES)
+    corpus = fair(part_of(whole, QUICK_N_TRAIN, QUICK_N_TEST + 20))
     asked = directions or (Direction("en", "fr"), Direction("fi", "en"))
-    questions = [
-        translations(corpus, "libreoffice", each, kind, QUICK_N_TEST) for kind in ("pages", "first20") for each in asked
-    ]
-    return _libreoffice(corpus, questions)
+    return _libreoffice(corpus, _translations(corpus, "libreoffice", asked, ("pages", "first20"), QUICK_N_TEST))
 
 
 def gnome_help(
@@ -96,14 +88,10 @@ def gnome_help(
 ) -> Collection:
     """GNOME's help, for systems that learn from LibreOffice's help only; with related pages."""
     corpus = fair(gnome.load_gnome(home, progress))
-    questions = [
-        translations(corpus, "gnome", each, kind, None, related=True)
-        for kind in ("pages", "first20")
-        for each in _asked(corpus, directions)
-    ]
-    return Collection(
-        "gnome", "GNOME's help", gnome.SOURCE, gnome.LICENCE, corpus, load_libreoffice(home, progress), tuple(questions)
-    )
+    asked = _asked(corpus, directions)
+    questions = _translations(corpus, "gnome", asked, ("pages", "first20"), None, related=True)
+    learning = load_libreoffice(home, progress)
+    return Collection("gnome", "GNOME's help", gnome.SOURCE, gnome.LICENCE, corpus, learning, questions)
 
 
 def manual_pages(
@@ -111,13 +99,9 @@ def manual_pages(
 ) -> Collection:
     """Linux's manual pages in five languages."""
     corpus = fair(manpages.load_manpages(home, progress))
-    questions = [
-        translations(corpus, "manpages", each, kind, N_PAGES)
-        for kind in ("pages", "first20")
-        for each in _asked(corpus, directions)
-    ]
+    questions = _translations(corpus, "manpages", _asked(corpus, directions), ("pages", "first20"), N_PAGES)
     title = "Linux's manual pages"
-    return Collection("manpages", title, manpages.SOURCE, manpages.LICENCE, corpus, corpus, tuple(questions))
+    return Collection("manpages", title, manpages.SOURCE, manpages.LICENCE, corpus, corpus, questions)
 
 
 def packages(home: Path, directions: Sequence[Direction] | None = None, progress: Progress = no_progress) -> Collection:
@@ -166,6 +150,18 @@ def _libreoffice(corpus: Corpus, questions: Iterable[Question]) -> Collection:
         corpus,
         tuple(questions),
     )
+
+
+def _translations(
+    corpus: Corpus,
+    name: str,
+    directions: Sequence[Direction],
+    kinds: Sequence[str],
+    limit: int | None,
+    related: bool = False,
+) -> tuple[Question, ...]:
+    """Makes a question of each kind for each direction."""
+    return tuple(translations(corpus, name, each, kind, limit, related) for kind in kinds for each in directions)
 
 
 def _asked(corpus: Corpus, directions: Sequence[Direction] | None) -> list[Direction]:
