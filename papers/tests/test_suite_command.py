@@ -267,19 +267,13 @@ def test_a_part_of_a_corpus_has_pages_in_all_its_languages_and_a_name_of_its_own
         assert len(pages) == n * len(corpus.languages)
 
 
-def test_reasons_are_said_once_in_the_report(home) -> None:
+def test_reasons_are_said_once_in_the_report_and_systems_without_kept_distances_are_named(home) -> None:
     collection = texts(home)
     refusals = tuple(Refusal("bm25", question.name, "no dictionary") for question in collection.questions)
-    page = markdown([suite.Outcome(collection, collection.embeddings(home), {}, refusals)])
+    alike = Correlations((), ("mltm",))
+    page = markdown([suite.Outcome(collection, collection.embeddings(home), {}, refusals, correlations=alike)])
 
     assert page.count("no dictionary") == 1
-
-
-def test_a_system_without_kept_distances_is_said_to_be_missing_in_the_correlations(home) -> None:
-    collection = texts(home)
-    alike = Correlations((), ("mltm",))
-    page = markdown([suite.Outcome(collection, collection.embeddings(home), {}, (), correlations=alike)])
-
     assert "- Not in all rank correlations: `mltm`" in page
 
 

@@ -6,7 +6,6 @@ from math import inf, log2
 
 import numpy as np
 import pytest
-from ir_measures import Qrel
 
 from evaluation.corpora import Corpus, Page, Paragraph
 from evaluation.corpora.tasks import Direction
@@ -247,12 +246,3 @@ def test_errors_are_compared_text_by_text() -> None:
 
     assert (right.error.mean, right.p, right.k) == (0.0, None, 1)
     assert (wrong.error.mean, wrong.p) == (1.0, pytest.approx(2 / 16))
-
-
-def test_qrels_of_a_task_stay_those_of_the_task() -> None:
-    question = translations(corpus(), "c", Direction("fr", "en"), "pages", 2)
-
-    assert set(question.task.qrels) == {
-        Qrel(query, document, 1) for query, relevant in question.judgements[0].qrels.items() for document in relevant
-    }
-    assert len(question.task.qrels) == 2

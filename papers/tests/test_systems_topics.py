@@ -13,10 +13,8 @@ from evaluation.corpora.tasks import Direction
 from papers.systems.topic_sampling import Priors, Schedule, TokenStream, infer, train
 from papers.systems.topics import (
     BILDA,
-    LDA,
     MLTM,
     TopicModel,
-    TopicRecipe,
     TopicSystem,
     aligned_documents,
     jensen_shannon,
@@ -225,18 +223,6 @@ def test_in_one_language_it_finds_the_topics_that_scikit_learn_finds() -> None:
     found = system.distances(small_task(texts, texts, texts, EN_EN)).values
     same = theirs[:, None] == theirs[None, :]
     assert found[same].max() < 0.3 < 1.0 < found[~same].min()
-
-
-@pytest.mark.parametrize(
-    ("recipe", "said"),
-    [
-        (BILDA, ["300 topics", "alpha 50/300", "beta 0.01", "every 25th to the 500th", "Balikas et al. 2018"]),
-        (MLTM, ["100 topics", "alpha 1/100", "beta 0.08", "9,000", "1,000 Gibbs sweeps", "Zosa et al. 2020"]),
-        (LDA, ["100 topics", "Kusner et al. 2015"]),
-    ],
-)
-def test_a_description_tells_the_constants(recipe: TopicRecipe, said: list[str]) -> None:
-    assert all(each in recipe.description for each in said)
 
 
 def test_the_constants_are_those_of_the_papers() -> None:

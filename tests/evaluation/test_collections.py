@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
 
 import pytest
 
@@ -81,79 +80,32 @@ def test_other_judgments_are_named_where_those_of_the_test_are_missing(tmp_path:
 # ir_datasets
 
 
-class Doc(NamedTuple):
-    doc_id: str
-    title: str
-    text: str
-
-    def default_text(self) -> str:
-        return f"{self.title} {self.text}"
-
-
-class Page(NamedTuple):
-    doc_id: str
-    body: str
-
-    def default_text(self) -> str:
-        return self.body
-
-
-class Asked(NamedTuple):
-    query_id: str
-    text: str
-
-    def default_text(self) -> str:
-        return self.text
-
-
-class Judged(NamedTuple):
-    query_id: str
-    doc_id: str
-    relevance: int
-
-
-class Dataset:
+def dataset(has_qrels: bool = True, n_documents: int | None = None) -> SimpleNamespace:
     """What a data set of ir_datasets offers, as its documentation says."""
-
-    def __init__(self, without: str = "", n_documents: int | None = None) -> None:
-        self._without, self._n_documents = without, n_documents
-
-    def has_docs(self) -> bool:
-        return True
-
-    def has_queries(self) -> bool:
-        return True
-
-    def has_qrels(self) -> bool:
-        return self._without != "qrels"
-
-    def docs_count(self) -> int | None:
-        return self._n_documents
-
-    def docs_lang(self) -> str | None:
-        return "fr"
-
-    def queries_lang(self) -> str | None:
-        return None
-
-    def docs_iter(self) -> Iterator[Any]:
-        yield Doc("a", "Chat", "noir")
-        yield Page("b", "pain\u2028eau")
-
-    def queries_iter(self) -> Iterator[Any]:
-        yield Asked("1", "cat")
-
-    def qrels_iter(self) -> Iterator[Any]:
-        yield Judged("1", "a", 1)
+    documents = [
+        SimpleNamespace(doc_id="a", title="Chat", text="noir"),
+        SimpleNamespace(doc_id="b", default_text=lambda: "pain\u2028eau"),
+    ]
+    return SimpleNamespace(
+        has_docs=lambda: True,
+        has_queries=lambda: True,
+        has_qrels=lambda: has_qrels,
+        docs_count=lambda: n_documents,
+        docs_lang=lambda: "fr",
+        queries_lang=lambda: None,
+        docs_iter=lambda: iter(documents),
+        queries_iter=lambda: iter([SimpleNamespace(query_id="1", default_text=lambda: "cat")]),
+        qrels_iter=lambda: iter([SimpleNamespace(query_id="1", doc_id="a", relevance=1)]),
+    )
 
 
-def offer(monkeypatch: pytest.MonkeyPatch, **datasets: Dataset) -> None:
+def offer(monkeypatch: pytest.MonkeyPatch, **datasets: SimpleNamespace) -> None:
     """Puts a package ir_datasets in place that knows these."""
     monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=lambda name: datasets[name]))  # type: ignore[arg-type]
 
 
 def test_a_name_of_ir_datasets_is_read_as_a_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, pets=Dataset())
+    offer(monkeypatch, pets=dataset())
     with opened_collection("pets") as collection:
         assert collection.name == "pets"
         assert [(one.doc_id, one.title, one.text, one.language) for one in collection.documents("en")] == [
@@ -165,39 +117,25 @@ def test_a_name_of_ir_datasets_is_read_as_a_folder_is(monkeypatch: pytest.Monkey
     assert not collection.corpus.exists()
 
 
-def test_what_is_no_name_of_ir_datasets_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch)
-    with (
-        pytest.raises(NotFound, match="'pets' is neither a folder nor a name of ir_datasets"),
-        opened_collection("pets"),
-    ):
-        pass
-
-
-def test_a_data_set_without_judgments_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, pets=Dataset(without="qrels"))
-    with (
-        pytest.raises(BadInput, match="has no qrels; name a part that has, such as pets/test"),
-        opened_collection("pets"),
-    ):
-        pass
-
-
-def test_a_data_set_that_is_too_large_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, pets=Dataset(n_documents=8_841_823))
-    with pytest.raises(BadInput, match="8,841,823 documents, and at most 1,000,000"), opened_collection("pets"):
-        pass
-
-
-def test_without_ir_datasets_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(NotFound, match=r"pip install 'sinkrank\[collections\]'"), opened_collection("vaswani"):
-        pass
-
-
-def test_a_path_is_never_taken_for_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(NotFound, match=r"there is no folder '\./gone'"), opened_collection("./gone"):
+@pytest.mark.parametrize(
+    ("name", "offered", "error", "told"),
+    [
+        ("other", dataset(), NotFound, "'other' is neither a folder nor a name of ir_datasets"),
+        ("pets", dataset(has_qrels=False), BadInput, "has no qrels; name a part that has, such as pets/test"),
+        ("pets", dataset(n_documents=8_841_823), BadInput, "8,841,823 documents, and at most 1,000,000"),
+        ("pets", None, NotFound, r"pip install 'sinkrank\[collections\]'"),
+        ("./gone", None, NotFound, r"there is no folder '\./gone'"),
+    ],
+    ids=["no name", "no judgments", "too large", "no package", "a path is never a name"],
+)
+def test_what_cannot_be_read_is_refused_with_the_cure(
+    monkeypatch: pytest.MonkeyPatch, name: str, offered: SimpleNamespace | None, error: type[Exception], told: str
+) -> None:
+    if offered is None:
+        monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    else:
+        offer(monkeypatch, pets=offered)
+    with pytest.raises(error, match=told), opened_collection(name):
         pass
 
 

@@ -198,20 +198,21 @@ def test_the_folder_of_jars_may_be_relative(calls: Path, tmp_path: Path, monkeyp
     assert fetched_jar("org.example:thing:1.0", SHA256, Path("models")).read_bytes() == b"jar"
 
 
-def test_where_maven_brings_nothing_the_cure_is_named(calls: Path, tmp_path: Path) -> None:
-    with pytest.raises(FetchFailed, match=r"Maven left 0 jars of org\.example:nothing:1\.0, not one; look into"):
-        fetched_jar("org.example:nothing:1.0", SHA256, tmp_path / "models")
-
-
-def test_another_jar_than_the_expected_one_is_refused(calls: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="expected 0000; remove it"):
-        fetched_jar("org.example:thing:1.0", "0000", tmp_path / "models")
-
-
-def test_what_maven_says_of_a_failure_is_told(calls: Path, tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match=r"could not fetch org\.example:gone:1\.0: no such artifact; check"):
-        fetched_jar("org.example:gone:1.0", SHA256, tmp_path / "models")
-    assert not list((tmp_path / "models").glob("*.jar"))
+@pytest.mark.parametrize(
+    ("name", "sha256", "error", "told"),
+    [
+        ("nothing", SHA256, FetchFailed, r"Maven left 0 jars of org\.example:nothing:1\.0, not one; look into"),
+        ("thing", "0000", BadInput, "expected 0000; remove it"),
+        ("gone", SHA256, NotFound, r"could not fetch org\.example:gone:1\.0: no such artifact; check"),
+    ],
+)
+def test_what_is_not_the_expected_jar_is_refused_with_the_cure(
+    calls: Path, tmp_path: Path, name: str, sha256: str, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        fetched_jar(f"org.example:{name}:1.0", sha256, tmp_path / "models")
+    if name == "gone":
+        assert not list((tmp_path / "models").glob("*.jar"))
 
 
 def test_without_maven_the_cure_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,11 +122,6 @@ def test_a_page_is_untranslated_when_more_than_half_of_its_words_stand_in_englis
     assert is_translated(finnish, english) is translated
 
 
-def test_an_english_page_needs_no_translation() -> None:
-    english = page("a", "en", LONG_EN)
-    assert is_translated(english, english)
-
-
 def test_each_page_left_out_is_counted_once_by_rule_and_language() -> None:
     text = "{} opens and closes words" + " and saves one two three words" * 3
     pages = [
@@ -218,7 +213,7 @@ def test_the_share_of_test_text_seen_in_training_is_counted_by_words_and_languag
 
 def test_documents_carry_what_ingest_reads() -> None:
     given = Page("text/scalc/a", "fr", "Titre", (Paragraph("1", "Un"), Paragraph("2", "Deux")), "scalc", "https://x")
-    assert list(as_documents([given])) == [
+    assert list(as_documents([given, page("b", "en", "Text")])) == [
         {
             "id": "fr/text/scalc/a",
             "language": "fr",
@@ -226,12 +221,9 @@ def test_documents_carry_what_ingest_reads() -> None:
             "text": "Un\nDeux",
             "url": "https://x",
             "metadata": {"page": "text/scalc/a", "module": "scalc"},
-        }
+        },
+        {"id": "en/b", "language": "en", "title": "", "text": "Text", "metadata": {"page": "b", "module": ""}},
     ]
-
-
-def test_a_document_without_a_url_has_no_such_field() -> None:
-    assert "url" not in next(as_documents([page("a", "en", "text")]))
 
 
 def test_jsonl_appears_whole_or_not_at_all(tmp_path: Path) -> None:

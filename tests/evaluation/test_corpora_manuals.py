@@ -180,19 +180,13 @@ def test_titles_and_paragraphs_outside_the_head_are_numbered_by_place() -> None:
     )
     parsed = parse_topic(topic(body))
     assert parsed is not None
-    assert parsed.title == "Send files"
+    assert (parsed.title, parsed.guides) == ("Send files", ("net",))
     assert [tuple(each) for each in parsed.paragraphs] == [
         ("0", "Send files"),
         ("1", "Use Send now."),
         ("3", "Click."),
         ("4", "Wait here."),
     ]
-
-
-def test_the_guides_of_a_topic_are_those_that_list_it() -> None:
-    parsed = parse_topic(topic("<p>x</p>"))
-    assert parsed is not None
-    assert parsed.guides == ("net",)
 
 
 def test_a_guide_is_no_topic_since_its_text_is_links() -> None:

@@ -68,15 +68,9 @@ def test_a_claim_that_was_written_while_the_clock_was_a_day_ahead_locks_nobody_o
         store.claim(index, "one", 60)
 
 
-def test_a_claim_that_is_not_renewed_runs_out(store: Store, index: str) -> None:
-    store.claim(index, "one", 0.2)
-    time.sleep(0.25)
-    store.claim(index, "other", 60)
-    with pytest.raises(BadInput, match="another run"):
-        store.claim(index, "one", 60)
-
-
-def test_a_release_deletes_a_claim_of_this_owner_or_one_that_has_run_out(store: Store, index: str) -> None:
+def test_a_claim_runs_out_and_a_release_deletes_one_of_this_owner_or_one_that_has_run_out(
+    store: Store, index: str
+) -> None:
     store.claim(index, "one", 60)
     store.release(index, "other")
     assert n_claims(store, index) == 1
@@ -86,6 +80,11 @@ def test_a_release_deletes_a_claim_of_this_owner_or_one_that_has_run_out(store: 
     time.sleep(0.25)
     store.release(index, "other")
     assert n_claims(store, index) == 0
+    store.claim(index, "one", 0.2)
+    time.sleep(0.25)
+    store.claim(index, "other", 60)
+    with pytest.raises(BadInput, match="another run"):
+        store.claim(index, "one", 60)
 
 
 def test_an_index_that_is_dropped_leaves_no_claim(store: Store, index: str, new_index: Callable[[], str]) -> None:

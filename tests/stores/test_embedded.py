@@ -283,23 +283,6 @@ def test_a_dropped_index_leaves_nothing_in_any_table(folder: Path) -> None:
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 
-def test_the_vectors_in_memory_follow_each_change() -> None:
-    def packed(*numbers: float) -> bytes:
-        return np.array(numbers, "<f4").tobytes()
-
-    block = VectorBlock.empty("g", 2).updated(0, [])
-    assert len(block.row_ids) == 0
-    block = block.updated(1, [(2, packed(1, 0)), (3, None), (4, packed(0, 1))])
-    assert block.row_ids.tolist() == [2, 4]
-    later = block.updated(2, [(2, None), (3, packed(0.6, 0.8)), (5, packed(-1, 0))])
-    assert later.row_ids.tolist() == [3, 4, 5]
-    assert later.vectors.round(3).tolist() == [[0.6000000238418579, 0.800000011920929], [0.0, 1.0], [-1.0, 0.0]]
-    assert block.row_ids.tolist() == [2, 4]  # a search that holds the block before goes on with it
-    row_ids, scores = later.nearest(np.array([1, 0], np.float32), 2, np.array([4, 5, 99]))
-    assert row_ids.tolist() == [4, 5]
-    assert scores.tolist() == [0.0, -1.0]
-
-
 def test_equal_vectors_tie_wherever_they_stand() -> None:
     vector = np.random.default_rng(5).standard_normal(301).astype(np.float32)
     vector /= np.linalg.norm(vector)

@@ -358,18 +358,15 @@ def test_a_certificate_is_checked_unless_told_otherwise(tls: ssl.SSLContext, cer
             store.close()
 
 
-def test_https_to_a_node_of_plain_http_says_so() -> None:
-    with serve(lambda *request: (200, {})) as node:
-        store = open_store(node.address.replace("http", "https"))
-        with pytest.raises(StoreUnavailable, match="does not speak TLS"):
-            store.indices()
-        store.close()
-
-
-def test_plain_http_to_a_node_of_https_says_so(tls: ssl.SSLContext) -> None:
-    with serve(lambda *request: (200, {}), tls) as node:
-        store = open_store(node.address.replace("https", "http"))
-        with pytest.raises(StoreUnavailable, match="http or https"):
+@pytest.mark.parametrize(
+    ("is_tls", "address", "told"), [(False, "https", "does not speak TLS"), (True, "http", "http or https")]
+)
+def test_a_node_that_speaks_the_other_scheme_is_said_to(
+    tls: ssl.SSLContext, is_tls: bool, address: str, told: str
+) -> None:
+    with serve(lambda *request: (200, {}), tls if is_tls else None) as node:
+        store = open_store(f"{address}://127.0.0.1:{node.port}")
+        with pytest.raises(StoreUnavailable, match=told):
             store.indices()
         store.close()
 

@@ -56,11 +56,15 @@ def index(client: opensearchpy.OpenSearch) -> Iterator[str]:
     client.indices.delete(index=name)
 
 
+def opened(url: str) -> closing[EnginePipelines]:
+    address = read_address(url)
+    assert isinstance(address, EngineAddress)
+    return closing(EnginePipelines(address))
+
+
 @pytest.fixture
 def pipelines(opensearch_2_ml_url: str) -> Iterator[EnginePipelines]:
-    address = read_address(opensearch_2_ml_url)
-    assert isinstance(address, EngineAddress)
-    with closing(EnginePipelines(address)) as pipelines:
+    with opened(opensearch_2_ml_url) as pipelines:
         yield pipelines
 
 
@@ -330,18 +334,14 @@ def test_an_index_that_is_not_there_is_named(pipelines: EnginePipelines) -> None
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_sent(change: dict[str, Any], words: str) -> None:
-    address = read_address("opensearch://127.0.0.1:9")
-    assert isinstance(address, EngineAddress)
     wanted = {"index": "pets", "service_url": "http://h", **change}
-    with closing(EnginePipelines(address)) as pipelines, pytest.raises(WrongParameter, match=words) as raised:
+    with opened("opensearch://127.0.0.1:9") as pipelines, pytest.raises(WrongParameter, match=words) as raised:
         pipelines.install(PipelineRequest(**wanted))
     assert "secret" not in str(raised.value)
 
 
 def test_a_cluster_without_the_processor_is_told_which_plugins_it_lacks(opensearch_2_url: str) -> None:
-    address = read_address(opensearch_2_url)
-    assert isinstance(address, EngineAddress)
-    with closing(EnginePipelines(address)) as pipelines:
+    with opened(opensearch_2_url) as pipelines:
         with pytest.raises(BadInput, match="opensearch-ml and opensearch-neural-search"):
             pipelines.install(PipelineRequest(index="pets", service_url="http://127.0.0.1:9"))
         with pytest.raises(BadInput, match="no ml-commons"):
@@ -349,9 +349,7 @@ def test_a_cluster_without_the_processor_is_told_which_plugins_it_lacks(opensear
 
 
 def test_elasticsearch_has_no_search_pipelines(elasticsearch_8_url: str) -> None:
-    address = read_address(elasticsearch_8_url)
-    assert isinstance(address, EngineAddress)
-    with closing(EnginePipelines(address)) as pipelines, pytest.raises(BadInput, match="use the proxy"):
+    with opened(elasticsearch_8_url) as pipelines, pytest.raises(BadInput, match="use the proxy"):
         pipelines.install(PipelineRequest(index="pets", service_url="http://127.0.0.1:9"))
 
 
