@@ -61,31 +61,20 @@ def indexed(
         BadInput: the corpus has no document, or the index has something else.
         StoreUnavailable: the store failed.
     """
-    if index is not None:
-        check_index_name(index)
-        n_found = _n_documents(store, index)
-        if n_found is not None:
-            _check_holds(collection, language, store, index, n_found)
-            yield Indexed(index, n_found)
-            return
-        yield _filled_or_dropped(collection, language, store, index, embeddings, progress)
+    name = f"{_PREFIX}{secrets.token_hex(6)}" if index is None else check_index_name(index)
+    n_found = None if index is None else _n_documents(store, name)
+    if n_found is not None:
+        _check_holds(collection, language, store, name, n_found)
+        yield Indexed(name, n_found)
         return
-    own = f"{_PREFIX}{secrets.token_hex(6)}"
+    is_kept = False
     try:
-        yield _fill(collection, language, store, own, embeddings, progress)
+        filled = _fill(collection, language, store, name, embeddings, progress)
+        is_kept = index is not None
+        yield filled
     finally:
-        _drop(store, own)
-
-
-def _filled_or_dropped(
-    collection: Collection, language: str, store: Store, index: str, embeddings: Embeddings, progress: Progress
-) -> Indexed:
-    """Fills an index that the user keeps; deletes it if this fails."""
-    try:
-        return _fill(collection, language, store, index, embeddings, progress)
-    except BaseException:
-        _drop(store, index)
-        raise
+        if not is_kept:
+            _drop(store, name)
 
 
 def _n_documents(store: Store, index: str) -> int | None:

@@ -4,7 +4,7 @@ other half. For the proxy it also chooses the method."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from evaluation.judged.comparison import Run, Way
@@ -97,30 +97,29 @@ def tune(
     return Tuning(measure, tuple(tried.items()), chosen, before_run, after_run, len(choosing))
 
 
-def _better(best: Way, change: Callable[[Way], Iterator[Way]], measured: Callable[[Way], float]) -> Way:
+def _better(best: Way, change: _Change, measured: Callable[[Way], float]) -> Way:
     for way in change(best):
         if measured(way) > measured(best) + _LEAST_GAIN:
             best = way
     return best
 
 
-def _changes(way: Way) -> list[Callable[[Way], Iterator[Way]]]:
+_Change = Callable[[Way], Iterable[Way]]
+"""A way with one parameter changed to each of its values."""
+
+
+def _changes(way: Way) -> list[_Change]:
     """The parameters that have an effect with this method and first stage."""
-    changes = []
+    changes: list[_Change] = []
     if way.first_stage == "engine":  # our own index is tuned for a method that was chosen by `evaluate`
-        changes.append(_methods)
+        changes.append(lambda way: [replace(way, method=method) for method in METHODS])
     if way.method in ("sinkhorn", "relaxed", "auto"):
         changes.append(_epsilons)
     if way.method == "relaxed":
         changes.append(_taus)
     if way.first_stage == "hybrid":
-        changes.append(_knn_weights)
-    return [*changes, _depths]
-
-
-def _methods(way: Way) -> Iterator[Way]:
-    for method in METHODS:
-        yield replace(way, method=method)
+        changes.append(lambda way: [replace(way, knn_weight=weight) for weight in KNN_WEIGHTS])
+    return [*changes, lambda way: [replace(way, depth=depth) for depth in DEPTHS]]
 
 
 def _epsilons(way: Way) -> Iterator[Way]:
@@ -134,13 +133,3 @@ def _taus(way: Way) -> Iterator[Way]:
     epsilon = way.parameters.epsilon
     for share in TAU_SHARES:
         yield replace(way, parameters=replace(way.parameters, tau=round(epsilon * share / (1 - share), 6)))
-
-
-def _knn_weights(way: Way) -> Iterator[Way]:
-    for weight in KNN_WEIGHTS:
-        yield replace(way, knn_weight=weight)
-
-
-def _depths(way: Way) -> Iterator[Way]:
-    for depth in DEPTHS:
-        yield replace(way, depth=depth)

@@ -6,12 +6,11 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from uuid import uuid4
 
-import urllib3
-
 from tests.engines.assemble import find_recipe
-from tests.engines.nodes import Node, Setting, start_node
+from tests.engines.nodes import Node, Setting, cluster_answers, start_node
 
 _HEAP = "256m"
 
@@ -40,10 +39,9 @@ def start_cluster(engine: str, n_nodes: int, heap: str = _HEAP) -> Iterator[list
             else:
                 own[f"cluster.initial_{manager}_nodes"] = ["node-0"]
                 own["discovery.seed_hosts"] = []
-            node = stack.enter_context(
-                start_node(engine, settings={**common, **own}, heap=heap, ready=lambda url, n=number + 1: _has(url, n))
-            )
-            nodes.append(node)
+            all_there = f"wait_for_nodes=>={number + 1}&wait_for_status=green"
+            ready = partial(cluster_answers, wait_for=all_there)
+            nodes.append(stack.enter_context(start_node(engine, settings={**common, **own}, heap=heap, ready=ready)))
         yield nodes
 
 
@@ -57,12 +55,3 @@ def kill(node: Node) -> None:
     """Ends a node with SIGKILL."""
     os.killpg(node.pid, signal.SIGKILL)
     node.process.wait()
-
-
-def _has(url: str, n_nodes: int) -> bool:
-    """Whether the cluster has that many nodes."""
-    address = f"{url}/_cluster/health?wait_for_nodes=>={n_nodes}&wait_for_status=green&timeout=5s"
-    try:
-        return urllib3.request("GET", address, timeout=10, retries=False).status == 200
-    except urllib3.exceptions.HTTPError:
-        return False

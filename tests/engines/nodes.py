@@ -133,9 +133,9 @@ def free_ports(n: int) -> list[int]:
         return [one.getsockname()[1] for one in sockets]
 
 
-def cluster_answers(url: str) -> bool:
+def cluster_answers(url: str, wait_for: str = "wait_for_status=yellow") -> bool:
     """Whether cluster health answers 200; a refused connection or another status is a no."""
-    address = f"{url}/_cluster/health?wait_for_status=yellow&timeout=5s"
+    address = f"{url}/_cluster/health?{wait_for}&timeout=5s"
     try:
         return urllib3.request("GET", address, timeout=10, retries=False).status == 200
     except urllib3.exceptions.HTTPError:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -36,13 +34,8 @@ def test_the_dimension_and_the_versions_are_filled_in(distribution: str, length:
 
 
 def test_vectors_are_compared_by_cosine_in_full_precision() -> None:
-    opensearch = index_definition("opensearch", DESCRIPTION.dim, DESCRIPTION.as_meta())["mappings"]["properties"][
-        "nbow"
-    ]
+    opensearch, elasticsearch = (defined(name)["properties"]["nbow"] for name in ("opensearch", "elasticsearch"))
     assert (opensearch["method"]["engine"], opensearch["method"]["space_type"]) == ("lucene", "cosinesimil")
-    elasticsearch = index_definition("elasticsearch", DESCRIPTION.dim, DESCRIPTION.as_meta())["mappings"]["properties"][
-        "nbow"
-    ]
     # `int8_hnsw`, the default since 8.14, would round the scores.
     assert (elasticsearch["similarity"], elasticsearch["index_options"]["type"]) == ("cosine", "hnsw")
 
@@ -94,12 +87,6 @@ def test_unknown_fields_are_refused_and_dates_stay_text(distribution: str) -> No
     assert mapping["properties"]["metadata"] == {"type": "object", "dynamic": True}
     (text,) = (template["text"] for template in mapping["dynamic_templates"] if "text" in template)
     assert text["mapping"] == {"type": "keyword", "ignore_above": MAX_FILTERABLE_LENGTH}
-
-
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_the_files_are_whole_definitions_of_settings_and_mappings(distribution: str) -> None:
-    definition = json.loads(files("mappings").joinpath(f"{distribution}.json").read_text("utf-8"))
-    assert set(definition) == {"settings", "mappings"}
 
 
 def test_an_unknown_engine_has_no_definition() -> None:

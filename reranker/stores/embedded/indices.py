@@ -7,16 +7,16 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
+from dataclasses import dataclass
 from typing import Any
 
 from reranker.base.errors import NotFound
+from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.names import VERSION_OF, IndexVersion
 from reranker.stores.embedded.row_sums import check_row, row_sum, set_index_sum, wrong_row
 from reranker.stores.embedded.rows import vocabulary_table, words_table
 
 _TABLES_OF_AN_INDEX = ("facets", "vectors", "documents", "partitions", "idf", "hubness_samples", "aliases", "indices")
-
-_COLUMNS = "index_id, generation, changes, meta, name, row_sum"
 
 # The index of which a row of `indices` is a version.
 _VERSION_OF = f"json_extract(meta, '$.sinkrank.{VERSION_OF}')"
@@ -30,18 +30,36 @@ def index_names(connection: sqlite3.Connection) -> list[str]:
     return [name for name, _, _ in rows]
 
 
-def find_index(connection: sqlite3.Connection, name: str) -> tuple[int, str, int, str] | None:
-    """Returns id, generation, number of changes and `_meta` of the index with this name or alias."""
-    found = connection.execute(f"SELECT {_COLUMNS} FROM indices WHERE name = ?", (name,)).fetchone()
+@dataclass(frozen=True, slots=True)
+class StoredIndex:
+    """A row of `indices`, read in the transaction that uses it."""
+
+    index_id: int
+    generation: str
+    changes: int
+    description: IndexDescription
+
+
+def find_index(connection: sqlite3.Connection, name: str) -> StoredIndex | None:
+    """Returns the index with this name or alias.
+
+    Raises:
+        NotOurIndex: Sinkrank did not make it.
+        StoreDamaged: its row, or that of the alias, is damaged.
+    """
+    select = "SELECT index_id, generation, changes, meta, name, row_sum FROM indices"
+    found = connection.execute(f"{select} WHERE name = ?", (name,)).fetchone()
     if found is None:
         alias = connection.execute("SELECT index_id, row_sum FROM aliases WHERE name = ?", (name,)).fetchone()
         if alias is None:
             return None
         check_row(alias[1], "aliases", name, (alias[0],), name)
-        found = connection.execute(f"SELECT {_COLUMNS} FROM indices WHERE index_id = ?", (alias[0],)).fetchone()
+        found = connection.execute(f"{select} WHERE index_id = ?", (alias[0],)).fetchone()
         if found is None:
             raise wrong_row("indices", alias[0])
-    return _checked(found)
+    index_id, generation, changes, meta, own_name, found_sum = found
+    check_row(found_sum, "indices", index_id, (index_id, changes), own_name, generation, meta)
+    return StoredIndex(index_id, generation, changes, IndexDescription.from_meta(json.loads(meta), name))
 
 
 def insert_index(connection: sqlite3.Connection, name: str, meta: dict[str, Any]) -> None:
@@ -91,14 +109,3 @@ def promote_version(connection: sqlite3.Connection, index: str, version: str) ->
         "INSERT OR REPLACE INTO aliases (name, index_id, row_sum) VALUES (?, ?, ?)",
         (index, ids[version], row_sum((ids[version],), index)),
     )
-
-
-def _checked(row: tuple[Any, ...]) -> tuple[int, str, int, str]:
-    """Returns id, generation, changes and `_meta` of a row of `_COLUMNS`.
-
-    Raises:
-        StoreDamaged: the row is damaged.
-    """
-    index_id, generation, changes, meta, name, found = row
-    check_row(found, "indices", index_id, (index_id, changes), name, generation, meta)
-    return index_id, generation, changes, meta

@@ -86,27 +86,28 @@ def bm25_rows(
     return sorted(rows, key=lambda row: (-row[1], row[0]))[:depth]
 
 
-def candidates_of_rows(
-    connection: sqlite3.Connection, row_ids: Sequence[int], scores: Sequence[float]
-) -> list[Candidate]:
-    """Returns the documents of rows as candidates with their scores, in the given order."""
+def candidates_of_rows(connection: sqlite3.Connection, scored: Sequence[tuple[int, float]]) -> list[Candidate]:
+    """Returns the documents of rows as candidates with their scores, in the given order.
+
+    Args:
+        scored: row ids and scores.
+    """
     # These columns precede the text, so SQLite reads only the first page of a long document.
     rows = connection.execute(
         "SELECT row_id, documents.row_sum, documents.index_id, partition_id, language, doc_id, bag, title "
         "FROM documents JOIN partitions USING (partition_id) WHERE row_id IN (SELECT value FROM json_each(?))",
-        (json.dumps(row_ids),),
+        (json.dumps([row_id for row_id, _ in scored]),),
     )
     found = {}
     for row_id, found_sum, index_id, partition_id, language, doc_id, bag, title in rows:
         check_row(found_sum, "documents", row_id, (row_id, index_id, partition_id), language, doc_id, bag, title)
         found[row_id] = (doc_id, language, unpack(bag), exact_key(title))
-    for row_id in row_ids:
+    candidates = []
+    for rank, (row_id, score) in enumerate(scored, start=1):
         if row_id not in found:
             raise wrong_row("documents", row_id)
-    return [
-        Candidate(*found[row_id][:3], score, rank, found[row_id][3])
-        for rank, (row_id, score) in enumerate(zip(row_ids, scores, strict=True), start=1)
-    ]
+        candidates.append(Candidate(*found[row_id][:3], score, rank, found[row_id][3]))
+    return candidates
 
 
 def documents_by_id(connection: sqlite3.Connection, index_id: int, doc_ids: Sequence[str]) -> dict[str, Document]:

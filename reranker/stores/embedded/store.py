@@ -15,7 +15,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -48,6 +47,7 @@ from reranker.stores.embedded.checking import checked_blocks
 from reranker.stores.embedded.claims import forget_claim, release_claim, take_claim
 from reranker.stores.embedded.file import SqliteFile
 from reranker.stores.embedded.indices import (
+    StoredIndex,
     delete_index,
     find_index,
     index_names,
@@ -97,16 +97,6 @@ _BAGS_AT_A_TIME = 1_000
 
 
 _Change = TypeVar("_Change")
-
-
-@dataclass(frozen=True, slots=True)
-class _Index:
-    """A row of `indices`, read in the transaction that uses it."""
-
-    index_id: int
-    generation: str
-    changes: int
-    description: IndexDescription
 
 
 class EmbeddedStore:
@@ -238,13 +228,13 @@ class EmbeddedStore:
             vector = check_query_vector(vector, made.description.dim)
             allowed = allowed_rows(connection, made.index_id, filters)
             row_ids, scores = block.nearest(vector, depth, allowed)
-            return candidates_of_rows(connection, row_ids.tolist(), scores.tolist())
+            return candidates_of_rows(connection, list(zip(row_ids.tolist(), scores.tolist(), strict=True)))
 
     def bm25(self, index: str, text: str, depth: int, filters: Filters) -> list[Candidate]:
         check_depth(depth)
         with self._file.reading() as connection:
             rows = bm25_rows(connection, self._index(connection, index).index_id, text, depth, filters)
-            return candidates_of_rows(connection, [row_id for row_id, _ in rows], [score for _, score in rows])
+            return candidates_of_rows(connection, rows)
 
     def translated(
         self, index: str, groups: Mapping[str, Sequence[WordGroup]], depth: int, filters: Filters
@@ -253,7 +243,7 @@ class EmbeddedStore:
         with self._file.reading() as connection:
             made = self._index(connection, index)
             rows = translated_rows(connection, made.index_id, made.changes, groups, depth, filters, self._partitions)
-            return candidates_of_rows(connection, [row_id for row_id, _ in rows], [score for _, score in rows])
+            return candidates_of_rows(connection, rows)
 
     def idf(self, index: str) -> IdfTable:
         with self._file.reading() as connection:
@@ -310,17 +300,17 @@ class EmbeddedStore:
     def close(self) -> None:
         self._file.close()
 
-    def _index(self, connection: sqlite3.Connection, index: str) -> _Index:
+    def _index(self, connection: sqlite3.Connection, index: str) -> StoredIndex:
         check_index_name(index)
-        row = find_index(connection, index)
-        if row is None:
+        found = find_index(connection, index)
+        if found is None:
             raise NotFound(
                 f"{self.address} has no index {index!r}; check its name, or make it with "
                 f"`sinkrank ingest FILE --index {index} --store {self.address}`"
             )
-        return _Index(row[0], row[1], row[2], IndexDescription.from_meta(json.loads(row[3]), index))
+        return found
 
-    def _block(self, connection: sqlite3.Connection, index: str, made: _Index) -> VectorBlock:
+    def _block(self, connection: sqlite3.Connection, index: str, made: StoredIndex) -> VectorBlock:
         """Returns the index's vectors as this transaction sees them. Reads only changes since the block in memory."""
         block = self._blocks.get(index)
         if block is None or block.generation != made.generation:
