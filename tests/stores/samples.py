@@ -18,6 +18,8 @@ from reranker.text.documents import Candidate, Document, EncodedDocument
 DIM = 4
 DESCRIPTION = IndexDescription(embeddings_version="five-words", dim=DIM)
 ALL = Filters()
+MAPPING = {"docs": {"mappings": {"_meta": DESCRIPTION.as_meta()}}}
+"""An engine's answer about the mapping of the index `docs`."""
 
 
 def make_document(

@@ -15,12 +15,11 @@ from reranker.base.errors import BadInput, StoreUnavailable, WrongParameter
 from reranker.base.request_context import Caller, RequestContext, service_rights, set_current_request
 from reranker.stores import EngineAccess, open_store
 from tests.stores.fake_engine import serve
-from tests.stores.samples import DESCRIPTION
+from tests.stores.samples import MAPPING
 from tests.tls_server import certificates, demanding_client
 
 __all__ = ["certificates"]
 
-MAPPING = {"docs": {"mappings": {"_meta": DESCRIPTION.as_meta()}}}
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 
 

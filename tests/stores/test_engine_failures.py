@@ -27,11 +27,10 @@ from reranker.stores.engine.store import EngineStore
 from reranker.stores.engine.writer import BatchSize
 from tests.service.proxy.fake_engine import fake_engine, ok
 from tests.stores.fake_engine import serve
-from tests.stores.samples import ALL, DESCRIPTION, make_document, query, write_documents
+from tests.stores.samples import ALL, DESCRIPTION, MAPPING, make_document, query, write_documents
 from tests.tls_server import certificates
 
 __all__ = ["certificates"]
-MAPPING = {"docs": {"mappings": {"_meta": DESCRIPTION.as_meta()}}}
 ROOT = {"version": {"distribution": "opensearch", "number": "2.19.1"}}
 
 
@@ -128,12 +127,15 @@ def test_the_engine_is_known_by_its_version(root: Any, nodes: str | None, expect
     assert kind[made["template"]["mappings"]["properties"]["nbow"]["type"]] == expected
 
 
-@pytest.mark.parametrize("content", [{}, {"version": "1"}, [], b"<html></html>"])
-def test_a_server_that_is_no_engine_is_refused(content: Any) -> None:
-    with serve(lambda *request: (200, content)) as node:
+@pytest.mark.parametrize(
+    ("status", "content"), [(200, {}), (200, {"version": "1"}), (200, []), (200, b"<html></html>"), (404, b"not here")]
+)
+def test_a_server_that_is_no_engine_is_refused(status: int, content: Any) -> None:
+    with serve(lambda *request: (status, content)) as node:
         store = opened(node.address)
-        with pytest.raises((BadInput, StoreUnavailable), match="check host, port and path"):
-            store.template("docs", DESCRIPTION, {})
+        for call in (lambda: store.template("docs", DESCRIPTION, {}), *([store.indices] if status == 404 else [])):
+            with pytest.raises((BadInput, StoreUnavailable), match="check host, port and path"):
+                call()
         store.close()
 
 
@@ -170,14 +172,6 @@ def test_a_host_that_accepts_no_connection_is_unavailable() -> None:
         store.close()
 
 
-def test_a_server_that_knows_no_mapping_is_no_engine() -> None:
-    with serve(lambda *request: (404, b"not here")) as node:
-        store = open_store(node.address)
-        with pytest.raises(StoreUnavailable, match="check host, port and path"):
-            store.indices()
-        store.close()
-
-
 def test_credentials_are_sent_in_utf_8() -> None:
     with serve(lambda *request: (200, {})) as node:
         store = open_store(node.address.replace("//", "//jos%C3%A9:p%C3%A4ss%E2%82%AC@"))
@@ -198,54 +192,63 @@ def write(answer: Callable[[list[str]], tuple[int, Any]], documents: list[str]) 
         store.close()
 
 
-def test_documents_refused_for_load_are_sent_again_and_answered_in_order() -> None:
+Given = dict[str, int] | tuple[int, Any]
+"""What a bulk request is answered: statuses by id, or status and content of the whole answer."""
+
+
+def written(documents: list[str], *given: Given) -> tuple[list[WriteResult], list[list[str]]]:
+    """The results, and the ids of each request; the last answer is given again and again."""
     requests: list[list[str]] = []
 
     def answer(ids: list[str]) -> tuple[int, Any]:
         requests.append(ids)
-        return 200, bulk_answer(ids, {"1": 429, "2": 400} if len(requests) == 1 else {})
+        now = given[min(len(requests), len(given)) - 1]
+        return now if isinstance(now, tuple) else (200, bulk_answer(ids, now))
 
-    results = list(write(answer, ["1", "2", "3"]))
+    return list(write(answer, documents)), requests
+
+
+OVERLOADED = (429, error("rejected", "busy"))
+
+
+def test_documents_refused_for_load_are_sent_again_and_answered_in_order() -> None:
+    results, requests = written(["1", "2", "3"], {"1": 429, "2": 400}, {})
     assert requests == [["1", "2", "3"], ["1"]]
     assert results == [WriteResult("1"), WriteResult("2", "some_exception: reason of 2"), WriteResult("3")]
 
 
+@pytest.mark.parametrize("failures", [[OVERLOADED], [(0, None)] * 3], ids=["load", "cut connections"])
+def test_a_request_that_the_engine_could_not_take_is_sent_again(failures: list[Given]) -> None:
+    results, requests = written(["1", "2"], *failures, {})
+    assert results == [WriteResult("1"), WriteResult("2")]
+    assert requests == [["1", "2"]] * (len(failures) + 1)
+
+
 @pytest.mark.parametrize(
-    ("n_failures", "failure"), [(1, (429, error("rejected", "busy"))), (3, (0, None))], ids=["load", "cut connection"]
+    ("given", "told"),
+    [
+        (OVERLOADED, "overloaded"),
+        # A full disk is a block (403 or 429), a red index 503: the document is to be written again another day.
+        *[({"2": status}, "reason of 2") for status in (403, 429, 500, 503)],
+        ((200, bulk_answer(["1"], {})), "2 got 1 answers"),
+    ],
 )
-def test_a_request_that_the_engine_could_not_take_is_sent_again(n_failures: int, failure: tuple[int, Any]) -> None:
-    requests: list[list[str]] = []
-
-    def answer(ids: list[str]) -> tuple[int, Any]:
-        requests.append(ids)
-        return failure if len(requests) <= n_failures else (200, bulk_answer(ids, {}))
-
-    assert list(write(answer, ["1", "2"])) == [WriteResult("1"), WriteResult("2")]
-    assert requests == [["1", "2"]] * (n_failures + 1)
-
-
-def test_a_node_that_stays_overloaded_is_unavailable() -> None:
-    with pytest.raises(StoreUnavailable, match="overloaded"):
-        list(write(lambda ids: (429, error("rejected", "busy")), ["1"]))
-
-
-@pytest.mark.parametrize("status", [403, 429, 500, 503])
-def test_what_is_no_fault_of_a_document_never_rejects_it(status: int) -> None:
-    """A full disk is a block (403 or 429), a red index 503: the document is to be written again another day."""
-    results = write(lambda ids: (200, bulk_answer(ids, {"2": status})), ["1", "2", "3"])
-    with pytest.raises(StoreUnavailable, match="reason of 2"):
-        list(results)
+def test_what_is_no_fault_of_a_document_never_rejects_it(given: Given, told: str) -> None:
+    with pytest.raises(StoreUnavailable, match=told):
+        written(["1", "2"], given)
 
 
 def test_a_document_that_is_refused_for_long_gets_in_at_the_last_try() -> None:
-    tries: list[list[str]] = []
+    n_tries = retries.ENGINE.n_tries
+    results, requests = written(["1", "2"], *[{"1": 429}] * (n_tries - 1), {})
+    assert results == [WriteResult("1"), WriteResult("2")]
+    assert requests == [["1", "2"], *[["1"]] * (n_tries - 1)]
 
-    def answer(ids: list[str]) -> tuple[int, Any]:
-        tries.append(ids)
-        return 200, bulk_answer(ids, {"1": 429} if len(tries) < retries.ENGINE.n_tries else {})
 
-    assert list(write(answer, ["1", "2"])) == [WriteResult("1"), WriteResult("2")]
-    assert tries == [["1", "2"], *[["1"]] * (retries.ENGINE.n_tries - 1)]
+def test_an_id_never_comes_twice_in_a_request_so_that_no_retry_can_let_the_first_win() -> None:
+    results, requests = written(["1", "2", "1", "3"], {})
+    assert [result.doc_id for result in results] == ["1", "2", "1", "3"]
+    assert requests == [["1", "2"], ["1", "3"]]
 
 
 def test_an_answer_that_is_cut_anywhere_in_its_head_is_unavailable() -> None:
@@ -279,11 +282,6 @@ def test_the_waits_grow_to_a_bound_and_never_are_the_same(monkeypatch: pytest.Mo
     assert len({wait / bound for wait, bound in zip(waits, bounds, strict=True)}) > 1
 
 
-def test_an_answer_with_fewer_results_than_documents_is_no_confirmation() -> None:
-    with pytest.raises(StoreUnavailable, match="2 got 1 answers"):
-        list(write(lambda ids: (200, bulk_answer(ids[:1], {})), ["1", "2"]))
-
-
 def test_the_size_of_requests_follows_what_the_engine_bears() -> None:
     size = BatchSize()
     assert size.documents == 100
@@ -311,17 +309,6 @@ def test_a_request_refused_for_one_document_is_sent_one_by_one(status: int) -> N
 
     results = list(write(answer, ["1", "2", "3"]))
     assert results == [WriteResult("1"), WriteResult("2", "bad: bad document"), WriteResult("3")]
-
-
-def test_an_id_never_comes_twice_in_a_request_so_that_no_retry_can_let_the_first_win() -> None:
-    requests: list[list[str]] = []
-
-    def answer(ids: list[str]) -> tuple[int, Any]:
-        requests.append(ids)
-        return 200, bulk_answer(ids, {})
-
-    assert [result.doc_id for result in write(answer, ["1", "2", "1", "3"])] == ["1", "2", "1", "3"]
-    assert requests == [["1", "2"], ["1", "3"]]
 
 
 def test_documents_confirmed_before_a_node_goes_down_have_results_and_no_others() -> None:

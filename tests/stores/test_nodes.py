@@ -21,9 +21,8 @@ from reranker.stores.engine import known_indices
 from reranker.stores.engine.nodes import may_be_sent_twice
 from reranker.stores.engine.store import EngineStore
 from tests.stores.fake_engine import FakeEngine, serve
-from tests.stores.samples import ALL, DESCRIPTION, make_document, query, write_documents
+from tests.stores.samples import ALL, MAPPING, make_document, query, write_documents
 
-MAPPING = {"docs": {"mappings": {"_meta": DESCRIPTION.as_meta()}}}
 NO_HITS = {"hits": {"hits": []}}
 
 
