@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evaluation.base.measures import measure, recall
-from evaluation.base.stopwatch import Stopwatch
 from evaluation.corpora.pages import Corpus
 from evaluation.corpora.tasks import (
     DEFAULT_LIMIT,
@@ -21,6 +20,7 @@ from evaluation.corpora.tasks import (
 from evaluation.identical_spellings import StrippedResult, measure_stripped
 from evaluation.systems import Distances, System
 from evaluation.systems.corrected import sample_of
+from evaluation.systems.protocol import fit
 from evaluation.systems.runs import EncodedTask, encode, first_stage_run, make_run, plain_run, unknown_shares
 from evaluation.systems.transport import Transport
 from evaluation.translated import by_evidence, translated_scores, with_default_candidates
@@ -162,13 +162,10 @@ def fit_systems(
     Raises:
         SinkrankError: the data of a system is not available.
     """
-    fitted = []
-    for system in systems:
-        watch = Stopwatch()
-        with watch.running():
-            system.fit(corpus.train_pages, progress)
-        fitted.append(FittedSystem(system.name, system.description, system.data, watch.seconds))
-    return tuple(fitted)
+    return tuple(
+        FittedSystem(system.name, system.description, system.data, fit(system, corpus.train_pages, progress))
+        for system in systems
+    )
 
 
 def run_plan(

@@ -19,6 +19,9 @@ REFERENCE = "auto"
 
 Answers = Sequence[tuple[Question, Record]]
 
+Judged = dict[str, tuple[Judgement, Record]]
+"""One system's answers to the questions of a table, by direction."""
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -88,18 +91,14 @@ class ClassRow:
 def tables(answers: Mapping[str, Answers]) -> list[Table]:
     """Makes the tables from answers by system, in the order of the questions and systems."""
     asked: dict[str, dict[str, tuple[Question, Judgement]]] = defaultdict(dict)
-    found: dict[tuple[str, str, str], Record] = {}
+    found: dict[str, dict[str, Judged]] = defaultdict(dict)
     for system, given in answers.items():
         for question, record in given:
             for judgement in question.judgements:
                 direction = str(question.task.direction)
                 asked[judgement.name].setdefault(direction, (question, judgement))
-                found[judgement.name, direction, system] = record
-    return [
-        _table(name, asked[name], {(direction, system): record for (table, direction, system), record in found.items()
-                                   if table == name}, tuple(answers))
-        for name in asked
-    ]  # fmt: skip
+                found[judgement.name].setdefault(system, {})[direction] = judgement, record
+    return [_table(name, given, found[name]) for name, given in asked.items()]
 
 
 def class_rows(answers: Mapping[str, Answers]) -> list[ClassRow]:
@@ -129,32 +128,21 @@ def class_rows(answers: Mapping[str, Answers]) -> list[ClassRow]:
     ]  # fmt: skip
 
 
-def _table(
-    name: str,
-    asked: Mapping[str, tuple[Question, Judgement]],
-    found: Mapping[tuple[str, str], Record],
-    systems: Sequence[str],
-) -> Table:
-    reciprocal = {
-        system: {
-            direction: (judgement, found[direction, system])
-            for direction, (_, judgement) in asked.items()
-            if (direction, system) in found
-        }
-        for system in systems
+def _table(name: str, asked: Mapping[str, tuple[Question, Judgement]], found: Mapping[str, Judged]) -> Table:
+    """Makes a table from the questions by direction, and the answers by system."""
+    found = {
+        system: {direction: given[direction] for direction in asked if direction in given}
+        for system, given in found.items()
     }
     p_values = _corrected(
         {
-            system: randomisation_p(_differences(each, reciprocal[REFERENCE]))
-            for system, each in reciprocal.items()
-            if system != REFERENCE and each.keys() & reciprocal.get(REFERENCE, {}).keys()
+            system: randomisation_p(_differences(each, found[REFERENCE]))
+            for system, each in found.items()
+            if system != REFERENCE and each.keys() & found.get(REFERENCE, {}).keys()
         }
     )
     rows = []
-    for system in systems:
-        given = reciprocal[system]
-        if not given:
-            continue
+    for system, given in found.items():
         is_whole = given.keys() == asked.keys()
         means = {direction: record.measures[name].mean(axis=0) for direction, (_, record) in given.items()}
         overall = np.mean(list(means.values()), axis=0)
@@ -178,7 +166,7 @@ def _table(
     )
 
 
-def _by_page(answers: Mapping[str, tuple[Judgement, Record]]) -> dict[str, list[float]]:
+def _by_page(answers: Judged) -> dict[str, list[float]]:
     """Groups the reciprocal ranks of queries by page, over all directions: a page's queries are not independent."""
     found: dict[str, list[float]] = defaultdict(list)
     for judgement, record in answers.values():
@@ -187,9 +175,7 @@ def _by_page(answers: Mapping[str, tuple[Judgement, Record]]) -> dict[str, list[
     return found
 
 
-def _differences(
-    ours: Mapping[str, tuple[Judgement, Record]], theirs: Mapping[str, tuple[Judgement, Record]]
-) -> list[float]:
+def _differences(ours: Judged, theirs: Judged) -> list[float]:
     """Returns for each page the summed difference in reciprocal rank, over the directions that both did."""
     shared = ours.keys() & theirs.keys()
     one, other = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from evaluation.systems.protocol import Matrix
@@ -12,8 +11,6 @@ _SEED = 2018
 _TINY = 1e-12
 # Number of words whose rows are copied at once; 20 MB with 144 windows.
 _PAIRS = 8192
-
-Places = NDArray[np.int32]
 
 
 class CountingGrid:
@@ -83,19 +80,12 @@ def membership(side: int, window: int) -> Matrix:
 
 def _ratios(counts: csr_matrix, mixtures: Matrix, windows: Matrix) -> csr_matrix:
     """(n_texts, n_words), each count divided by the probability of its word in its text."""
-    found = counts.tocoo()
-    probabilities = _probabilities(found.row, found.col, mixtures, windows)
-    return csr_matrix((found.data / np.maximum(probabilities, _TINY), (found.row, found.col)), shape=counts.shape)
-
-
-def _probabilities(texts: Places, words: Places, mixtures: Matrix, windows: Matrix) -> Matrix:
-    """(n,), the probability that a text draws a word, for each pair of a text and a word."""
-    by_word = np.ascontiguousarray(windows.T)
-    found = np.empty(len(texts))
-    for first in range(0, len(texts), _PAIRS):
+    found, by_word = counts.tocoo(), np.ascontiguousarray(windows.T)
+    probabilities = np.empty(found.nnz)
+    for first in range(0, found.nnz, _PAIRS):
         part = slice(first, first + _PAIRS)
-        found[part] = np.einsum("ij,ij->i", mixtures[texts[part]], by_word[words[part]])
-    return found
+        probabilities[part] = np.einsum("ij,ij->i", mixtures[found.row[part]], by_word[found.col[part]])
+    return csr_matrix((found.data / np.maximum(probabilities, _TINY), (found.row, found.col)), shape=counts.shape)
 
 
 def _to_one(values: Matrix) -> Matrix:

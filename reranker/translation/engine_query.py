@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -24,18 +24,6 @@ _LARGEST_RATIO = 3.0
 _LEAST_IDF = 1e-6
 
 
-class Rarity(Protocol):
-    """How rare words are in an index."""
-
-    def counts(self, translations: Sequence[Translation]) -> list[float]:
-        """Returns how many documents contain each term."""
-        ...
-
-    def idf(self, n_with: float) -> float:
-        """Returns BM25's idf of a term that this many documents contain."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class CountedRarity:
     """Rarity by the document frequencies that came with the translations.
@@ -47,10 +35,11 @@ class CountedRarity:
     n_documents: int
 
     def counts(self, translations: Sequence[Translation]) -> list[float]:
-        # Unknown, as for a name, counts as rarest.
+        """Returns how many documents contain each term. Unknown, as for a name, counts as rarest."""
         return [float(each.n_documents or 0) for each in translations]
 
     def idf(self, n_with: float) -> float:
+        """Returns BM25's idf of a term that this many documents contain."""
         return _bm25_idf(self.n_documents, n_with)
 
 
@@ -80,6 +69,9 @@ class WordRarity:
         if self.frequencies is None:
             return 1.0
         return _bm25_idf(self.frequencies.n_documents, n_with)
+
+
+Rarity = CountedRarity | WordRarity
 
 
 def _bm25_idf(n_documents: int, n_with: float) -> float:

@@ -95,8 +95,8 @@ class SqliteFile:
             else:
                 if not is_written:
                     _log.debug("no checksums of %s: another process uses it", self.path)
-        for connection in self._take_idle():
-            connection.close()
+        with self._lock:
+            self._drop_idle()
 
     def mark_damaged(self, error: StoreDamaged) -> None:
         """Makes all reading and writing fail with this error until the file is replaced."""
@@ -144,9 +144,7 @@ class SqliteFile:
         """Finds out how the file can be opened now. Removes pooled connections of a parent process, or of a file that
         was deleted or replaced or whose rights have changed."""
         if self._process_id != os.getpid():
-            _inherited.extend(self._idle)
-            self._idle = []
-            self._process_id = os.getpid()
+            self._drop_idle()
         try:
             access = access_of(self.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -156,22 +154,22 @@ class SqliteFile:
                 f"the store {self.folder} cannot be read ({error.strerror}); check its rights"
             ) from error
         if access != self._access:
-            for connection in self._idle:
-                connection.close()
-            self._idle = []
+            self._drop_idle()
             self._access = access
             self._damage = None
         if access is None:
             raise self._not_there()
         return access
 
-    def _take_idle(self) -> list[sqlite3.Connection]:
-        with self._lock:
-            idle, self._idle = self._idle, []
+    def _drop_idle(self) -> None:
+        """Closes the connections of the pool. Those of a parent process stay open."""
         if self._process_id != os.getpid():
-            _inherited.extend(idle)
-            return []
-        return idle
+            _inherited.extend(self._idle)
+            self._process_id = os.getpid()
+        else:
+            for connection in self._idle:
+                connection.close()
+        self._idle = []
 
     def _open(self, access: Access) -> sqlite3.Connection:
         connection = connect(self.path, access.mode, self._timeout_s)

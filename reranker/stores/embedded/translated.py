@@ -13,13 +13,13 @@ import json
 import math
 import sqlite3
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
-from cachetools import LRUCache
+from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 
 from reranker.stores.base.filters import Filters
@@ -77,29 +77,13 @@ class _Posting:
         return self.places.nbytes + self.counts.nbytes
 
 
-class PartitionCache:
+class PartitionCache(LRUCache[tuple[Hashable, ...], Any]):
     """Keeps what was read of partitions, the most recently used 64 MB. Entries of an index's earlier states are never
     asked for again, so they go first."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: LRUCache[tuple[Hashable, ...], _Lengths | _Posting] = LRUCache(
-            _MAX_CACHED_BYTES, lambda entry: entry.nbytes + _ENTRY_BYTES
-        )
-
-    def get(self, key: tuple[Hashable, ...], read: Callable[[], _Read]) -> _Read:
-        """Returns the entry of this key, and reads it first if it is missing."""
-        with self._lock:
-            kept = self._kept.get(key)
-        if kept is not None:
-            return cast(_Read, kept)
-        found = read()
-        with self._lock, suppress(ValueError):  # an entry larger than the cache
-            self._kept[key] = found
-        return found
-
-
-_Read = TypeVar("_Read", _Lengths, _Posting)
+        super().__init__(_MAX_CACHED_BYTES, lambda entry: entry.nbytes + _ENTRY_BYTES)
+        self.lock = threading.Lock()
 
 
 def translated_rows(
@@ -161,7 +145,7 @@ class _Partition:
         self._partition_id = partition_id
         self._state = (partition_id, changes)
         self._cache = cache
-        self.lengths = cache.get(self._state, self._read_lengths)
+        self.lengths = self._lengths()
         self._table = f"temp.instances_{int(partition_id)}"
         # One row an occurrence: a view of the full-text table that belongs to this connection and takes no space.
         connection.execute(
@@ -206,10 +190,8 @@ class _Partition:
             found = _Posting(places, np.minimum(found.counts[ours], other.counts[theirs]))
         return found
 
+    @cachedmethod(attrgetter("_cache"), lambda self, term: (*self._state, term), attrgetter("_cache.lock"))
     def _term(self, term: str) -> _Posting:
-        return self._cache.get((*self._state, term), lambda: self._read_posting(term))
-
-    def _read_posting(self, term: str) -> _Posting:
         # One string of all row ids, ascending: a Python row for each takes four times as long.
         sql = f"SELECT group_concat(doc) FROM {self._table} WHERE term = ?"
         (text,) = self._connection.execute(sql, (term,)).fetchone()
@@ -221,7 +203,8 @@ class _Partition:
             raise wrong_row(words_table(self._partition_id), term)
         return _Posting(places.astype(np.int32), counts.astype(np.int32))
 
-    def _read_lengths(self) -> _Lengths:
+    @cachedmethod(attrgetter("_cache"), attrgetter("_state"), attrgetter("_cache.lock"))
+    def _lengths(self) -> _Lengths:
         table = f"{words_table(self._partition_id)}_docsize"
         rows = self._connection.execute(f"SELECT id, sz FROM {table} ORDER BY id").fetchall()
         if not all(isinstance(size, bytes) for _, size in rows):
