@@ -223,7 +223,8 @@ def test_equal_scores_come_in_the_order_in_which_documents_came(folder: Path) ->
         make_document(f"{row}-{copy}", "walrus", vector=vectors[row]) for copy in range(20) for row in range(5)
     ]
     fill(store, "docs", *documents)
-    fill(store, "docs", documents[3])  # replaced, it keeps its place
+    assert len(store.knn("docs", query(*vectors[2]), 100, ALL)) == 100  # the vectors are in memory from here on
+    fill(store, "docs", documents[2])  # replaced, it keeps its place
     found = ids(store.knn("docs", query(*vectors[2]), 7, ALL))
     assert found == [f"2-{copy}" for copy in range(7)]
     assert ids(store.bm25("docs", "walrus", 7, ALL)) == [one.document.doc_id for one in documents[:7]]
