@@ -54,9 +54,35 @@ def measure(
         raise typer.BadParameter(
             "the quick form has a collection of its own; leave one of the two out", param_hint="--corpus"
         )
-    from papers.running import measure_and_report
+    from evaluation.corpora.tasks import Direction
+    from papers.suite import plots, report
+    from papers.suite.suite import COLLECTIONS, Suite, run
+    from papers.systems.catalogue import ALL_NAMES
+    from reranker.base.errors import NotFound
+    from reranker.service.settings_sources import load_settings
+    from sinkrank.console import output
 
-    measure_and_report(quick, corpus, _names(systems), _names(directions), output_folder, json_, home)
+    settings = load_settings({"home": home}).settings
+    chosen = tuple(Direction.parse(name) for name in _names(directions)) or None
+    names = ALL_NAMES if _names(systems) in ([], ["all"]) else tuple(dict.fromkeys(_names(systems)))
+    asked = tuple(COLLECTIONS) if corpus is None else (corpus,)
+    # In the quick form, loading would take each process as long as measuring.
+    suite = Suite(names, asked, chosen, quick, 1 if quick else settings.n_threads)
+    folder = output_folder or settings.home / "evaluation" / ("papers-quick" if quick else "papers")
+    talk = output.talk()
+    with output.progress_bars(talk) as progress:
+        outcomes = run(suite, settings.home, progress)
+    written = report.write(outcomes, folder)
+    try:
+        written += plots.draw(outcomes, folder)
+    except NotFound as error:
+        talk.print(str(error), markup=False)
+    if json_:
+        output.print_json(report.as_dict(outcomes))
+    else:
+        for table in report.shown(outcomes):
+            output.results().print(table)
+    talk.print(f"written: {', '.join(map(str, written))}; runs and qrels beside them", markup=False)
 
 
 def _names(listed: str | None) -> list[str]:

@@ -17,7 +17,7 @@ from papers.suite.collections import Collection, Load
 from papers.suite.processes import Work
 from papers.suite.questions import Question
 from papers.suite.records import Record, Records
-from papers.systems.catalogue import ENSEMBLE_MEMBERS, KEPT_NAMES, PAPER_NAMES, TRANSLATED_NAMES, make_systems
+from papers.systems.catalogue import ENSEMBLE_MEMBERS, KEPT_NAMES, PAPER_NAMES, TRANSLATED_NAMES, make_system
 from reranker.embeddings import DEFAULT_RULE, Embeddings
 from reranker.transport import Parameters, warm_up
 
@@ -91,7 +91,7 @@ class Workshop:
 
     def _candidate(self, name: str) -> Candidate:
         def make(directions: tuple[Direction, ...]) -> System:
-            return make_systems([name], Surroundings(directions, self.home, embeddings=self.embeddings))[0]
+            return make_system(name, Surroundings(directions, self.home, embeddings=self.embeddings))
 
         return Candidate(name, make, self.embeddings.version)
 

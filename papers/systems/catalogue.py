@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
@@ -49,18 +49,14 @@ WITHOUT_HUBNESS, WITH_HUBNESS = "auto-without-hubness", "relaxed-with-hubness"
 OWN_NAMES = (*METHODS, WITHOUT_HUBNESS, WITH_HUBNESS)
 
 
-def make_systems(names: Iterable[str], given: Surroundings) -> list[System]:
-    """Makes the systems with these names, not yet fitted.
+def make_system(name: str, given: Surroundings) -> System:
+    """Makes the system with this name, not yet fitted.
 
     Raises:
-        BadInput: a system cannot do a direction, or needs embeddings and there are none.
-        WrongParameter: a name is unknown.
-        NotFound: a package that a system needs is not installed.
+        BadInput: the system cannot do a direction, or needs embeddings and there are none.
+        WrongParameter: the name is unknown.
+        NotFound: a package that the system needs is not installed.
     """
-    return [_make(name, given) for name in names]
-
-
-def _make(name: str, given: Surroundings) -> System:
     check_name(name, ALL_NAMES, "a system of the suite")
     if name in SYSTEM_NAMES:
         return comparators.make_systems([name], given)[0]
@@ -137,7 +133,7 @@ def _translated(name: str, given: Surroundings) -> System:
 
 
 def _ensemble(name: str, suffix: str, given: Surroundings) -> System:
-    return Ensemble(name, [_make(member, given) for member in ENSEMBLE_MEMBERS[name]], suffix)
+    return Ensemble(name, [make_system(member, given) for member in ENSEMBLE_MEMBERS[name]], suffix)
 
 
 def _own(name: str, given: Surroundings) -> System:
@@ -167,4 +163,4 @@ _MAKERS: Mapping[str, Make] = MappingProxyType(
 PAPER_NAMES = (*BALIKAS_NAMES, *TRANSLATED_NAMES, *KUSNER_NAMES, *ZOSA_NAMES, *ENSEMBLE_NAMES)
 
 ALL_NAMES = (*SYSTEM_NAMES, *PAPER_NAMES, *OWN_NAMES)
-"""The names for `make_systems`. Most of the papers' systems and all of ours need `Surroundings.embeddings`."""
+"""The names for `make_system`. Most of the papers' systems and all of ours need `Surroundings.embeddings`."""

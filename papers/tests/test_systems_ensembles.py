@@ -17,7 +17,7 @@ from evaluation.systems.catalogue import SYSTEM_NAMES
 from evaluation.systems.protocol import fit
 from evaluation.systems.surroundings import Surroundings
 from ingest.progress import Progress, no_progress
-from papers.systems.catalogue import ALL_NAMES, OWN_NAMES, PAPER_NAMES, make_systems
+from papers.systems.catalogue import ALL_NAMES, OWN_NAMES, PAPER_NAMES, make_system
 from papers.systems.ensembles import Ensemble, averaged, fused, normalised, rank_correlation
 from papers.systems.kept import Kept
 from reranker.base.errors import BadInput, WrongParameter
@@ -163,26 +163,26 @@ def test_every_name_makes_a_system_of_that_name_with_one_line_about_it(tmp_path:
         (EN_EN, sorted(MONOLINGUAL)),
         (FR_EN, [name for name in names if name not in MONOLINGUAL]),
     ):
-        made = make_systems(wanted, Surroundings((direction,), tmp_path, 1, embeddings))
+        made = [make_system(name, Surroundings((direction,), tmp_path, 1, embeddings)) for name in wanted]
         assert [system.name for system in made] == wanted
         assert all(system.description and "\n" not in system.description for system in made)
 
 
 def test_a_system_over_words_needs_embeddings(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="wass-idf compares words by their embeddings; give some"):
-        make_systems(["wass-idf"], Surroundings((FR_EN,), tmp_path))
+        make_system("wass-idf", Surroundings((FR_EN,), tmp_path))
 
 
 def test_an_unknown_system_of_the_papers_is_refused_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(WrongParameter, match=r"'was-idf' is not a system.*did you mean 'wass-idf'"):
-        make_systems(["was-idf"], Surroundings((FR_EN,), tmp_path))
+        make_system("was-idf", Surroundings((FR_EN,), tmp_path))
 
 
 def test_an_ensemble_asks_what_its_members_have_said_already(tmp_path: Path) -> None:
     embeddings = tiny_embeddings(tmp_path / "embeddings")
     given = Surroundings((FR_EN,), tmp_path, 1, embeddings)
     pages = [page("1", "fr", "chat"), page("1", "en", "cat"), page("2", "fr", "eau"), page("2", "en", "water")]
-    alone, together = make_systems(["cr5", "cr5_auto-fused"], given)
+    alone, together = make_system("cr5", given), make_system("cr5_auto-fused", given)
     task = small_task(["chat"], ["cat", "water"], ["chat", "eau"])
     alone.fit(pages)
     alone.distances(task)

@@ -74,13 +74,15 @@ def test_embeddings_that_are_named_are_evaluated_as_they_are(home, tmp_path):
         (("--limit", "-1"), "--limit"),
         (("--unknown-words", "some"), "skip, nearest, same"),
         (("--candidates", "--systems", "tf-idf"), "leave out --candidates"),
+        (("--systems", "tfidf"), "did you mean 'tf-idf'"),
     ],
 )
-def test_wrong_arguments_end_with_a_sentence_and_exit_code_2(home, arguments, said):
-    done = evaluate(home, *arguments)
+def test_wrong_arguments_end_with_a_sentence_and_exit_code_2_before_anything_is_written(tmp_path, arguments, said):
+    done = evaluate(tmp_path, *arguments)
 
     assert done.exit_code == 2
     assert said in done.stderr
+    assert not (tmp_path / "evaluation").exists()
 
 
 def test_embeddings_are_trained_once_for_a_corpus_and_anew_for_other_training_pages(tmp_path):

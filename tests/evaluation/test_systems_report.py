@@ -22,7 +22,6 @@ from evaluation.systems import Distances, System
 from evaluation.systems.bm25 import TranslatedBM25
 from evaluation.systems.tfidf import TfIdf
 from ingest.progress import Progress, no_progress
-from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings
 from sinkrank.commands.app import app
 from tests.evaluation.small_tasks import page
@@ -131,11 +130,6 @@ def test_progress_of_methods_and_systems_grows_to_the_end(corpus: Corpus, embedd
     assert seen == [(0, 8), (1, 8), (2, 8), (3, 8), (4, 8), (6, 8), (8, 8)]
 
 
-def test_systems_need_all_documents_ranked() -> None:
-    with pytest.raises(BadInput, match="leave out --candidates or --systems"):
-        Plan((FR_EN,), everything=False, systems=("tf-idf",))
-
-
 # The table
 
 
@@ -213,20 +207,3 @@ def test_the_command_measures_systems_beside_the_methods(tmp_path: Path) -> None
     assert "ms a query" in done.stdout
     systems = json.loads((tmp_path / "out" / "evaluation.json").read_text(encoding="utf-8"))["tasks"][0]["systems"]
     assert [each["system"] for each in systems] == ["nbow", "tf-idf"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (("--systems", "tfidf"), 2, "did you mean 'tf-idf'"),
-        (("--systems", "tf-idf", "--candidates"), 2, "--candidates"),
-    ],
-)
-def test_wrong_systems_end_with_a_sentence_before_anything_is_fetched(
-    tmp_path: Path, arguments: Sequence[str], code: int, said: str
-) -> None:
-    done = evaluate(tmp_path, *arguments)
-
-    assert done.exit_code == code
-    assert said in done.stderr
-    assert not (tmp_path / "evaluation").exists()

@@ -217,6 +217,7 @@ def test_directions_that_the_embeddings_do_not_know_are_named(embeddings):
         ({"methods": ("emd", "emd")}, "each once"),
         ({"query_kinds": ("all",)}, "kind of query"),
         ({"depth": 0}, "depth is 0"),
+        ({"everything": False, "systems": ("tf-idf",)}, "leave out --candidates or --systems"),
     ],
 )
 def test_a_plan_that_cannot_be_run_is_refused_before_anything_is_done(wrong, said):
