@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -15,7 +16,7 @@ from rich.table import Table
 from evaluation import by_method, side_by_side
 from evaluation.base.files import write_whole
 from evaluation.corpora import gnome, manpages
-from evaluation.corpora.pages import DEVELOPMENT_SUFFIX, Corpus, shared_paragraph_share
+from evaluation.corpora.pages import DEVELOPMENT_SUFFIX, Corpus, Page, shared_paragraph_share
 from evaluation.corpora.tasks import MIN_TOKENS, N_FIRST_TOKENS
 from evaluation.experiment import FittedSystem, Plan, TaskResult
 from evaluation.remarks import bars, remarks
@@ -247,11 +248,8 @@ def _by_kind(tasks: Sequence[TaskResult]) -> Iterable[tuple[str, list[TaskResult
     return [(kind, list(group)) for kind, group in groupby(tasks, key=lambda task: task.query_kind)]
 
 
-def _count(pages: Iterable[Any]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for page in pages:
-        counts[page.language] = counts.get(page.language, 0) + 1
-    return counts
+def _count(pages: Iterable[Page]) -> dict[str, int]:
+    return dict(Counter(page.language for page in pages))
 
 
 def _listed(counts: Mapping[str, int]) -> str:

@@ -24,8 +24,6 @@ from reranker.translation.groups import Translation, WordGroup
 from tests.engines.sources import Engine
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index, query
 
-pytestmark = pytest.mark.engine
-
 IDS = [
     "1",
     'a "quoted" \\ id',

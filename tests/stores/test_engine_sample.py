@@ -69,7 +69,6 @@ def foreign(engine: Engine) -> Iterator[str]:
         http.request("DELETE", f"{engine.url}/{name}")
 
 
-@pytest.mark.engine
 def test_the_same_sample_is_drawn_each_time(store: EngineStore, foreign: str) -> None:
     samples = [[hit["_id"] for hit in store.sample(foreign, (), 100)] for _ in range(2)]
     assert sorted(samples[0]) == sorted(samples[1])
@@ -78,19 +77,16 @@ def test_the_same_sample_is_drawn_each_time(store: EngineStore, foreign: str) ->
     assert 120 < sum(map(int, samples[0])) / 100 < 280
 
 
-@pytest.mark.engine
 def test_all_documents_of_a_small_index_are_the_sample(store: EngineStore, foreign: str) -> None:
     found = [int(hit["_id"]) for hit in store.sample(foreign, (), 1_000)]
     assert sorted(found) == list(range(400))
 
 
-@pytest.mark.engine
 def test_fields_that_are_not_read_are_not_fetched(store: EngineStore, foreign: str) -> None:
     assert {tuple(hit["_source"]) for hit in store.sample(foreign, ("t*t",), 10)} == {("text",)}
     assert {tuple(sorted(hit["_source"])) for hit in store.sample(foreign, (), 10)} == {("n", "note", "text")}
 
 
-@pytest.mark.engine
 def test_a_sample_ends_at_so_many_bytes(store: EngineStore, foreign: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample, "_SAMPLE_BYTES", 100_000)
     monkeypatch.setattr(sample, "_PAGE_BYTES", 50_000)
@@ -98,14 +94,12 @@ def test_a_sample_ends_at_so_many_bytes(store: EngineStore, foreign: str, monkey
     assert 100 <= len(list(store.sample(foreign, (), 400))) <= 150
 
 
-@pytest.mark.engine
 def test_a_sample_ends_after_its_time(engine: Engine, store: EngineStore, foreign: str) -> None:
     times = iter([0.0, 1.0, 19.0, 21.0])
     hits = list(sample.sample_documents(store._client, foreign, ("n",), 400, lambda: next(times)))
     assert len(hits) == 20 + 250
 
 
-@pytest.mark.engine
 @pytest.mark.parametrize("name", ["", "..", "_all", "a,b", "pages*", "../x", "a b", "-pages", "<pages-{now/d}>"])
 def test_what_is_no_name_is_refused(store: EngineStore, name: str) -> None:
     with pytest.raises(WrongParameter, match="is no index"):
@@ -114,13 +108,11 @@ def test_what_is_no_name_is_refused(store: EngineStore, name: str) -> None:
         store.mappings(name)
 
 
-@pytest.mark.engine
 def test_an_index_that_is_not_there(store: EngineStore) -> None:
     with pytest.raises(NotFound, match="no index 'absent'"):
         list(store.sample("absent", (), 10))
 
 
-@pytest.mark.engine
 def test_an_alias_of_several_indices_is_sampled_as_a_whole(engine: Engine, store: EngineStore, foreign: str) -> None:
     with urllib3.PoolManager() as http:
         make_index(http, engine.url, f"{foreign}-b", {}, [{"text": "more"}])

@@ -20,8 +20,6 @@ from tests.engines.sources import Engine
 from tests.stores.conftest import new_name
 from tests.stores.samples import ALL, DESCRIPTION, fill, ids, make_document, make_index
 
-pytestmark = pytest.mark.engine
-
 N_DOCUMENTS = 400
 N_QUERIES = 25
 DEPTH = 40

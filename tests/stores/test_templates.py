@@ -15,8 +15,6 @@ from reranker.stores.engine.store import EngineStore
 from tests.engines.sources import Engine
 from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, make_index, query, write_documents
 
-pytestmark = pytest.mark.engine
-
 
 def ask(url: str, method: str, path: str, body: object = None) -> Any:
     answer = urllib3.request(method, f"{url}/{path}", json=body, timeout=60)
