@@ -77,7 +77,7 @@ class FakeApt:
         ]
 
 
-def test_packages_of_topical_sections_come_with_their_translations(tmp_path: Path) -> None:
+def test_packages_of_topical_sections_come_once_with_their_translations_and_leave_no_lists(tmp_path: Path) -> None:
     apt = FakeApt()
     corpus = load_package_descriptions(tmp_path, n_train=5, run=apt)
 
@@ -89,20 +89,10 @@ def test_packages_of_topical_sections_come_with_their_translations(tmp_path: Pat
         f"{section}{n}" for section in sorted(SECTIONS[:2]) for n in (1, 3)
     ]
     assert len({each.page_id for each in corpus.train_pages}) == 5
-    assert apt.commands == ["apt-get update", "apt-get indextargets", *["apt-helper cat-file"] * 4]
-
-
-def test_descriptions_are_fetched_once(tmp_path: Path) -> None:
-    first = load_package_descriptions(tmp_path, n_train=5, run=FakeApt())
-    apt = FakeApt()
-
-    assert load_package_descriptions(tmp_path, n_train=5, run=apt) == first
-    assert apt.commands == []
-
-
-def test_lists_of_its_own_are_taken_and_not_left_behind(tmp_path: Path) -> None:
-    load_package_descriptions(tmp_path, n_train=5, run=FakeApt())
-
+    commands = ["apt-get update", "apt-get indextargets", *["apt-helper cat-file"] * 4]
+    assert apt.commands == commands
+    assert load_package_descriptions(tmp_path, n_train=5, run=apt) == corpus
+    assert apt.commands == commands
     assert [path.name for path in (tmp_path / "corpora" / "packages").iterdir()] == ["descriptions.jsonl"]
 
 

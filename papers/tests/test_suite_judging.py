@@ -13,7 +13,7 @@ from papers.suite.classification import LARGEST_K, classify, vote
 from papers.suite.judging import MEASURES, judged, rankings, top
 from papers.suite.questions import Judgement, classification, translations
 from papers.suite.records import Cost, Record
-from papers.suite.results import class_rows, tables
+from papers.suite.results import Costs, class_rows, tables
 from reranker.base.errors import BadInput
 
 LETTERS = "abcdefgh"
@@ -185,7 +185,7 @@ def answered(**by_direction: list[float]) -> list[tuple[object, Record]]:
     ]
 
 
-def test_means_count_every_direction_and_pages_are_tested_together() -> None:
+def test_means_and_costs_count_every_direction_and_pages_are_tested_together() -> None:
     answers = {
         "auto": answered(en_fr=[1, 1, 1, 1], fr_en=[1, 1, 1, 1]),
         "other": answered(en_fr=[0.5, 1, 0.5, 1], fr_en=[0.5, 0.5, 1, 0.5]),
@@ -201,6 +201,8 @@ def test_means_count_every_direction_and_pages_are_tested_together() -> None:
     assert other.interval is not None
     assert other.interval.mean == pytest.approx(5.5 / 8)
     assert auto.interval == (1, 1, 1)
+    # 2 s to fit; 6 ms for four queries, 3 ms for four documents; 5 MB.
+    assert auto.costs == Costs(2.0, pytest.approx(6 / 4), pytest.approx(3 / 4), 5.0)
 
 
 def test_p_values_are_corrected_for_all_systems_of_the_table() -> None:
@@ -219,15 +221,6 @@ def test_a_system_that_does_not_do_all_directions_has_no_mean() -> None:
     assert (half.by_direction, half.measures, half.interval) == ({"en-fr": 0.5}, {}, None)
     # It is compared in the direction that both did: all four pages are behind.
     assert half.p == pytest.approx(2 / 16)
-
-
-def test_costs_are_by_query_and_document() -> None:
-    (table,) = tables({"auto": answered(en_fr=[1, 1, 1, 1])})  # type: ignore[arg-type]
-    costs = table.rows[0].costs
-
-    assert (costs.fit_s, costs.peak_mb) == (2.0, 5.0)
-    assert costs.query_ms == pytest.approx(6 / 4)
-    assert costs.document_ms == pytest.approx(3 / 4)
 
 
 def test_errors_are_compared_text_by_text() -> None:

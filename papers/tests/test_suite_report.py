@@ -58,13 +58,9 @@ def test_the_best_figure_of_a_column_is_marked_with_all_that_look_the_same() -> 
         "| b | **0.750** | **0.125** | 8.0 |",
         "| c | **0.750** |  | 7.0 |",
     ]
-
-
-def test_a_figure_alone_is_not_the_best_of_anything() -> None:
-    assert Sheet("t", ["system", "MRR"], {"": [["a", 0.5], ["b", ""]]}).as_markdown()[2:] == [
-        "| a | 0.500 |",
-        "| b |  |",
-    ]
+    # A figure alone is not the best of anything.
+    alone = Sheet("t", ["system", "MRR"], {"": [["a", 0.5], ["b", ""]]})
+    assert alone.as_markdown()[2:] == ["| a | 0.500 |", "| b |  |"]
 
 
 def test_the_terminal_shows_headings_notes_and_names_as_they_are() -> None:

@@ -410,29 +410,20 @@ def test_the_corpus_is_fetched_read_cleaned_and_split_under_home(tmp_path: Path)
 # The shipped corpus
 
 
-def test_the_shipped_texts_have_the_same_sentences_in_every_language() -> None:
+def test_the_shipped_texts_have_the_same_sentences_in_every_language_and_none_is_left_in_english() -> None:
     corpus = load_parallel_texts()
+    texts = [*corpus.train_pages, *corpus.test_pages]
     shape: dict[str, dict[str, list[str]]] = {}
-    for text in (*corpus.train_pages, *corpus.test_pages):
+    for text in texts:
+        assert text.title
+        assert 40 <= count_words(text.text) <= 85, (text.page_id, text.language)
         shape.setdefault(text.language, {})[text.page_id] = [p.paragraph_id for p in text.paragraphs]
+    units = list(aligned_units(texts))
+    assert len(units) == len({(unit["language"], unit["text"]) for unit in units})
+    assert len(units) == sum(len(text.paragraphs) for text in texts)
     assert set(shape) == {"en", "fr", "de"}
     assert shape["en"] == shape["fr"] == shape["de"]
     assert len(shape["en"]) == 69
-
-
-def test_the_shipped_texts_have_titles_and_a_useful_length() -> None:
-    corpus = load_parallel_texts()
-    for text in (*corpus.train_pages, *corpus.test_pages):
-        assert text.title
-        assert 40 <= count_words(text.text) <= 85, (text.page_id, text.language)
-
-
-def test_no_shipped_sentence_is_left_in_english() -> None:
-    corpus = load_parallel_texts()
-    units = list(aligned_units((*corpus.train_pages, *corpus.test_pages)))
-    n_sentences = sum(len(p.paragraphs) for p in (*corpus.train_pages, *corpus.test_pages))
-    assert len(units) == n_sentences
-    assert len({(unit["language"], unit["text"]) for unit in units}) == n_sentences
 
 
 def test_most_words_of_the_shipped_test_texts_are_known_from_training() -> None:

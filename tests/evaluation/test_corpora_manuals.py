@@ -189,10 +189,6 @@ def test_titles_and_paragraphs_outside_the_head_are_numbered_by_place() -> None:
     ]
 
 
-def test_a_guide_is_no_topic_since_its_text_is_links() -> None:
-    assert parse_topic(topic("<p>x</p>", page_type="guide")) is None
-
-
 @pytest.mark.parametrize("source", [b"<page>", b"<html/>"])
 def test_what_is_no_mallard_is_refused(source: bytes) -> None:
     with pytest.raises(ValueError, match=r"not XML|Mallard"):

@@ -34,13 +34,9 @@ def test_auto_is_held_against_the_better_of_two_methods_in_each_direction_and_ag
 
 
 @pytest.mark.parametrize(("auto", "is_kept"), [(0.7401, True), (0.7399, False)])
-def test_a_hundredth_may_be_lost_against_the_better_of_the_two(auto, is_kept):
+def test_a_hundredth_may_be_lost_against_the_better_of_the_two_and_half_of_it_against_the_first_stage(auto, is_kept):
     assert bars([task("en-fr", relaxed=0.75, sinkhorn=0.5, auto=auto)])[0].is_kept is is_kept
-
-
-@pytest.mark.parametrize(("auto", "is_kept"), [(0.7451, True), (0.7449, False)])
-def test_half_a_hundredth_may_be_lost_against_the_first_stage(auto, is_kept):
-    assert bars([task("en-fr", nbow=0.75, auto=auto)])[0].is_kept is is_kept
+    assert bars([task("en-fr", nbow=0.75, auto=auto + 0.005)])[0].is_kept is is_kept
 
 
 def test_what_counts_is_everything_re_ranked_where_it_was():

@@ -74,7 +74,7 @@ def test_the_distance_is_one_less_the_cosine_of_texts_as_they_are_written(tmp_pa
     ]
 
 
-def test_each_text_is_encoded_once_for_a_release_and_its_cost_is_kept(tmp_path: Path) -> None:
+def test_each_text_is_encoded_once_for_each_release_and_its_cost_is_kept(tmp_path: Path) -> None:
     first = fitted(tmp_path, StubModel()).distances(TASK)
     model = StubModel()
 
@@ -83,14 +83,7 @@ def test_each_text_is_encoded_once_for_a_release_and_its_cost_is_kept(tmp_path: 
     assert model.asked == []
     np.testing.assert_array_equal(again.values, first.values)
     assert again.document_s == first.document_s > 0
-
-
-def test_another_release_encodes_anew(tmp_path: Path) -> None:
-    fitted(tmp_path, StubModel()).distances(TASK)
-    model = StubModel()
-
     fitted(tmp_path, model, release="2").distances(TASK)
-
     assert len(model.asked) == 3
 
 

@@ -139,9 +139,6 @@ def test_directions_go_from_english_to_each_language_and_back():
 def test_a_direction_is_two_languages_that_differ(text):
     with pytest.raises(BadInput, match="fi-en"):
         Direction.parse(text)
-
-
-def test_a_language_that_is_none_is_named():
     with pytest.raises(UnknownLanguage, match="'qq'"):
         Direction.parse("qq-en")
 
