@@ -271,12 +271,8 @@ def asked(query_id: str, text: str) -> JudgedQuery:
 
 def test_tokens_that_a_document_holds_in_the_same_spelling_are_removed() -> None:
     documents = [Document("d", "Die NATO und der Computer, 2019.", "de"), Document("e", "Hand", "de")]
-    queries = [
-        asked("1", "The NATO's computers in 2019"),
-        asked("2", "Nato 2019"),
-        asked("3", "die by hand?"),
-        asked("4", "Black cats"),
-    ]
+    texts = ("The NATO's computers in 2019", "Nato 2019", "die by hand?", "Black cats")
+    queries = [asked(str(n), text) for n, text in enumerate(texts)]
 
     stripped = without_identical_spellings(queries, "en", documents)
 
