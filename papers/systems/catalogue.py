@@ -12,10 +12,17 @@ from evaluation.systems.catalogue import SYSTEM_NAMES
 from evaluation.systems.protocol import System
 from evaluation.systems.surroundings import Surroundings
 from evaluation.systems.transport import Transport
+from papers.systems.bm25 import MonolingualBM25
+from papers.systems.counting_grid import CountingGrid
+from papers.systems.cr5 import Cr5
 from papers.systems.embedded import RECIPES, EmbeddedWords
 from papers.systems.ensembles import JOINS, Ensemble
 from papers.systems.kept import Kept
+from papers.systems.latent import LatentSystem, Lsi, MarginalisedAutoencoder, one_language
+from papers.systems.prefetch import PrefetchAndPrune
 from papers.systems.surface_forms import SURFACE_NAMES, SurfaceForms
+from papers.systems.topics import BILDA, LDA, MLTM, TopicSystem
+from papers.systems.translation import Translated
 from reranker.embeddings import DEFAULT_RULE, Embeddings
 from reranker.transport import METHODS
 
@@ -79,55 +86,17 @@ def _surface(name: str, _: Surroundings) -> System:
     return SurfaceForms(name)
 
 
-def _bilda(given: Surroundings) -> System:
-    from papers.systems.topics import BILDA, TopicSystem
-
-    return TopicSystem("bilda", BILDA, given.directions)
-
-
-def _mltm(_: Surroundings) -> System:
-    from papers.systems.topics import MLTM, TopicSystem
-
-    return TopicSystem("mltm", MLTM)
-
-
 def _lda(given: Surroundings) -> System:
-    from papers.systems.latent import one_language
-    from papers.systems.topics import LDA, TopicSystem
-
     one_language("lda", given.directions)
     return TopicSystem("lda", LDA, given.directions)
 
 
-def _cr5(_: Surroundings) -> System:
-    from papers.systems.cr5 import Cr5
-
-    return Cr5()
-
-
-def _bm25(given: Surroundings) -> System:
-    from papers.systems.bm25 import MonolingualBM25
-
-    return MonolingualBM25(given.directions)
-
-
 def _latent(name: str, given: Surroundings) -> System:
-    from papers.systems.counting_grid import CountingGrid
-    from papers.systems.latent import LatentSystem, Lsi, MarginalisedAutoencoder
-
     representation = {"lsi": Lsi, "msda": MarginalisedAutoencoder, "ccg": CountingGrid}[name]()
     return LatentSystem(name, representation, given.directions)
 
 
-def _prefetch(given: Surroundings) -> System:
-    from papers.systems.prefetch import PrefetchAndPrune
-
-    return PrefetchAndPrune(given.needed_embeddings("prefetch-and-prune"))
-
-
 def _translated(name: str, given: Surroundings) -> System:
-    from papers.systems.translation import Translated
-
     asked = name.removeprefix("translated-")
     return Translated(name, _MAKERS[asked](given), given.directions, given.home / "corpora" / "freedict")
 
@@ -151,12 +120,12 @@ _MAKERS: Mapping[str, Make] = MappingProxyType(
         **{name: partial(_latent, name) for name in ("lsi", "msda", "ccg")},
         **{f"{name}{suffix}": partial(_ensemble, f"{name}{suffix}", suffix) for name in _JOINED for suffix in JOINS},
         **{name: partial(_own, name) for name in OWN_NAMES},
-        "bilda": _bilda,
-        "mltm": _mltm,
+        "bilda": lambda given: TopicSystem("bilda", BILDA, given.directions),
+        "mltm": lambda _: TopicSystem("mltm", MLTM),
         "lda": _lda,
-        "cr5": _cr5,
-        "bm25": _bm25,
-        "prefetch-and-prune": _prefetch,
+        "cr5": lambda _: Cr5(),
+        "bm25": lambda given: MonolingualBM25(given.directions),
+        "prefetch-and-prune": lambda given: PrefetchAndPrune(given.needed_embeddings("prefetch-and-prune")),
     }
 )
 

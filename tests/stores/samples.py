@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from reranker.base.errors import NotFound
+from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.filters import Filters
 from reranker.stores.base.protocol import Store
 from reranker.stores.base.writing import WriteResult
 from reranker.text.bags import BagOfWords
 from reranker.text.documents import Candidate, Document, EncodedDocument
+from reranker.text.idf import IdfTable
 
 DIM = 4
 DESCRIPTION = IndexDescription(embeddings_version="five-words", dim=DIM)
@@ -61,6 +63,25 @@ def make_index(store: Store, index: str, description: IndexDescription) -> str:
 def write_documents(store: Store, index: str, documents: Iterable[EncodedDocument]) -> Iterator[WriteResult]:
     """Prepares and writes documents."""
     return store.write_prepared(index, map(store.preparer(index), documents))
+
+
+def calls(store: Store, index: str) -> list[Callable[[], Any]]:
+    """What may be asked of an index."""
+    return [
+        lambda: store.describe(index),
+        lambda: store.drop(index),
+        lambda: list(write_documents(store, index, [make_document("1")])),
+        lambda: store.refresh(index),
+        lambda: store.idf(index),
+        lambda: store.save_idf(index, IdfTable()),
+        lambda: store.hubness_sample(index),
+        lambda: store.save_hubness_sample(index, HubnessSample()),
+        lambda: store.documents(index, ["1"]),
+        lambda: store.bm25(index, "cat", 10, ALL),
+        lambda: store.knn(index, query(1, 0, 0, 0), 10, ALL),
+        lambda: store.fetch(index, "1"),
+        lambda: store.count(index),
+    ]
 
 
 def ids(candidates: Iterable[Candidate]) -> list[str]:

@@ -115,7 +115,7 @@ def trusted(client: opensearchpy.OpenSearch) -> list[str]:
     return answer["persistent"].get(TRUSTED) or answer["defaults"][TRUSTED]
 
 
-def test_a_search_through_it_comes_back_in_the_services_order(
+def test_a_search_through_it_comes_back_in_the_services_order_and_in_the_engines_where_the_service_fails(
     client: opensearchpy.OpenSearch, pipelines: EnginePipelines, request_: PipelineRequest, service: Any
 ) -> None:
     before = search(client, request_.index)
@@ -124,6 +124,8 @@ def test_a_search_through_it_comes_back_in_the_services_order(
     assert search(client, request_.index, 'big "cat"', search_pipeline=installed.name) == before[::-1]
     assert service.asked[-1] == {"query": 'big "cat"', "documents": [TEXTS[doc_id] for doc_id in before]}
     assert search(client, request_.index) == before  # a search that names no pipeline has none
+    service.is_down = True
+    assert search(client, request_.index, search_pipeline=installed.name) == before
 
 
 def test_a_service_that_asks_for_a_key_gets_it_and_a_second_run_brings_a_new_one(
@@ -240,15 +242,6 @@ def test_as_the_default_it_leaves_searches_without_a_query_text_alone(
     assert search(client, request_.index, text=None) == before
 
 
-def test_a_service_that_fails_leaves_the_engines_order(
-    client: opensearchpy.OpenSearch, pipelines: EnginePipelines, request_: PipelineRequest, service: Any
-) -> None:
-    before = search(client, request_.index)
-    installed = pipelines.install(request_)
-    service.is_down = True
-    assert search(client, request_.index, search_pipeline=installed.name) == before
-
-
 def test_without_leave_the_clusters_settings_stay_as_they_are(
     client: opensearchpy.OpenSearch, pipelines: EnginePipelines, request_: PipelineRequest
 ) -> None:
@@ -301,14 +294,11 @@ def test_another_default_pipeline_is_not_pushed_aside(
         pipelines.install(replace(request_, is_default=True))
 
 
-def test_a_field_that_the_index_has_not_is_named(pipelines: EnginePipelines, request_: PipelineRequest) -> None:
-    with pytest.raises(BadInput, match=r"no field 'txet' .*it has kind, text"):
-        pipelines.install(replace(request_, fields=("txet",)))
-
-
-def test_an_index_without_text_asks_for_fields(
+def test_a_field_that_the_index_has_not_is_named_and_an_index_without_text_asks_for_fields(
     client: opensearchpy.OpenSearch, pipelines: EnginePipelines, request_: PipelineRequest
 ) -> None:
+    with pytest.raises(BadInput, match=r"no field 'txet' .*it has kind, text"):
+        pipelines.install(replace(request_, fields=("txet",)))
     other = f"{request_.index}-numbers"
     client.indices.create(index=other, body={"mappings": {"properties": {"n": {"type": "integer"}}}})
     with pytest.raises(BadInput, match="no text field"):

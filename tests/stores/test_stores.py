@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,18 @@ from reranker.text.bags import BagOfWords, pack
 from reranker.text.exact_text import exact_key
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from tests.stores.conftest import EMBEDDED, ReadOnly
-from tests.stores.samples import ALL, DESCRIPTION, DIM, fill, ids, make_document, make_index, query, write_documents
+from tests.stores.samples import (
+    ALL,
+    DESCRIPTION,
+    DIM,
+    calls,
+    fill,
+    ids,
+    make_document,
+    make_index,
+    query,
+    write_documents,
+)
 
 
 def frequencies(n_documents: int, counts: dict[int, int]) -> DocumentFrequencies:
@@ -66,14 +76,7 @@ def test_a_description_of_other_versions_comes_back_as_it_was(store: Store, inde
 def test_a_name_that_no_index_can_have_is_bad_input_everywhere(read_only: ReadOnly, name: str) -> None:
     store = read_only.store
     read_only.holding(make_document("1"))  # else there is no store
-    calls: list[Callable[[], Any]] = [
-        lambda: make_index(store, name, DESCRIPTION),
-        lambda: store.describe(name),
-        lambda: store.drop(name),
-        lambda: list(write_documents(store, name, [make_document("1")])),
-        lambda: store.bm25(name, "cat", 10, ALL),
-    ]
-    for call in calls:
+    for call in (lambda: make_index(store, name, DESCRIPTION), *calls(store, name)):
         with pytest.raises(BadInput):
             call()
 
@@ -86,22 +89,7 @@ def test_vectors_wider_than_the_engines_take_are_bad_input(store: Store, index: 
 def test_whatever_is_asked_of_a_missing_index_is_not_found(read_only: ReadOnly, new_index: Any) -> None:
     store, missing = read_only.store, new_index()
     read_only.holding(make_document("1"))
-    calls: list[Callable[[], Any]] = [
-        lambda: store.describe(missing),
-        lambda: store.drop(missing),
-        lambda: write_documents(store, missing, [make_document("1")]),
-        lambda: store.refresh(missing),
-        lambda: store.count(missing),
-        lambda: store.fetch(missing, "1"),
-        lambda: store.knn(missing, query(1, 0, 0, 0), 10, ALL),
-        lambda: store.bm25(missing, "cat", 10, ALL),
-        lambda: store.documents(missing, ["1"]),
-        lambda: store.idf(missing),
-        lambda: store.save_idf(missing, IdfTable()),
-        lambda: store.hubness_sample(missing),
-        lambda: store.save_hubness_sample(missing, HubnessSample()),
-    ]
-    for call in calls:
+    for call in calls(store, missing):
         with pytest.raises(NotFound, match=missing):
             call()
     assert missing not in store.indices()
@@ -622,7 +610,7 @@ def test_filters_choose_the_same_documents_for_every_search(
 # idf
 
 
-def test_an_idf_table_comes_back_as_it_was_saved(store: Store, index: str) -> None:
+def test_an_idf_table_comes_back_as_it_was_saved_and_a_large_one_replaces_it(store: Store, index: str) -> None:
     make_index(store, index, DESCRIPTION)
     table = IdfTable({"en": frequencies(9, {0: 1, 7: 9, 199_999: 3}), "el": frequencies(0, {})})
     store.save_idf(index, table)
@@ -631,11 +619,6 @@ def test_an_idf_table_comes_back_as_it_was_saved(store: Store, index: str) -> No
     assert saved.languages["en"].term_ids.tolist() == [0, 7, 199_999]
     assert saved.languages["en"].counts.tolist() == [1, 9, 3]
     assert saved.languages["el"].n_documents == 0
-
-
-def test_a_large_idf_table_replaces_the_one_before(store: Store, index: str) -> None:
-    make_index(store, index, DESCRIPTION)
-    store.save_idf(index, IdfTable({"fr": frequencies(9, {1: 1}), "en": frequencies(9, {1: 1})}))
     term_ids = np.arange(0, 600_000, 2, dtype=np.int32)  # of two parts
     large = IdfTable({"en": DocumentFrequencies(10**6, term_ids, term_ids % 1000 + 1)})
     store.save_idf(index, large)
@@ -657,10 +640,6 @@ def test_a_hubness_sample_comes_back_as_it_was_saved_and_replaces_the_one_before
     other = HubnessSample("other", {"fr": {2**62: pack(BagOfWords(np.array([3], np.int32), np.array([1], np.int32)))}})
     store.save_hubness_sample(index, other)
     assert store.hubness_sample(index) == other
-
-
-def test_a_whole_sample_of_many_languages_can_be_kept_beside_an_idf(store: Store, index: str) -> None:
-    make_index(store, index, DESCRIPTION)
     words = pack(BagOfWords(np.arange(8, dtype=np.int32), np.ones(8, np.int32)))
     large = HubnessSample("e", {f"x{n}": dict.fromkeys(range(400), words) for n in range(40)})
     store.save_hubness_sample(index, large)

@@ -111,22 +111,18 @@ def test_no_search_misses_an_index_while_its_versions_change_places(store: Store
     assert n_found > 0
 
 
-def test_dropping_the_name_drops_all_versions_and_dropping_a_version_that_alone(store: Store, index: str) -> None:
+def test_dropping_the_name_drops_all_versions_and_dropping_a_version_that_alone_whose_number_is_not_given_again(
+    store: Store, index: str
+) -> None:
     versions = [store.stage(index, DESCRIPTION) for _ in range(3)]
     store.promote(index, versions[2])
     store.drop(versions[0])
     assert [version.name for version in store.versions(index)] == versions[1:]
+    assert store.stage(index, DESCRIPTION) == f"{index}-000004"
     store.drop(index)
     assert store.versions(index) == []
     with pytest.raises(NotFound):
         store.describe(versions[1])
-
-
-def test_a_number_is_not_given_twice_while_a_later_version_is_there(store: Store, index: str) -> None:
-    first, second = (store.stage(index, DESCRIPTION) for _ in range(2))
-    store.drop(first)
-    assert store.stage(index, DESCRIPTION) == f"{index}-000003"
-    assert second == f"{index}-000002"
 
 
 def test_a_version_that_is_not_there_cannot_be_promoted(store: Store, index: str, new_index: Callable[[], str]) -> None:
