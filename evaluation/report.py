@@ -15,6 +15,7 @@ from rich.table import Table
 
 from evaluation import by_method, side_by_side
 from evaluation.base.files import write_whole
+from evaluation.base.markdown import table as markdown_table
 from evaluation.corpora import gnome, manpages
 from evaluation.corpora.pages import DEVELOPMENT_SUFFIX, Corpus, Page, shared_paragraph_share
 from evaluation.corpora.tasks import MIN_TOKENS, N_FIRST_TOKENS
@@ -200,9 +201,9 @@ def markdown(report: Report) -> str:
     lines += _about_systems(report.systems)
     for query_kind, tasks in _by_kind(report.tasks):
         lines += ["", f"## {query_kind}", "", f"{_KINDS[query_kind][0].upper()}{_KINDS[query_kind][1:]}.", ""]
-        lines += _lines(by_method.columns(plan), by_method.rows(tasks))
+        lines += markdown_table(by_method.columns(plan), by_method.rows(tasks), 2)
         if report.systems:
-            lines += ["", side_by_side.READING, "", *_lines(side_by_side.COLUMNS, side_by_side.rows(tasks))]
+            lines += ["", side_by_side.READING, "", *markdown_table(side_by_side.COLUMNS, side_by_side.rows(tasks), 2)]
         for remark in remarks(tasks, plan.unknown_words):
             lines += ["", remark]
         lines += [note for task in tasks for note in _notes(task)]
@@ -254,12 +255,3 @@ def _count(pages: Iterable[Page]) -> dict[str, int]:
 
 def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n}" for name, n in counts.items())
-
-
-def _lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table in Markdown. The first two columns are text, the others figures."""
-    return [_line(columns), _line(["---", "---", *["---:"] * (len(columns) - 2)]), *(_line(row) for row in rows)]
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -7,7 +7,6 @@ store is trained on the collection's own documents. Transport orders BM25's best
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evaluation.base import module_command
+from evaluation.base.markdown import print_table
 from evaluation.collections.beir import Collection, read_beir
 from evaluation.collections.indexing import indexed
 from evaluation.judged.comparison import measures_of
@@ -178,16 +178,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("collections", type=Path, nargs="+", help="folders in BEIR's layout")
     parser.add_argument("--language", default="en", help="language of queries and documents")
     options = parser.parse_args(arguments)
-    for cells in (_COLUMNS, ("---", "---", "---:", "---:", "---:")):
-        _print(cells)
-    for folder in options.collections:
-        for row in rows(read_beir(folder), options.language):
-            _print(row)
-
-
-def _print(cells: Iterable[str]) -> None:
-    sys.stdout.write(f"| {' | '.join(cells)} |\n")
-    sys.stdout.flush()
+    print_table(
+        _COLUMNS, (row for folder in options.collections for row in rows(read_beir(folder), options.language)), 2
+    )
 
 
 if __name__ == "__main__":

@@ -7,15 +7,15 @@ document frequencies of the collection, as for a request that names its index, a
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
 from evaluation.base import module_command
+from evaluation.base.markdown import print_table
 from evaluation.collections.beir import Collection, read_beir
 from evaluation.collections.indexing import indexed
 from evaluation.judged.comparison import Way, measures_of, run_way
@@ -85,15 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--language", default="en", help="language of queries and documents")
     options = parser.parse_args(arguments)
     embeddings = Embeddings.open(options.embeddings)
-    _print(_COLUMNS)
-    _print(["---", "---", "---:", "---:", "---:"])
-    for folder in options.collections:
-        for row in rows(read_beir(folder), embeddings, options.language):
-            _print(row)
-
-
-def _print(cells: Iterable[str]) -> None:
-    sys.stdout.write(f"| {' | '.join(cells)} |\n")
+    found = (row for folder in options.collections for row in rows(read_beir(folder), embeddings, options.language))
+    print_table(_COLUMNS, found, 2)
 
 
 if __name__ == "__main__":

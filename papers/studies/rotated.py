@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from evaluation.base import module_command
+from evaluation.base.markdown import print_table
 from evaluation.corpora import Corpus, load_libreoffice
 from evaluation.corpora.pages import Page, development
 from evaluation.corpora.tasks import Direction
@@ -93,16 +93,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     corpus = development(load_libreoffice(options.home))
     columns = ["", "words", "pairs", *(f"{kind} {method}" for kind in KINDS for method in METHODS)]
-    _print(columns)
-    _print(["---", *["---:"] * (len(columns) - 1)])
-    for language in options.languages.split(","):
-        with TemporaryDirectory() as folder:
-            for row in rows(corpus, language, _pairs(options.home, language), Path(folder), options.queries):
-                _print(row)
 
+    def found() -> Iterator[list[str]]:
+        for language in options.languages.split(","):
+            with TemporaryDirectory() as folder:
+                yield from rows(corpus, language, _pairs(options.home, language), Path(folder), options.queries)
 
-def _print(cells: Iterable[str]) -> None:
-    sys.stdout.write(f"| {' | '.join(cells)} |\n")
+    print_table(columns, found())
 
 
 if __name__ == "__main__":

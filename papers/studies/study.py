@@ -7,7 +7,6 @@ of each attempt at each kind of query, all documents re-ranked. Nothing here is 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from evaluation.base import module_command
+from evaluation.base.markdown import print_table
 from evaluation.corpora import Corpus, load_libreoffice
 from evaluation.corpora.pages import development
 from evaluation.trained import train_on
@@ -151,9 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kinds = options.kinds.split(",")
     attempts = [name for name in ATTEMPTS if options.only in name]
     rows = study(corpus, embeddings, attempts, kinds, options.directions.split(","), options.queries, options.threads)
-    lines = [["tried", *kinds], ["---", *["---:"] * len(kinds)]]
-    lines += [[name, *(f"{row[kind]:.3f}" for kind in kinds)] for name, row in rows.items()]
-    sys.stdout.writelines(f"| {' | '.join(line)} |\n" for line in lines)
+    print_table(["tried", *kinds], ([name, *(f"{row[kind]:.3f}" for kind in kinds)] for name, row in rows.items()))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
+from evaluation.base import markdown
+
 Cell = str | float
 """A number has three decimals and is compared with the others of its column; a text is shown as it is."""
 
@@ -31,12 +33,11 @@ class Sheet:
     def as_markdown(self) -> list[str]:
         """Returns the lines of the table, without title and note."""
         best = self._best()
-        lines = [_line(self.columns), _line(["---", *["---:"] * (len(self.columns) - 1)])]
+        lines: list[list[str]] = []
         for heading, rows in self.groups.items():
-            lines += [_line([f"*{heading}*", *[""] * (len(self.columns) - 1)])] if heading else []
-            for row in rows:
-                lines.append(_line([f"**{text}**" if is_best else text for text, is_best in _marked(row, best)]))
-        return lines
+            lines += [[f"*{heading}*", *[""] * (len(self.columns) - 1)]] if heading else []
+            lines += [[f"**{text}**" if is_best else text for text, is_best in _marked(row, best)] for row in rows]
+        return list(markdown.table(self.columns, lines))
 
     def as_rich(self) -> Table:
         """Formats the table for a terminal, with the title above and the note below."""
@@ -71,7 +72,3 @@ def _marked(row: Sequence[Cell], best: Sequence[str | None]) -> list[tuple[str, 
 
 def _shown(cell: Cell) -> str:
     return f"{cell:.3f}" if isinstance(cell, float) else cell
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
