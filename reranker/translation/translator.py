@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from cachetools import LRUCache
@@ -17,7 +17,7 @@ from reranker.text.idf import IdfTable
 from reranker.text.normalization import normalize_term
 from reranker.text.tokens import LONGEST_CACHED_TOKEN
 from reranker.translation.groups import Translation, WordGroup
-from reranker.translation.nearest_terms import LanguageRows
+from reranker.translation.nearest_terms import nearest_terms
 
 # Of each word, beside itself (docs/evaluation.md).
 N_TRANSLATIONS = 8
@@ -50,7 +50,7 @@ class Translator:
         self._embeddings = embeddings
         self._idf = IdfTable() if idf is None else idf
         self._lock = threading.Lock()
-        self._rows: dict[str, LanguageRows] = {}
+        self._term_ids: dict[str, NDArray[np.int32]] = {}
         self._cached: LRUCache[tuple[str, str, str], tuple[Translation, ...]] = LRUCache(_MAX_CACHED_WORDS)
 
     def groups(self, query: TokenizedQuery, language: str) -> tuple[WordGroup, ...]:
@@ -101,7 +101,7 @@ class Translator:
         term_ids = {token: embeddings.stand_in(query_language, token) for token in tokens}
         known = [token for token in tokens if term_ids[token] is not None]
         vectors = np.asarray(embeddings.vectors[np.array([term_ids[token] for token in known], dtype=np.int64)])
-        nearest, cosines = self._language_rows(language).nearest(vectors, N_TRANSLATIONS)
+        nearest, cosines = nearest_terms(embeddings.vectors, self._searched(language), vectors, N_TRANSLATIONS)
         weights = _weights(cosines.astype(np.float64))
         rows = {token: (nearest[row], weights[row]) for row, token in enumerate(known)}
         nothing = np.empty(0, np.int32), np.empty(0)
@@ -124,15 +124,15 @@ class Translator:
         frequencies = self._idf.languages.get(language)
         return None if frequencies is None else int(frequencies.of(np.array([term_id], np.int32))[0])
 
-    def _language_rows(self, language: str) -> LanguageRows:
-        rows = self._rows.get(language)
-        if rows is None:
+    def _searched(self, language: str) -> NDArray[np.int32]:
+        """(m,) the terms that may be translations, ascending."""
+        if language not in self._term_ids:
             frequencies = self._idf.languages.get(language)
-            held = self._embeddings.vocabulary.term_ids(language)
+            held: NDArray[np.integer[Any]] = self._embeddings.vocabulary.term_ids(language)
             if frequencies is not None and len(frequencies.term_ids):
-                held = frequencies.term_ids[np.isin(frequencies.term_ids, held)].astype(np.int64)
-            rows = self._rows[language] = LanguageRows(self._embeddings.vectors, held)
-        return rows
+                held = frequencies.term_ids[np.isin(frequencies.term_ids, held)]
+            self._term_ids[language] = held.astype(np.int32)
+        return self._term_ids[language]
 
 
 def _weights(cosines: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from reranker.embeddings.rows import CompactRows, packed
-from reranker.translation import nearest_terms
-from reranker.translation.nearest_terms import LanguageRows
+from reranker.translation import nearest_terms as module
+from reranker.translation.nearest_terms import nearest_terms
 
 
 def unit_rows(n, dim=8, seed=0):
@@ -16,11 +16,11 @@ def unit_rows(n, dim=8, seed=0):
 @pytest.mark.parametrize("n_rows", [3, 16, 100])
 @pytest.mark.parametrize("step", [1, 2])
 def test_the_nearest_terms_are_those_of_a_sort_of_all_cosines(monkeypatch, n_rows, step):
-    monkeypatch.setattr(nearest_terms, "_CHUNK_ROWS", 7)
-    monkeypatch.setattr(nearest_terms, "_CHUNK_VECTORS", 3)
+    monkeypatch.setattr(module, "_CHUNK_ROWS", 7)
+    monkeypatch.setattr(module, "_CHUNK_VECTORS", 3)
     rows, vectors = unit_rows(n_rows), unit_rows(10, seed=1)
     term_ids = np.arange(1, n_rows, step)
-    ids, cosines = LanguageRows(rows, term_ids).nearest(vectors, 4)
+    ids, cosines = nearest_terms(rows, term_ids, vectors, 4)
     expected = vectors @ rows[term_ids].T
     order = np.argsort(-expected, axis=1)[:, :4]
     assert np.array_equal(ids, term_ids[order])
@@ -29,18 +29,18 @@ def test_the_nearest_terms_are_those_of_a_sort_of_all_cosines(monkeypatch, n_row
 
 def test_equal_cosines_are_in_the_order_of_term_ids():
     rows = np.repeat(unit_rows(1), 6, axis=0)
-    ids, _ = LanguageRows(rows, np.arange(6)).nearest(rows[:1], 6)
+    ids, _ = nearest_terms(rows, np.arange(6), rows[:1], 6)
     assert ids.tolist() == [[0, 1, 2, 3, 4, 5]]
 
 
 def test_compact_rows_are_searched_too():
     rows = unit_rows(50, dim=32)
     compact = CompactRows(packed(rows, "int8"))
-    ids, _ = LanguageRows(compact, np.arange(10, 40)).nearest(rows[[12, 30]], 1)
+    ids, _ = nearest_terms(compact, np.arange(10, 40), rows[[12, 30]], 1)
     assert ids.tolist() == [[12], [30]]
 
 
 def test_no_terms_and_no_vectors_give_nothing():
     rows = unit_rows(5)
-    assert LanguageRows(rows, np.arange(0)).nearest(rows, 3)[0].shape == (5, 0)
-    assert LanguageRows(rows, np.arange(5)).nearest(rows[:0], 3)[0].shape == (0, 3)
+    assert nearest_terms(rows, np.arange(0), rows, 3)[0].shape == (5, 0)
+    assert nearest_terms(rows, np.arange(5), rows[:0], 3)[0].shape == (0, 3)

@@ -8,7 +8,6 @@ from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.ranking.reranker import Reranker
 from reranker.text.idf import DocumentFrequencies, IdfTable
 from reranker.translation import Translation, Translator
-from reranker.translation.nearest_terms import LanguageRows
 from tests.tiny import tiny_embeddings
 
 
@@ -77,7 +76,7 @@ def test_a_language_that_the_embeddings_do_not_hold_is_an_error_that_names_those
 def test_translations_are_kept_for_the_next_query(embeddings, monkeypatch):
     translator, query = Translator(embeddings), Reranker(embeddings).query("chat eau", "fr")
     first = translator.groups(query, "en")
-    monkeypatch.setattr(LanguageRows, "nearest", None)
+    monkeypatch.setattr("reranker.translation.translator.nearest_terms", None)
     assert translator.groups(query, "en") == first
     monkeypatch.undo()
     assert translator.groups(query, "fr") != first
