@@ -13,7 +13,7 @@ from evaluation.systems.corrected import order_distances, sample_of
 from evaluation.systems.runs import encode
 from evaluation.systems.tfidf import TfIdf
 from evaluation.systems.transport import Transport
-from papers.systems.embedded import RECIPES, EmbeddedWords, centroids, euclidean
+from papers.systems.embedded import EmbeddedWords, centroids, euclidean
 from papers.systems.prefetch import PrefetchAndPrune, prefetch_and_prune
 from papers.systems.surface_forms import SurfaceForms
 from reranker.base.errors import WrongParameter
@@ -119,11 +119,6 @@ def test_transport_agrees_with_pot(name: str, solve: object, embeddings: Embeddi
     assert plan.sum() == pytest.approx(1)
     # Fifty iterations of the entropic plan are not quite all.
     assert found == pytest.approx((plan * cost).sum(), abs=1e-5 if solve else 2e-3)
-
-
-def test_each_recipe_has_a_line_and_a_paper() -> None:
-    assert len(RECIPES) == 12 + 3
-    assert all("et al. 20" in recipe.description and "\n" not in recipe.description for recipe in RECIPES.values())
 
 
 # Prefetch and prune

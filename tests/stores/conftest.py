@@ -92,8 +92,11 @@ def new_index() -> Callable[[], str]:
 
 @pytest.fixture
 def index(store: Store, store_kind: str, new_index: Callable[[], str]) -> Iterator[str]:
-    """A name to make an index of; an engine's is dropped after the test."""
+    """A name to make an index of; an engine's is dropped after the test with all its versions."""
     name = new_index()
     yield name
-    if store_kind != EMBEDDED and name in store.indices():
-        store.drop(name)
+    if store_kind != EMBEDDED:
+        for version in store.versions(name):
+            store.drop(version.name)
+        if name in store.indices():
+            store.drop(name)

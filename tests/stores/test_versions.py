@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -14,20 +14,7 @@ from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.names import IndexVersion
 from reranker.stores.base.protocol import Store
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from tests.stores.conftest import EMBEDDED
 from tests.stores.samples import ALL, DESCRIPTION, ids, make_document, query, write_documents
-
-
-@pytest.fixture
-def index(store: Store, store_kind: str, new_index: Callable[[], str]) -> Iterator[str]:
-    """A name to make an index of; an engine's is dropped after the test with all its versions."""
-    name = new_index()
-    yield name
-    if store_kind != EMBEDDED:
-        for version in store.versions(name):
-            store.drop(version.name)
-        if name in store.indices():
-            store.drop(name)
 
 
 def put(store: Store, index: str, *doc_ids: str) -> None:
