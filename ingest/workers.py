@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, cycle, islice
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from ingest.worker import Worker, start_worker
@@ -40,9 +39,7 @@ class Workers(Generic[_Shared]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop()
 
     def map(
