@@ -37,10 +37,9 @@ def check_rule(name: str) -> UnknownWordsRule:
     Raises:
         WrongParameter: it is not.
     """
-    for rule in UNKNOWN_WORDS_RULES:
-        if rule == name:
-            return rule
-    raise WrongParameter(f"{name!r} is not a rule for unknown words; give one of {', '.join(UNKNOWN_WORDS_RULES)}")
+    if name not in UNKNOWN_WORDS_RULES:
+        raise WrongParameter(f"{name!r} is not a rule for unknown words; give one of {', '.join(UNKNOWN_WORDS_RULES)}")
+    return name
 
 
 class StandIns:
