@@ -23,10 +23,9 @@ from tests.engines.clusters import kill, start_cluster, store_address
 from tests.engines.nodes import Node
 from tests.engines.recipes import ELASTICSEARCH_8, OPENSEARCH_2, OPENSEARCH_3
 from tests.engines.sources import chosen_engines, is_assembled
-from tests.ingest.test_interruption import N_DOCUMENTS, assert_whole, documents, run
+from tests.ingest.runs import N_DOCUMENTS, Wrapped, assert_whole, run
 from tests.service.conftest import DOCUMENTS, fill
 
-__all__ = ["documents"]
 pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.conformance]  # each starts three nodes
 
 N_BEFORE_THE_KILL = 600
@@ -34,15 +33,12 @@ N_BEFORE_THE_KILL = 600
 N_SEARCHES = 20
 
 
-class Killing:
+class Killing(Wrapped):
     """A store that calls `at` once, as soon as so many documents are written."""
 
     def __init__(self, store: Store, at: threading.Event) -> None:
-        self._store = store
+        super().__init__(store)
         self._at = at
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
 
     def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
         for n_written, result in enumerate(self._store.write_prepared(index, documents), start=1):
@@ -115,7 +111,7 @@ def test_a_node_that_is_killed_costs_no_document_and_no_search(
         killer = threading.Thread(target=lambda: (reached.wait(300), kill(nodes[place])), daemon=True)
         with searches.running():
             killer.start()
-            summary = run(documents, Killing(written_by, reached), "pages", embeddings, tmp_path)  # type: ignore[arg-type]
+            summary = run(documents, Killing(written_by, reached), "pages", embeddings, tmp_path)
             killer.join(60)
             if summary.failure is not None:  # of what is not sent twice, such as making the index of the idf
                 summary = run(documents, written_by, "pages", embeddings, tmp_path)

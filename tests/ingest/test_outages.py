@@ -3,15 +3,14 @@ end, when they are given again, with exactly the documents of the input."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,32 +19,20 @@ from typer.testing import CliRunner
 
 from ingest.claims import CLAIM_SECONDS, Claim
 from reranker.base import retries
-from reranker.base.errors import BadInput, NotFound
+from reranker.base.errors import BadInput
 from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
+from reranker.stores.embedded.store import EmbeddedStore
 from sinkrank.commands.app import app
 from tests.engines.nodes import Node, start_node
 from tests.engines.sources import Engine, chosen_engines, is_assembled
 from tests.ingest.faulty_proxy import Fault, faulty_proxy, is_bulk
-from tests.ingest.test_interruption import N_DOCUMENTS, Stopping, assert_whole, documents, run
+from tests.ingest.runs import N_DOCUMENTS, Stopping, assert_whole, command, dropped, run, write_rows
 from tests.stores.test_claims import n_claims
 
-__all__ = ["documents"]
 pytestmark = pytest.mark.any_engine
-
-
-@contextmanager
-def dropped(address: str, name: str) -> Iterator[Store]:
-    """A store whose index goes at the end."""
-    direct = open_store(address)
-    try:
-        yield direct
-    finally:
-        with suppress(NotFound):
-            direct.drop(name)
-        direct.close()
 
 
 def put(url: str, path: str, body: object = None, method: str = "PUT") -> None:
@@ -125,10 +112,12 @@ def test_a_node_that_is_away_for_a_while_and_then_not_ready_costs_no_document(
         n_bulks += is_bulk(path)
         return True
 
-    with dropped(engine.url, name) as direct, faulty_proxy(engine.url, restart, noting) as proxy:
-        store = open_store(proxy.address)
+    with (
+        dropped(engine.url, name) as direct,
+        faulty_proxy(engine.url, restart, noting) as proxy,
+        closing(open_store(proxy.address)) as store,
+    ):
         summary = run(documents, store, name, embeddings, tmp_path)
-        store.close()
         assert (summary.failure, summary.indexed) == (None, N_DOCUMENTS)
         assert {"lost", "cut", 503} <= set(proxy.faults)
         assert_whole(direct, name, tmp_path / "r.jsonl")
@@ -151,10 +140,12 @@ def test_an_index_that_is_closed_takes_the_documents_when_it_is_open_again(
             threading.Timer(1.5, open_again).start()
         return "pass"
 
-    with dropped(engine.url, name) as direct, faulty_proxy(engine.url, close) as proxy:
-        store = open_store(proxy.address)
+    with (
+        dropped(engine.url, name) as direct,
+        faulty_proxy(engine.url, close) as proxy,
+        closing(open_store(proxy.address)) as store,
+    ):
         summary = run(documents, store, name, embeddings, tmp_path)
-        store.close()
         assert opened.wait(30)
         assert (summary.failure, summary.indexed) == (None, N_DOCUMENTS)
         assert_whole(direct, name, tmp_path / "r.jsonl")
@@ -171,35 +162,34 @@ def test_an_index_that_is_deleted_meanwhile_is_not_made_anew_by_the_writing(
             put(engine.url, f"{name}-000001", method="DELETE")
         return "pass"
 
-    with dropped(engine.url, name) as direct, faulty_proxy(engine.url, delete) as proxy:
-        store = open_store(proxy.address)
+    with (
+        dropped(engine.url, name) as direct,
+        faulty_proxy(engine.url, delete) as proxy,
+        closing(open_store(proxy.address)) as store,
+    ):
         first = run(documents, store, name, embeddings, tmp_path)
         assert first.failure is not None
         assert f"has no index '{name}-000001'" in first.failure
         assert urllib3.request("GET", f"{engine.url}/{name}*?expand_wildcards=all", timeout=30).json() == {}
         second = run(documents, store, name, embeddings, tmp_path)
-        store.close()
         assert (second.failure, second.resumed_at) == (None, 0)
         assert_whole(direct, name, tmp_path / "r.jsonl")
 
 
 @pytest.mark.slow
 def test_an_embedded_index_that_is_deleted_meanwhile_ends_the_run(
-    documents: Path, embeddings: Embeddings, tmp_path: Path
+    embedded: EmbeddedStore, documents: Path, embeddings: Embeddings, tmp_path: Path
 ) -> None:
-    store = open_store(str(tmp_path / "store"))
-
     class Dropping(Stopping):
         def write_prepared(self, index, prepared):
             for result in super().write_prepared(index, prepared):
                 if self.n_written == 600:
-                    store.drop(index)
+                    embedded.drop(index)
                 yield result
 
-    assert "no index" in str(run(documents, Dropping(store, None), "pages", embeddings, tmp_path).failure)
-    assert run(documents, store, "pages", embeddings, tmp_path).failure is None
-    assert_whole(store, "pages", tmp_path / "r.jsonl")
-    store.close()
+    assert "no index" in str(run(documents, Dropping(embedded), "pages", embeddings, tmp_path).failure)
+    assert run(documents, embedded, "pages", embeddings, tmp_path).failure is None
+    assert_whole(embedded, "pages", tmp_path / "r.jsonl")
 
 
 LIMITED = (
@@ -215,21 +205,17 @@ def test_a_disk_that_is_full_ends_the_run_in_one_line_and_the_next_one_goes_on(
     documents: Path, embeddings: Embeddings, tmp_path: Path, limit: int
 ) -> None:
     # No file may grow beyond so many bytes: the checkpoint, the words beside it, the store.
-    command = [
-        *("ingest", str(documents), "--index", "pages", "--store", str(tmp_path / "store"), "--workers", "1"),
-        *("--embeddings", str(embeddings.path), "--home", str(tmp_path), "--rejects", str(tmp_path / "r.jsonl")),
-    ]
+    arguments = command(documents, str(tmp_path / "store"), "pages", tmp_path, embeddings, "--workers", "1")
     full = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(limit), *command], capture_output=True, text=True, check=False
+        [sys.executable, "-c", LIMITED, str(limit), *arguments], capture_output=True, text=True, check=False
     )
     assert full.returncode == 1
     assert "Traceback" not in full.stderr
     assert "disk" in full.stderr
-    freed = CliRunner().invoke(app, command, prog_name="sinkrank")
+    freed = CliRunner().invoke(app, arguments, prog_name="sinkrank")
     assert "1,500 of 1,504 documents are in index" in freed.stdout, freed.stderr
-    store = open_store(str(tmp_path / "store"))
-    assert_whole(store, "pages", tmp_path / "r.jsonl")
-    store.close()
+    with closing(EmbeddedStore(tmp_path / "store")) as store:
+        assert_whole(store, "pages", tmp_path / "r.jsonl")
     assert list((tmp_path / "ingest").iterdir()) == []
 
 
@@ -237,8 +223,7 @@ def test_a_disk_that_is_full_ends_the_run_in_one_line_and_the_next_one_goes_on(
 def test_of_two_runs_that_make_an_index_at_once_the_second_is_refused_and_the_first_is_whole(
     store: Store, index: str, documents: Path, embeddings: Embeddings, tmp_path: Path, rebuild: bool
 ) -> None:
-    other = tmp_path / "other.jsonl"
-    other.write_text(json.dumps({"id": "other", "lang": "fr", "text": "chat"}) + "\n")
+    other = write_rows(tmp_path / "other.jsonl", [{"id": "other", "lang": "fr", "text": "chat"}])
     if rebuild:
         run(other, store, index, embeddings, tmp_path)
 
@@ -248,44 +233,40 @@ def test_of_two_runs_that_make_an_index_at_once_the_second_is_refused_and_the_fi
                 run(other, store, index, embeddings, tmp_path, rebuild=True)
             super().__getattr__("save_idf")(index_, table)
 
-    assert run(documents, Nosy(store, None), index, embeddings, tmp_path, rebuild=rebuild).failure is None
+    assert run(documents, Nosy(store), index, embeddings, tmp_path, rebuild=rebuild).failure is None
     assert_whole(store, index, tmp_path / "r.jsonl")
     assert run(other, store, index, embeddings, tmp_path, rebuild=True).failure is None
     assert [one.doc_id for one in store.bags(index)] == ["other"]
 
 
 def test_an_index_that_another_run_has_just_made_is_added_to_and_not_replaced(
-    documents: Path, embeddings: Embeddings, tmp_path: Path
+    embedded: EmbeddedStore, documents: Path, embeddings: Embeddings, tmp_path: Path
 ) -> None:
-    store = open_store(str(tmp_path / "store"))
-    other = tmp_path / "other.jsonl"
-    other.write_text(json.dumps({"id": "other", "lang": "fr", "text": "chat"}) + "\n")
+    other = write_rows(tmp_path / "other.jsonl", [{"id": "other", "lang": "fr", "text": "chat"}])
 
     class Slow(Stopping):
         def claim(self, index, owner, seconds):
-            if not store.versions(index):
-                run(documents, store, index, embeddings, tmp_path)
-            store.claim(index, owner, seconds)
+            if not embedded.versions(index):
+                run(documents, embedded, index, embeddings, tmp_path)
+            embedded.claim(index, owner, seconds)
 
-    assert run(other, Slow(store, None), "pages", embeddings, tmp_path).failure is None
-    assert store.count("pages") == N_DOCUMENTS + 1
-    store.close()
+    assert run(other, Slow(embedded), "pages", embeddings, tmp_path).failure is None
+    assert embedded.count("pages") == N_DOCUMENTS + 1
 
 
-def test_a_run_that_goes_on_has_the_claim_that_it_had(documents: Path, embeddings: Embeddings, tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "store"))
-
+def test_a_run_that_goes_on_has_the_claim_that_it_had(
+    embedded: EmbeddedStore, documents: Path, embeddings: Embeddings, tmp_path: Path
+) -> None:
     class Killed(Stopping):
         def release(self, index, owner):
             """A process that is killed releases nothing."""
 
     with pytest.raises(KeyboardInterrupt):
-        run(documents, Killed(store, after=1_000), "pages", embeddings, tmp_path, rebuild=True)
+        run(documents, Killed(embedded, after=1_000), "pages", embeddings, tmp_path, rebuild=True)
     with pytest.raises(BadInput, match="another run is making a version"):
-        run(documents, store, "pages", embeddings, tmp_path / "elsewhere", rebuild=True)
-    assert run(documents, store, "pages", embeddings, tmp_path, rebuild=True).resumed_at > 0
-    assert_whole(store, "pages", tmp_path / "r.jsonl")
-    store.close()
+        run(documents, embedded, "pages", embeddings, tmp_path / "elsewhere", rebuild=True)
+    assert run(documents, embedded, "pages", embeddings, tmp_path, rebuild=True).resumed_at > 0
+    assert_whole(embedded, "pages", tmp_path / "r.jsonl")
 
 
 @pytest.mark.parametrize("continued", [True, False], ids=["the same input", "another input, later"])
@@ -319,41 +300,37 @@ def test_a_claim_that_a_killed_first_run_left_goes_with_the_next_run(
 
 
 def test_a_run_that_has_lost_its_claim_lets_nothing_serve(
-    documents: Path, embeddings: Embeddings, tmp_path: Path
+    embedded: EmbeddedStore, documents: Path, embeddings: Embeddings, tmp_path: Path
 ) -> None:
-    store = open_store(str(tmp_path / "store"))
-    run(documents, store, "pages", embeddings, tmp_path)
+    run(documents, embedded, "pages", embeddings, tmp_path)
 
     class Robbed(Stopping):
         def refresh(self, index):
             for owner in owners:
-                store.release("pages", owner)
-            store.claim("pages", "another", 60)
+                embedded.release("pages", owner)
+            embedded.claim("pages", "another", 60)
 
         def claim(self, index, owner, seconds):
             owners.append(owner)
-            store.claim(index, owner, seconds)
+            embedded.claim(index, owner, seconds)
 
     owners: list[str] = []
-    summary = run(documents, Robbed(store, None), "pages", embeddings, tmp_path, rebuild=True)
+    summary = run(documents, Robbed(embedded), "pages", embeddings, tmp_path, rebuild=True)
     assert "another run is making a version" in str(summary.failure)
-    assert [version.name for version in store.versions("pages") if version.is_serving] == ["pages-000001"]
-    store.close()
+    assert [version.name for version in embedded.versions("pages") if version.is_serving] == ["pages-000001"]
 
 
-def test_a_claim_is_renewed_as_long_as_it_is_held(tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "store"))
+def test_a_claim_is_renewed_as_long_as_it_is_held(embedded: EmbeddedStore) -> None:
     renewed = threading.Event()
 
     class Counting(Stopping):
         def claim(self, index, owner, seconds):
-            store.claim(index, owner, seconds)
+            embedded.claim(index, owner, seconds)
             self.n_written += 1
             if self.n_written == 3:
                 renewed.set()
 
-    with Claim(Counting(store, None), "pages", "one", seconds=0.4) as claim:
+    with Claim(Counting(embedded), "pages", "one", seconds=0.4) as claim:
         assert renewed.wait(30)
         claim.check()
-    store.claim("pages", "other", 60)
-    store.close()
+    embedded.claim("pages", "other", 60)

@@ -27,22 +27,12 @@ from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.writing import Writable, WriteResult
 from reranker.stores.embedded.store import EmbeddedStore
+from tests.ingest.runs import Wrapped, write_rows
 from tests.stores.samples import make_index
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
-    opened = EmbeddedStore(tmp_path / "store")
-    yield opened
-    opened.close()
-
-
-def source(tmp_path: Path, *rows: dict[str, Any] | str | bytes, name: str = "in.jsonl") -> Source:
-    lines = [
-        row if isinstance(row, bytes) else (row if isinstance(row, str) else json.dumps(row)).encode() for row in rows
-    ]
-    path = tmp_path / name
-    path.write_bytes(b"".join(line + b"\n" for line in lines))
+def source(tmp_path: Path, *rows: dict[str, Any] | str, name: str = "in.jsonl") -> Source:
+    path = write_rows(tmp_path / name, rows)
     return Source(path, str(path), "jsonl")
 
 
@@ -65,7 +55,7 @@ CHAT, CHIEN, EAU = 5, 6, 7  # term ids of `tests.tiny`
 
 
 def test_documents_come_into_a_new_index_with_their_document_frequencies(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
     rows = [
         document("1", "chat chat chien"),
@@ -74,7 +64,7 @@ def test_documents_come_into_a_new_index_with_their_document_frequencies(
         document("4", "xyz", "sv"),
     ]
 
-    summary = ingest([source(tmp_path, *rows)], store, "pages", embeddings)
+    summary = ingest([source(tmp_path, *rows)], embedded, "pages", embeddings)
 
     assert replace(summary, seconds=0) == Summary(
         index="pages",
@@ -87,81 +77,87 @@ def test_documents_come_into_a_new_index_with_their_document_frequencies(
         rejects=None,
         version="pages-000001",
     )
-    assert store.count("pages") == 4
-    assert store.describe("pages") == IndexDescription(embeddings.version, 2)
-    assert frequencies(store, "fr") == (2, {CHAT: 2, CHIEN: 1})
-    assert frequencies(store, "en") == (1, {0: 1})
-    assert set(store.idf("pages").languages) == {"en", "fr"}
-    assert store.fetch("pages", "1").document.text == "chat chat chien"
+    assert embedded.count("pages") == 4
+    assert embedded.describe("pages") == IndexDescription(embeddings.version, 2)
+    assert frequencies(embedded, "fr") == (2, {CHAT: 2, CHIEN: 1})
+    assert frequencies(embedded, "en") == (1, {0: 1})
+    assert set(embedded.idf("pages").languages) == {"en", "fr"}
+    assert embedded.fetch("pages", "1").document.text == "chat chat chien"
     assert list(tmp_path.glob("*.rejects.jsonl")) == []
 
 
-def test_running_it_again_changes_nothing(tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings) -> None:
+def test_running_it_again_changes_nothing(tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings) -> None:
     rows = [document("1", "chat"), {"language": "fr", "text": "chien"}]
     sources = [source(tmp_path, *rows)]
-    ingest(sources, store, "pages", embeddings)
-    before = store.idf("pages").version
+    ingest(sources, embedded, "pages", embeddings)
+    before = embedded.idf("pages").version
 
-    again = ingest(sources, store, "pages", embeddings)
+    again = ingest(sources, embedded, "pages", embeddings)
 
     assert (again.indexed, again.rejected) == (2, 0)
-    assert store.count("pages") == 2
-    assert store.idf("pages").version == before
+    assert embedded.count("pages") == 2
+    assert embedded.idf("pages").version == before
 
 
 def test_a_language_that_comes_later_gets_its_own_idf_and_the_old_ones_stay(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
-    ingest([source(tmp_path, document("1", "chat"))], store, "pages", embeddings)
+    ingest([source(tmp_path, document("1", "chat"))], embedded, "pages", embeddings)
 
     later = [document("2", "chat eau"), document("3", "dog", "en"), document("4", "dog car", "en")]
-    ingest([source(tmp_path, *later)], store, "pages", embeddings)
+    ingest([source(tmp_path, *later)], embedded, "pages", embeddings)
 
-    assert store.count("pages") == 4
-    assert frequencies(store, "fr") == (1, {CHAT: 1})
-    assert frequencies(store, "en") == (2, {1: 2, 4: 1})
+    assert embedded.count("pages") == 4
+    assert frequencies(embedded, "fr") == (1, {CHAT: 1})
+    assert frequencies(embedded, "en") == (2, {1: 2, 4: 1})
 
 
 def test_a_rebuild_leaves_only_the_new_documents_and_counts_anew(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
-    ingest([source(tmp_path, document("1", "chat"), document("x", "cat", "en"))], store, "pages", embeddings)
+    ingest([source(tmp_path, document("1", "chat"), document("x", "cat", "en"))], embedded, "pages", embeddings)
 
-    ingest([source(tmp_path, document("2", "eau"))], store, "pages", embeddings, Options(rebuild=True))
+    ingest([source(tmp_path, document("2", "eau"))], embedded, "pages", embeddings, Options(rebuild=True))
 
-    assert store.count("pages") == 1
-    assert frequencies(store, "fr") == (1, {EAU: 1})
-    assert set(store.idf("pages").languages) == {"fr"}
+    assert embedded.count("pages") == 1
+    assert frequencies(embedded, "fr") == (1, {EAU: 1})
+    assert set(embedded.idf("pages").languages) == {"fr"}
 
 
 def test_a_rebuild_with_no_document_leaves_the_index_as_it_was(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
-    ingest([source(tmp_path, document("1", "chat"))], store, "pages", embeddings)
+    ingest([source(tmp_path, document("1", "chat"))], embedded, "pages", embeddings)
 
-    summary = ingest([source(tmp_path, "broken")], store, "pages", embeddings, Options(rebuild=True))
+    summary = ingest([source(tmp_path, "broken")], embedded, "pages", embeddings, Options(rebuild=True))
 
     assert (summary.read, summary.rejected, summary.indexed) == (1, 1, 0)
-    assert store.fetch("pages", "1").document.text == "chat"
+    assert embedded.fetch("pages", "1").document.text == "chat"
 
 
 def test_no_index_is_made_for_input_without_a_document(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
-    summary = ingest([source(tmp_path, "broken")], store, "pages", embeddings)
+    summary = ingest([source(tmp_path, "broken")], embedded, "pages", embeddings)
     assert summary.rejected == 1
     with pytest.raises(NotFound):
-        store.describe("pages")
+        embedded.describe("pages")
 
 
 def test_rejected_rows_are_kept_whole_with_file_line_and_reason(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
     bad_bytes = b'{"id": "3", "language": "fr", "text": "caf\xe9"}'
-    first = source(tmp_path, document("1", "chat"), "{broken", document("2", "chat", "fx"), bad_bytes)
+    first = source(
+        tmp_path,
+        document("1", "chat"),
+        "{broken",
+        document("2", "chat", "fx"),
+        bad_bytes.decode(errors="surrogateescape"),
+    )
     second = source(tmp_path, document("1", "eau"), name="second.jsonl")
 
-    summary = ingest([first, second], store, "pages", embeddings)
+    summary = ingest([first, second], embedded, "pages", embeddings)
 
     assert (summary.read, summary.indexed, summary.rejected) == (5, 1, 4)
     assert summary.rejects == tmp_path / "in.jsonl.rejects.jsonl"
@@ -173,20 +169,20 @@ def test_rejected_rows_are_kept_whole_with_file_line_and_reason(
     assert json.loads(language["raw"]) == document("2", "chat", "fx")
     assert base64.b64decode(undecoded["raw_base64"]) == bad_bytes
     assert (repeated["file"], repeated["line"], repeated["id"]) == (second.name, 1, "1")
-    assert store.fetch("pages", "1").document.text == "chat"
+    assert embedded.fetch("pages", "1").document.text == "chat"
 
 
-def test_rejected_rows_once_mended_come_in(tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings) -> None:
-    summary = ingest([source(tmp_path, document("1", "chat", "fx"))], store, "pages", embeddings)
+def test_rejected_rows_once_mended_come_in(tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings) -> None:
+    summary = ingest([source(tmp_path, document("1", "chat", "fx"))], embedded, "pages", embeddings)
     mended = [row["raw"].replace("fx", "fr") for row in read_rejects(summary.rejects)]
 
-    assert ingest([source(tmp_path, *mended)], store, "pages", embeddings).indexed == 1
+    assert ingest([source(tmp_path, *mended)], embedded, "pages", embeddings).indexed == 1
 
 
 def test_a_document_that_the_store_refuses_is_rejected_with_the_stores_reason(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
-    refusing = Refusing(store, "2")
+    refusing = Refusing(embedded, "2")
     rows = [document("1", "chat"), document("2", "eau"), document("3", "pain")]
 
     summary = ingest([source(tmp_path, *rows)], refusing, "pages", embeddings, Options(rejects=tmp_path / "r.jsonl"))
@@ -197,49 +193,49 @@ def test_a_document_that_the_store_refuses_is_rejected_with_the_stores_reason(
 
 
 def test_a_store_that_fails_midway_is_reported_with_what_was_not_confirmed(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
     rows = [document(str(n), "chat") for n in range(10)]
     sources = [source(tmp_path, *rows)]
 
-    summary = ingest(sources, Failing(store, after=4), "pages", embeddings)
+    summary = ingest(sources, Failing(embedded, after=4), "pages", embeddings)
 
     assert summary.indexed == 4
     assert summary.failure == "the node went away"
     assert summary.unconfirmed == 2
     assert summary.first_unconfirmed == f"{sources[0].name}:5"
     assert summary.read == summary.indexed + summary.rejected + summary.unconfirmed
-    assert ingest(sources, store, "pages", embeddings).indexed == 10
-    assert store.count("pages") == 10
+    assert ingest(sources, embedded, "pages", embeddings).indexed == 10
+    assert embedded.count("pages") == 10
 
 
 def test_a_document_that_the_store_says_nothing_of_is_a_failure(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
-    summary = ingest([source(tmp_path, document("1", "chat"))], Silent(store), "pages", embeddings)
+    summary = ingest([source(tmp_path, document("1", "chat"))], Silent(embedded), "pages", embeddings)
     assert (summary.indexed, summary.unconfirmed) == (0, 1)
     assert summary.failure is not None
 
 
 def test_an_index_of_other_embeddings_is_refused_but_can_be_rebuilt(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
-    make_index(store, "pages", IndexDescription("of other embeddings", 2))
+    make_index(embedded, "pages", IndexDescription("of other embeddings", 2))
     sources = [source(tmp_path, document("1", "chat"))]
 
     with pytest.raises(VersionMismatch, match="--rebuild"):
-        ingest(sources, store, "pages", embeddings)
-    assert store.count("pages") == 0
+        ingest(sources, embedded, "pages", embeddings)
+    assert embedded.count("pages") == 0
 
-    assert ingest(sources, store, "pages", embeddings, Options(rebuild=True)).indexed == 1
-    assert store.describe("pages").embeddings_version == embeddings.version
+    assert ingest(sources, embedded, "pages", embeddings, Options(rebuild=True)).indexed == 1
+    assert embedded.describe("pages").embeddings_version == embeddings.version
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
 def test_an_index_that_is_not_ours_is_left_alone(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings, rebuild: bool
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings, rebuild: bool
 ) -> None:
-    foreign = Foreign(store)
+    foreign = Foreign(embedded)
     with pytest.raises(NotOurIndex, match="not made by Sinkrank"):
         ingest([source(tmp_path, document("1", "chat"))], foreign, "pages", embeddings, Options(rebuild=rebuild))
     assert foreign.dropped == []
@@ -247,30 +243,30 @@ def test_an_index_that_is_not_ours_is_left_alone(
 
 @pytest.mark.parametrize("index", ["_all", "Pages", "a/b", ""])
 def test_a_name_that_cannot_be_an_index_is_refused(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings, index: str
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings, index: str
 ) -> None:
     with pytest.raises(BadInput, match="cannot be an index"):
-        ingest([source(tmp_path, document("1", "chat"))], store, index, embeddings)
+        ingest([source(tmp_path, document("1", "chat"))], embedded, index, embeddings)
 
 
 def test_a_wrong_default_language_is_refused_before_anything_is_read(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
     with pytest.raises(UnknownLanguage, match="'fx'"):
-        ingest([source(tmp_path)], store, "pages", embeddings, Options(Layout(default_language="fx")))
+        ingest([source(tmp_path)], embedded, "pages", embeddings, Options(Layout(default_language="fx")))
 
 
 def test_the_reject_file_must_be_writable_and_no_input(
-    tmp_path: Path, store: EmbeddedStore, embeddings: Embeddings
+    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
 ) -> None:
     sources = [source(tmp_path, document("1", "chat"))]
     for path in (tmp_path / "absent" / "r.jsonl", tmp_path, sources[0].path):
         with pytest.raises(BadInput, match="--rejects"):
-            ingest(sources, store, "pages", embeddings, Options(rejects=path))
+            ingest(sources, embedded, "pages", embeddings, Options(rejects=path))
     assert json.loads(sources[0].path.read_text()) == document("1", "chat")
 
 
-def test_words_are_not_counted_again_where_every_language_has_its_idf(tmp_path: Path, store: EmbeddedStore) -> None:
+def test_words_are_not_counted_again_where_every_language_has_its_idf(tmp_path: Path, embedded: EmbeddedStore) -> None:
     with EmbeddingsWriter(tmp_path / "one", dim=1, source="test") as writer:
         import numpy as np
 
@@ -280,26 +276,16 @@ def test_words_are_not_counted_again_where_every_language_has_its_idf(tmp_path: 
     sources = [source(tmp_path, *[document(str(n), "chat") for n in range(100)])]
     steps: list[tuple[int, int | None, str]] = []
 
-    ingest(sources, store, "pages", french, progress=lambda *step: steps.append(step))
+    ingest(sources, embedded, "pages", french, progress=lambda *step: steps.append(step))
     assert [step for step in steps if step[2] == "indexing"] == [(50, 100, "indexing"), *[(100, 100, "indexing")] * 2]
     assert "counting words" in {step[2] for step in steps}
 
     steps.clear()
-    ingest(sources, store, "pages", french, progress=lambda *step: steps.append(step))
+    ingest(sources, embedded, "pages", french, progress=lambda *step: steps.append(step))
     assert {step[2] for step in steps} == {"indexing"}
 
 
-class _Wrapped:
-    """A store with one thing about it changed."""
-
-    def __init__(self, store: EmbeddedStore) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-
-class Refusing(_Wrapped):
+class Refusing(Wrapped):
     """Refuses one document."""
 
     def __init__(self, store: EmbeddedStore, doc_id: str) -> None:
@@ -314,7 +300,7 @@ class Refusing(_Wrapped):
                 yield from self._store.write_prepared(index, [document])
 
 
-class Failing(_Wrapped):
+class Failing(Wrapped):
     """Reads two documents ahead, and is gone after some."""
 
     def __init__(self, store: EmbeddedStore, after: int) -> None:
@@ -329,7 +315,7 @@ class Failing(_Wrapped):
         raise StoreUnavailable("the node went away")
 
 
-class Silent(_Wrapped):
+class Silent(Wrapped):
     """Reads all and answers nothing."""
 
     def write_prepared(self, index: str, documents: Iterable[Writable]) -> Iterator[WriteResult]:
@@ -337,7 +323,7 @@ class Silent(_Wrapped):
         return iter(())
 
 
-class Foreign(_Wrapped):
+class Foreign(Wrapped):
     """Holds an index that another program made."""
 
     def __init__(self, store: EmbeddedStore) -> None:

@@ -21,23 +21,9 @@ from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
 from tests.engines.sources import Engine
 from tests.ingest.faulty_proxy import Fault, faulty_proxy
-from tests.ingest.test_interruption import N_MANY, assert_whole, many_documents, run, written
+from tests.ingest.runs import N_MANY, assert_equal, assert_whole, command, run, start, written
 
-__all__ = ["many_documents"]
-
-
-def start(documents: Path, address: str, index: str, folder: Path, embeddings: Embeddings) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "sinkrank", "ingest", str(documents), "--index", index, "--store", address),
-            *("--embeddings", str(embeddings.path), "--home", str(folder), "--rejects", str(folder / "r.jsonl")),
-            *("--engine", "ray", "--workers", "2"),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+ON_RAY = ("--engine", "ray", "--workers", "2")
 
 
 NEEDS_RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra ray)")
@@ -53,12 +39,7 @@ def assert_as_by_a_process(
     assert store.idf(index).version == store.idf(other).version
     assert store.hubness_sample(index) == store.hubness_sample(other)
     for number in (*range(0, N_MANY, 300), N_MANY - 1):
-        one, two = (store.fetch(name, str(number)) for name in (index, other))
-        assert (one.document, one.weights_version) == (two.document, two.weights_version)
-        assert one.bag.term_ids.tolist() == two.bag.term_ids.tolist()
-        assert one.nbow is not None
-        assert two.nbow is not None
-        assert one.nbow.tolist() == two.nbow.tolist()
+        assert_equal(*(store.fetch(name, str(number)) for name in (index, other)))
 
 
 @pytest.fixture
@@ -103,7 +84,7 @@ def test_two_ray_workers_make_the_same_index_also_after_one_of_them_was_killed(
 
     with faulty_proxy(first_engine.url, kill) as proxy:
         for _ in range(3):
-            process = start(many_documents, proxy.address, by_ray, tmp_path, embeddings)
+            process = start(command(many_documents, proxy.address, by_ray, tmp_path, embeddings, *ON_RAY))
             stdout, stderr = process.communicate(timeout=500)
             if "timed out during startup" not in stderr:
                 break
@@ -125,7 +106,7 @@ def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
 ) -> None:
     store, by_ray, by_process = two_indices
     with faulty_proxy(first_engine.url, lambda number: "slow") as proxy:
-        first = start(many_documents, proxy.address, by_ray, tmp_path, embeddings)
+        first = start(command(many_documents, proxy.address, by_ray, tmp_path, embeddings, *ON_RAY))
         deadline = time.monotonic() + 300
         while first.poll() is None and time.monotonic() < deadline and written(store, by_ray) < 1_200:
             time.sleep(0.02)
@@ -134,7 +115,7 @@ def test_two_ray_workers_make_the_same_index_also_after_the_run_was_killed(
         first.communicate()
         assert was_running
         proxy.fault = lambda number: "pass"
-        second = start(many_documents, proxy.address, by_ray, tmp_path, embeddings)
+        second = start(command(many_documents, proxy.address, by_ray, tmp_path, embeddings, *ON_RAY))
         stdout, stderr = second.communicate(timeout=300)
     assert "3,000 of 3,007 documents are in index" in stdout, stderr
     assert "going on after row" in stdout

@@ -14,6 +14,7 @@ from reranker.base.errors import VersionMismatch
 from reranker.embeddings import Embeddings, EmbeddingsWriter
 from reranker.stores.base.protocol import Store
 from tests.ingest.conftest import add
+from tests.ingest.runs import Wrapped
 from tests.tiny import POSITIONS
 
 pytestmark = pytest.mark.any_engine
@@ -72,17 +73,14 @@ def test_a_refresh_that_was_stopped_goes_on_with_the_documents_that_are_left(
     add_texts(store, index, embeddings, tmp_path, *(f"chat {number}" for number in range(40)))
     add_texts(store, index, embeddings, tmp_path, "eau", "pain")
 
-    class Stopping:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(store, name)
-
+    class Stopping(Wrapped):
         def replace_vectors(self, index: str, vectors: Any) -> Any:
             first = [next(vectors) for _ in range(10)]
             yield from store.replace_vectors(index, first)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        refresh(Stopping(), index, embeddings)  # type: ignore[arg-type]
+        refresh(Stopping(store), index, embeddings)  # type: ignore[arg-type]
     store.refresh(index)
     assert refresh(store, index, embeddings).reweighed == 32
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from ingest import writing
 from ingest.checkpoint import Checkpoint
-from ingest.files import open_sources
-from ingest.pipeline import Options, ingest
 from ingest.refresh import refresh
 from reranker.embeddings import Embeddings
 from reranker.embeddings.hubness import HubnessSample
 from reranker.stores.base.protocol import Store
+from reranker.stores.embedded.store import EmbeddedStore
 from reranker.text.bags import unpack
 from reranker.text.documents import id_hash
 from tests.ingest.conftest import add
+from tests.ingest.runs import run, write_rows
 from tests.tiny import POSITIONS
 
 pytestmark = pytest.mark.any_engine
@@ -90,10 +89,8 @@ def test_an_index_that_was_made_without_a_sample_gets_one_by_a_refresh_alone(
 
 
 def test_a_run_that_was_stopped_and_goes_on_draws_of_all_its_documents(
-    embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    embedded: EmbeddedStore, embeddings: Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reranker.stores import open_store
-
     class Stopped(Exception):
         pass
 
@@ -106,18 +103,12 @@ def test_a_run_that_was_stopped_and_goes_on_draws_of_all_its_documents(
             raise Stopped
 
     save = Checkpoint.save
-    path = tmp_path / "in.jsonl"
     rows = [{"id": str(number), "lang": "fr", "text": "chat eau"} for number in range(120)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = Options(n_workers=1, checkpoints=tmp_path / "checkpoints")
-    store = open_store(str(tmp_path / "store"))
+    documents = write_rows(tmp_path / "in.jsonl", rows)
     monkeypatch.setattr(writing, "_SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     monkeypatch.setattr(Checkpoint, "save", stop_after_the_third)
-    with open_sources([str(path)]) as sources, pytest.raises(Stopped):
-        ingest(sources, store, "pets", embeddings, options)
+    with pytest.raises(Stopped):
+        run(documents, embedded, "pets", embeddings, tmp_path)
     monkeypatch.setattr(Checkpoint, "save", save)
-    with open_sources([str(path)]) as sources:
-        summary = ingest(sources, store, "pets", embeddings, options)
-    assert summary.resumed_at > 0
-    assert set(store.hubness_sample("pets").languages["fr"]) == {id_hash(str(number)) for number in range(120)}
-    store.close()
+    assert run(documents, embedded, "pets", embeddings, tmp_path).resumed_at > 0
+    assert set(embedded.hubness_sample("pets").languages["fr"]) == {id_hash(str(number)) for number in range(120)}
