@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from ingest.documents import Layout, read_records
 from ingest.embeddings.preparing.check import check, draw_sample, nearest_words
 from ingest.embeddings.preparing.parts import NAMES
 from ingest.embeddings.preparing.plan import make_plan
 from ingest.embeddings.preparing.published_part import published_parts
-from ingest.embeddings.preparing.texts import Texts, open_texts, read_texts
-from ingest.files import open_sources
+from ingest.embeddings.preparing.texts import open_texts
 from reranker.base.errors import BadInput
 from reranker.embeddings import Embeddings, EmbeddingsWriter
-
-
-def read(folder: Path, rows: Iterable[Mapping[str, Any]], lang: str | None = "auto", group: str | None = None) -> Texts:
-    path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    layout = Layout(default_language=lang)
-    with open_sources([str(path)]) as sources:
-        return read_texts(read_records(sources, layout), layout, folder / "work", group)
-
+from tests.ingest.records import read_as_texts as read
 
 ROWS = [
     {"id": "1", "language": "en", "title": "A cat", "text": "The cat and the dog", "group": "x", "other": "y"},
