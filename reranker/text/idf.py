@@ -195,16 +195,12 @@ def _sum(weights: NDArray[np.float64]) -> float:
 
 
 def _normalized(bag: BagOfWords, weights: NDArray[np.float64]) -> WeightedBag:
-    _normalize(weights, bag.counts)
-    kept = weights > 0
-    return WeightedBag(bag.term_ids, weights) if kept.all() else WeightedBag(bag.term_ids[kept], weights[kept])
-
-
-def _normalize(weights: NDArray[np.float64], counts: NDArray[np.int32]) -> None:
-    """Scales the weights of one bag to sum to 1, in place. If all are 0, the counts are the weights."""
+    """The weights scaled to sum to 1; if all are 0, the counts are the weights."""
     total = _sum(weights)
     if total == 0 and not weights.any():
-        weights[:] = counts
+        weights = bag.counts.astype(np.float64)
         total = _sum(weights)
     if len(weights):
         weights /= total
+    kept = weights > 0
+    return WeightedBag(bag.term_ids, weights) if kept.all() else WeightedBag(bag.term_ids[kept], weights[kept])
