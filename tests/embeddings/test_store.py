@@ -21,7 +21,7 @@ from reranker.base.errors import (
 )
 from reranker.embeddings import Embeddings, EmbeddingsWriter, manifest
 from reranker.text.bags import WeightedBag
-from tests.tiny import POSITIONS, tiny_embeddings
+from tests.tiny import POSITIONS, tiny_embeddings, write_embeddings
 
 
 @pytest.fixture
@@ -34,10 +34,7 @@ def weighted(*pairs):
 
 
 def write(path, rows, language="en", **options):
-    with EmbeddingsWriter(path, dim=2, source="test", **options) as writer:
-        writer.append(language, list(rows), np.array(list(rows.values()), dtype=np.float64))
-        writer.commit()
-    return Embeddings.open(path)
+    return write_embeddings(path, {language: rows}, **options)
 
 
 def test_terms_have_their_rows_in_the_order_of_writing(tiny):

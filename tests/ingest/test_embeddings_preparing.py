@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from ingest.embeddings.preparing.check import check, draw_sample, nearest_words
@@ -13,8 +12,9 @@ from ingest.embeddings.preparing.plan import make_plan
 from ingest.embeddings.preparing.published_part import published_parts
 from ingest.embeddings.preparing.texts import open_texts
 from reranker.base.errors import BadInput
-from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.embeddings import Embeddings
 from tests.ingest.records import read_as_texts as read
+from tests.tiny import write_embeddings
 
 ROWS = [
     {"id": "1", "language": "en", "title": "A cat", "text": "The cat and the dog", "group": "x", "other": "y"},
@@ -123,10 +123,7 @@ def test_large_published_vectors_are_taken_when_they_are_there(tmp_path: Path) -
 
 
 def vectors(folder: Path, **rows: tuple[float, float]) -> Embeddings:
-    with EmbeddingsWriter(folder, dim=2, source="by hand") as writer:
-        writer.append("en", list(rows), np.array(list(rows.values())))
-        writer.commit()
-    return Embeddings.open(folder)
+    return write_embeddings(folder, {"en": rows})
 
 
 def test_titles_ask_for_their_own_texts(tmp_path: Path) -> None:

@@ -23,12 +23,13 @@ from reranker.base.errors import (
     UnknownLanguage,
     VersionMismatch,
 )
-from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.embeddings import Embeddings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.writing import Writable, WriteResult
 from reranker.stores.embedded.store import EmbeddedStore
 from tests.ingest.runs import Wrapped, write_rows
 from tests.stores.samples import make_index
+from tests.tiny import write_words
 
 
 def source(tmp_path: Path, *rows: dict[str, Any] | str, name: str = "in.jsonl") -> Source:
@@ -267,12 +268,7 @@ def test_the_reject_file_must_be_writable_and_no_input(
 
 
 def test_words_are_not_counted_again_where_every_language_has_its_idf(tmp_path: Path, embedded: EmbeddedStore) -> None:
-    with EmbeddingsWriter(tmp_path / "one", dim=1, source="test") as writer:
-        import numpy as np
-
-        writer.append("fr", ["chat"], np.ones((1, 1)))
-        writer.commit()
-    french = Embeddings.open(tmp_path / "one")
+    french = write_words(tmp_path / "one", {"fr": ["chat"]})
     sources = [source(tmp_path, *[document(str(n), "chat") for n in range(100)])]
     steps: list[tuple[int, int | None, str]] = []
 

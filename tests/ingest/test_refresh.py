@@ -11,11 +11,11 @@ import pytest
 
 from ingest.refresh import Refreshed, refresh
 from reranker.base.errors import VersionMismatch
-from reranker.embeddings import Embeddings, EmbeddingsWriter
+from reranker.embeddings import Embeddings
 from reranker.stores.base.protocol import Store
 from tests.ingest.conftest import add
 from tests.ingest.runs import Wrapped
-from tests.tiny import POSITIONS
+from tests.tiny import POSITIONS, write_words
 
 pytestmark = pytest.mark.any_engine
 
@@ -104,8 +104,6 @@ def test_an_index_of_other_embeddings_is_not_refreshed(
     store: Store, index: str, embeddings: Embeddings, tmp_path: Path
 ) -> None:
     add_texts(store, index, embeddings, tmp_path, "chat")
-    with EmbeddingsWriter(tmp_path / "other", dim=2, source="test") as writer:
-        writer.append("fr", ["chat"], np.array([[1.0, 0.0]]))
-        writer.commit()
+    other = write_words(tmp_path / "other", {"fr": ["chat"]})
     with pytest.raises(VersionMismatch):
-        refresh(store, index, Embeddings.open(tmp_path / "other"))
+        refresh(store, index, other)
