@@ -16,7 +16,7 @@ from reranker.base.errors import StoreUnavailable
 from reranker.embeddings import Embeddings
 from reranker.stores.base.description import check_versions
 from reranker.stores.base.protocol import Store
-from reranker.stores.base.writing import NewVector, StoredBag
+from reranker.stores.base.writing import NewVector
 from reranker.text.idf import FrequencyCounter, IdfTable
 
 _DOCUMENTS_A_REPORT = 200
@@ -112,7 +112,8 @@ def _reweigh(
 
     def vectors() -> Iterator[NewVector]:
         for one in store.bags(index, versions):
-            yield NewVector(one.doc_id, _nbow(one, embeddings, table), versions[one.language])
+            nbow = embeddings.nbow(table.weigh(one.bag, one.language))
+            yield NewVector(one.doc_id, nbow, versions[one.language])
 
     n_done = 0
     for result in store.replace_vectors(index, vectors()):
@@ -124,7 +125,3 @@ def _reweigh(
             progress(n_done, None, "updating weights")
     progress(n_done, n_done, "updating weights")
     return n_done
-
-
-def _nbow(one: StoredBag, embeddings: Embeddings, table: IdfTable) -> Any:
-    return embeddings.nbow(table.weigh(one.bag, one.language))
