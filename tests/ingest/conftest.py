@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from reranker.embeddings import Embeddings
 from reranker.stores.base.protocol import Store
 from reranker.stores.embedded.store import EmbeddedStore
-from tests.ingest.runs import N_DOCUMENTS, N_MANY, run, write_documents, write_rows
+from tests.ingest.runs import N_DOCUMENTS, N_MANY, Pages, Runs, write_documents
 from tests.stores.conftest import index, new_index, store, store_address, store_kind
 from tests.tiny import tiny_embeddings
 
@@ -40,9 +40,17 @@ def many_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_documents(tmp_path_factory.mktemp("documents") / "in.jsonl", N_MANY)
 
 
-def add(
-    store: Store, index: str, embeddings: Embeddings, folder: Path, texts: Mapping[str, str], language: str = "fr"
-) -> None:
-    """Ingests texts by document id."""
-    rows = [{"id": doc_id, "lang": language, "text": text} for doc_id, text in texts.items()]
-    assert run(write_rows(folder / "in.jsonl", rows), store, index, embeddings, folder).indexed == len(texts)
+@pytest.fixture
+def runs(documents: Path, embeddings: Embeddings, tmp_path: Path) -> Runs:
+    return Runs(documents, embeddings, tmp_path)
+
+
+@pytest.fixture
+def many_runs(many_documents: Path, embeddings: Embeddings, tmp_path: Path) -> Runs:
+    return Runs(many_documents, embeddings, tmp_path, N_MANY)
+
+
+@pytest.fixture
+def pages(store: Store, index: str, embeddings: Embeddings, tmp_path: Path) -> Pages:
+    """An index in every kind of store."""
+    return Pages(store, index, embeddings, tmp_path)

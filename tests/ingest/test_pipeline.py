@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from ingest.documents import Layout
-from ingest.files import Source
-from ingest.pipeline import Options, ingest
+from ingest.pipeline import ingest
 from ingest.summary import Summary
 from reranker.base.errors import (
     BadInput,
@@ -27,14 +26,14 @@ from reranker.embeddings import Embeddings
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.writing import Writable, WriteResult
 from reranker.stores.embedded.store import EmbeddedStore
-from tests.ingest.runs import Wrapped, write_rows
+from tests.ingest.runs import Pages, Wrapped, source
 from tests.stores.samples import make_index
 from tests.tiny import write_words
 
 
-def source(tmp_path: Path, *rows: dict[str, Any] | str, name: str = "in.jsonl") -> Source:
-    path = write_rows(tmp_path / name, rows)
-    return Source(path, str(path), "jsonl")
+@pytest.fixture
+def pages(tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings) -> Pages:
+    return Pages(embedded, "pages", embeddings, tmp_path)
 
 
 def document(doc_id: str, text: str, language: str = "fr") -> dict[str, Any]:
@@ -55,9 +54,7 @@ def frequencies(store: EmbeddedStore, language: str) -> tuple[int, dict[int, int
 CHAT, CHIEN, EAU = 5, 6, 7  # term ids of `tests.tiny`
 
 
-def test_documents_come_into_a_new_index_with_their_document_frequencies(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
+def test_documents_come_into_a_new_index_with_their_document_frequencies(pages: Pages) -> None:
     rows = [
         document("1", "chat chat chien"),
         document("2", "chat"),
@@ -65,7 +62,7 @@ def test_documents_come_into_a_new_index_with_their_document_frequencies(
         document("4", "xyz", "sv"),
     ]
 
-    summary = ingest([source(tmp_path, *rows)], embedded, "pages", embeddings)
+    summary = pages.ingest(*rows)
 
     assert replace(summary, seconds=0) == Summary(
         index="pages",
@@ -78,90 +75,79 @@ def test_documents_come_into_a_new_index_with_their_document_frequencies(
         rejects=None,
         version="pages-000001",
     )
-    assert embedded.count("pages") == 4
-    assert embedded.describe("pages") == IndexDescription(embeddings.version, 2)
-    assert frequencies(embedded, "fr") == (2, {CHAT: 2, CHIEN: 1})
-    assert frequencies(embedded, "en") == (1, {0: 1})
-    assert set(embedded.idf("pages").languages) == {"en", "fr"}
-    assert embedded.fetch("pages", "1").document.text == "chat chat chien"
-    assert list(tmp_path.glob("*.rejects.jsonl")) == []
+    assert pages.store.count("pages") == 4
+    assert pages.store.describe("pages") == IndexDescription(pages.embeddings.version, 2)
+    assert frequencies(pages.store, "fr") == (2, {CHAT: 2, CHIEN: 1})
+    assert frequencies(pages.store, "en") == (1, {0: 1})
+    assert set(pages.store.idf("pages").languages) == {"en", "fr"}
+    assert pages.store.fetch("pages", "1").document.text == "chat chat chien"
+    assert list(pages.folder.glob("*.rejects.jsonl")) == []
 
 
-def test_running_it_again_changes_nothing(tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings) -> None:
+def test_running_it_again_changes_nothing(pages: Pages) -> None:
     rows = [document("1", "chat"), {"language": "fr", "text": "chien"}]
-    sources = [source(tmp_path, *rows)]
-    ingest(sources, embedded, "pages", embeddings)
-    before = embedded.idf("pages").version
+    pages.ingest(*rows)
+    before = pages.store.idf("pages").version
 
-    again = ingest(sources, embedded, "pages", embeddings)
+    again = pages.ingest(*rows)
 
     assert (again.indexed, again.rejected) == (2, 0)
-    assert embedded.count("pages") == 2
-    assert embedded.idf("pages").version == before
+    assert pages.store.count("pages") == 2
+    assert pages.store.idf("pages").version == before
 
 
-def test_a_language_that_comes_later_gets_its_own_idf_and_the_old_ones_stay(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    ingest([source(tmp_path, document("1", "chat"))], embedded, "pages", embeddings)
+def test_a_language_that_comes_later_gets_its_own_idf_and_the_old_ones_stay(pages: Pages) -> None:
+    pages.ingest(document("1", "chat"))
 
     later = [document("2", "chat eau"), document("3", "dog", "en"), document("4", "dog car", "en")]
-    ingest([source(tmp_path, *later)], embedded, "pages", embeddings)
+    pages.ingest(*later)
 
-    assert embedded.count("pages") == 4
-    assert frequencies(embedded, "fr") == (1, {CHAT: 1})
-    assert frequencies(embedded, "en") == (2, {1: 2, 4: 1})
-
-
-def test_a_rebuild_leaves_only_the_new_documents_and_counts_anew(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    ingest([source(tmp_path, document("1", "chat"), document("x", "cat", "en"))], embedded, "pages", embeddings)
-
-    ingest([source(tmp_path, document("2", "eau"))], embedded, "pages", embeddings, Options(rebuild=True))
-
-    assert embedded.count("pages") == 1
-    assert frequencies(embedded, "fr") == (1, {EAU: 1})
-    assert set(embedded.idf("pages").languages) == {"fr"}
+    assert pages.store.count("pages") == 4
+    assert frequencies(pages.store, "fr") == (1, {CHAT: 1})
+    assert frequencies(pages.store, "en") == (2, {1: 2, 4: 1})
 
 
-def test_a_rebuild_with_no_document_leaves_the_index_as_it_was(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    ingest([source(tmp_path, document("1", "chat"))], embedded, "pages", embeddings)
+def test_a_rebuild_leaves_only_the_new_documents_and_counts_anew(pages: Pages) -> None:
+    pages.ingest(document("1", "chat"), document("x", "cat", "en"))
 
-    summary = ingest([source(tmp_path, "broken")], embedded, "pages", embeddings, Options(rebuild=True))
+    pages.ingest(document("2", "eau"), rebuild=True)
+
+    assert pages.store.count("pages") == 1
+    assert frequencies(pages.store, "fr") == (1, {EAU: 1})
+    assert set(pages.store.idf("pages").languages) == {"fr"}
+
+
+def test_a_rebuild_with_no_document_leaves_the_index_as_it_was(pages: Pages) -> None:
+    pages.ingest(document("1", "chat"))
+
+    summary = pages.ingest("broken", rebuild=True)
 
     assert (summary.read, summary.rejected, summary.indexed) == (1, 1, 0)
-    assert embedded.fetch("pages", "1").document.text == "chat"
+    assert pages.store.fetch("pages", "1").document.text == "chat"
 
 
-def test_no_index_is_made_for_input_without_a_document(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    summary = ingest([source(tmp_path, "broken")], embedded, "pages", embeddings)
+def test_no_index_is_made_for_input_without_a_document(pages: Pages) -> None:
+    summary = pages.ingest("broken")
     assert summary.rejected == 1
     with pytest.raises(NotFound):
-        embedded.describe("pages")
+        pages.store.describe("pages")
 
 
-def test_rejected_rows_are_kept_whole_with_file_line_and_reason(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
+def test_rejected_rows_are_kept_whole_with_file_line_and_reason(pages: Pages) -> None:
     bad_bytes = b'{"id": "3", "language": "fr", "text": "caf\xe9"}'
     first = source(
-        tmp_path,
+        pages.folder / "in.jsonl",
         document("1", "chat"),
         "{broken",
         document("2", "chat", "fx"),
         bad_bytes.decode(errors="surrogateescape"),
     )
-    second = source(tmp_path, document("1", "eau"), name="second.jsonl")
+    second = source(pages.folder / "second.jsonl", document("1", "eau"))
 
-    summary = ingest([first, second], embedded, "pages", embeddings)
+    summary = ingest([first, second], pages.store, "pages", pages.embeddings)
 
     assert (summary.read, summary.indexed, summary.rejected) == (5, 1, 4)
-    assert summary.rejects == tmp_path / "in.jsonl.rejects.jsonl"
+    assert summary.rejects == pages.folder / "in.jsonl.rejects.jsonl"
     broken, language, undecoded, repeated = read_rejects(summary.rejects)
     assert broken["file"] == first.name
     assert (broken["line"], broken["id"], broken["raw"]) == (2, None, "{broken")
@@ -170,106 +156,87 @@ def test_rejected_rows_are_kept_whole_with_file_line_and_reason(
     assert json.loads(language["raw"]) == document("2", "chat", "fx")
     assert base64.b64decode(undecoded["raw_base64"]) == bad_bytes
     assert (repeated["file"], repeated["line"], repeated["id"]) == (second.name, 1, "1")
-    assert embedded.fetch("pages", "1").document.text == "chat"
+    assert pages.store.fetch("pages", "1").document.text == "chat"
 
 
-def test_rejected_rows_once_mended_come_in(tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings) -> None:
-    summary = ingest([source(tmp_path, document("1", "chat", "fx"))], embedded, "pages", embeddings)
+def test_rejected_rows_once_mended_come_in(pages: Pages) -> None:
+    summary = pages.ingest(document("1", "chat", "fx"))
     mended = [row["raw"].replace("fx", "fr") for row in read_rejects(summary.rejects)]
 
-    assert ingest([source(tmp_path, *mended)], embedded, "pages", embeddings).indexed == 1
+    assert pages.ingest(*mended).indexed == 1
 
 
-def test_a_document_that_the_store_refuses_is_rejected_with_the_stores_reason(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    refusing = Refusing(embedded, "2")
+def test_a_document_that_the_store_refuses_is_rejected_with_the_stores_reason(pages: Pages) -> None:
+    refusing = Refusing(pages.store, "2")
     rows = [document("1", "chat"), document("2", "eau"), document("3", "pain")]
 
-    summary = ingest([source(tmp_path, *rows)], refusing, "pages", embeddings, Options(rejects=tmp_path / "r.jsonl"))
+    summary = pages.ingest(*rows, store=refusing, rejects=pages.folder / "r.jsonl")
 
     assert (summary.indexed, summary.rejected) == (2, 1)
-    (rejected,) = read_rejects(tmp_path / "r.jsonl")
+    (rejected,) = read_rejects(pages.folder / "r.jsonl")
     assert (rejected["line"], rejected["id"], rejected["reason"]) == (2, "2", "mapper_parsing_exception: no")
 
 
-def test_a_store_that_fails_midway_is_reported_with_what_was_not_confirmed(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
+def test_a_store_that_fails_midway_is_reported_with_what_was_not_confirmed(pages: Pages) -> None:
     rows = [document(str(n), "chat") for n in range(10)]
-    sources = [source(tmp_path, *rows)]
 
-    summary = ingest(sources, Failing(embedded, after=4), "pages", embeddings)
+    summary = pages.ingest(*rows, store=Failing(pages.store, after=4))
 
     assert summary.indexed == 4
     assert summary.failure == "the node went away"
     assert summary.unconfirmed == 2
-    assert summary.first_unconfirmed == f"{sources[0].name}:5"
+    assert summary.first_unconfirmed == f"{pages.folder}/in.jsonl:5"
     assert summary.read == summary.indexed + summary.rejected + summary.unconfirmed
-    assert ingest(sources, embedded, "pages", embeddings).indexed == 10
-    assert embedded.count("pages") == 10
+    assert pages.ingest(*rows).indexed == 10
+    assert pages.store.count("pages") == 10
 
 
-def test_a_document_that_the_store_says_nothing_of_is_a_failure(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    summary = ingest([source(tmp_path, document("1", "chat"))], Silent(embedded), "pages", embeddings)
+def test_a_document_that_the_store_says_nothing_of_is_a_failure(pages: Pages) -> None:
+    summary = pages.ingest(document("1", "chat"), store=Silent(pages.store))
     assert (summary.indexed, summary.unconfirmed) == (0, 1)
     assert summary.failure is not None
 
 
-def test_an_index_of_other_embeddings_is_refused_but_can_be_rebuilt(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    make_index(embedded, "pages", IndexDescription("of other embeddings", 2))
-    sources = [source(tmp_path, document("1", "chat"))]
+def test_an_index_of_other_embeddings_is_refused_but_can_be_rebuilt(pages: Pages) -> None:
+    make_index(pages.store, "pages", IndexDescription("of other embeddings", 2))
 
     with pytest.raises(VersionMismatch, match="--rebuild"):
-        ingest(sources, embedded, "pages", embeddings)
-    assert embedded.count("pages") == 0
+        pages.ingest(document("1", "chat"))
+    assert pages.store.count("pages") == 0
 
-    assert ingest(sources, embedded, "pages", embeddings, Options(rebuild=True)).indexed == 1
-    assert embedded.describe("pages").embeddings_version == embeddings.version
+    assert pages.ingest(document("1", "chat"), rebuild=True).indexed == 1
+    assert pages.store.describe("pages").embeddings_version == pages.embeddings.version
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
-def test_an_index_that_is_not_ours_is_left_alone(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings, rebuild: bool
-) -> None:
-    foreign = Foreign(embedded)
+def test_an_index_that_is_not_ours_is_left_alone(pages: Pages, rebuild: bool) -> None:
+    foreign = Foreign(pages.store)
     with pytest.raises(NotOurIndex, match="not made by Sinkrank"):
-        ingest([source(tmp_path, document("1", "chat"))], foreign, "pages", embeddings, Options(rebuild=rebuild))
+        pages.ingest(document("1", "chat"), store=foreign, rebuild=rebuild)
     assert foreign.dropped == []
 
 
 @pytest.mark.parametrize("index", ["_all", "Pages", "a/b", ""])
-def test_a_name_that_cannot_be_an_index_is_refused(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings, index: str
-) -> None:
+def test_a_name_that_cannot_be_an_index_is_refused(pages: Pages, index: str) -> None:
     with pytest.raises(BadInput, match="cannot be an index"):
-        ingest([source(tmp_path, document("1", "chat"))], embedded, index, embeddings)
+        replace(pages, name=index).ingest(document("1", "chat"))
 
 
-def test_a_wrong_default_language_is_refused_before_anything_is_read(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
+def test_a_wrong_default_language_is_refused_before_anything_is_read(pages: Pages) -> None:
     with pytest.raises(UnknownLanguage, match="'fx'"):
-        ingest([source(tmp_path)], embedded, "pages", embeddings, Options(Layout(default_language="fx")))
+        pages.ingest(layout=Layout(default_language="fx"))
 
 
-def test_the_reject_file_must_be_writable_and_no_input(
-    tmp_path: Path, embedded: EmbeddedStore, embeddings: Embeddings
-) -> None:
-    sources = [source(tmp_path, document("1", "chat"))]
-    for path in (tmp_path / "absent" / "r.jsonl", tmp_path, sources[0].path):
+def test_the_reject_file_must_be_writable_and_no_input(pages: Pages) -> None:
+    for path in (pages.folder / "absent" / "r.jsonl", pages.folder, pages.folder / "in.jsonl"):
         with pytest.raises(BadInput, match="--rejects"):
-            ingest(sources, embedded, "pages", embeddings, Options(rejects=path))
-    assert json.loads(sources[0].path.read_text()) == document("1", "chat")
+            pages.ingest(document("1", "chat"), rejects=path)
+    assert json.loads((pages.folder / "in.jsonl").read_text()) == document("1", "chat")
 
 
 def test_words_are_not_counted_again_where_every_language_has_its_idf(tmp_path: Path, embedded: EmbeddedStore) -> None:
     french = write_words(tmp_path / "one", {"fr": ["chat"]})
-    sources = [source(tmp_path, *[document(str(n), "chat") for n in range(100)])]
+    sources = [source(tmp_path / "in.jsonl", *[document(str(n), "chat") for n in range(100)])]
     steps: list[tuple[int, int | None, str]] = []
 
     ingest(sources, embedded, "pages", french, progress=lambda *step: steps.append(step))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 import urllib3
@@ -14,14 +12,13 @@ from typer.testing import CliRunner
 from reranker.base import retries
 from reranker.base.retries import Backoff
 from reranker.embeddings import Embeddings
-from reranker.stores import open_store
 from reranker.stores.base.description import IndexDescription
 from reranker.stores.engine import bulk
 from reranker.stores.engine.store import EngineStore
 from sinkrank.commands.app import app
 from tests.engines.sources import Engine
-from tests.ingest.faulty_proxy import Fault, faulty_proxy
-from tests.ingest.runs import N_MANY, assert_whole, command, dropped, run
+from tests.ingest.faulty_proxy import Fault
+from tests.ingest.runs import N_MANY, Runs, dropped, through_faults
 
 _PER_NODE = "index.routing.allocation.total_shards_per_node"
 
@@ -62,9 +59,7 @@ def give_it_its_shards(engine: Engine, index: str) -> None:
 
 @pytest.mark.any_engine
 @pytest.mark.engine
-def test_a_red_index_takes_the_documents_when_it_has_its_shards(
-    engine: Engine, red: str, many_documents: Path, embeddings: Embeddings, tmp_path: Path
-) -> None:
+def test_a_red_index_takes_the_documents_when_it_has_its_shards(engine: Engine, red: str, many_runs: Runs) -> None:
     seen: list[str] = []
 
     def heal(number: int) -> Fault:
@@ -73,32 +68,27 @@ def test_a_red_index_takes_the_documents_when_it_has_its_shards(
             give_it_its_shards(engine, red)
         return "pass"
 
-    with faulty_proxy(engine.url, heal) as proxy, closing(open_store(proxy.address)) as store:
-        summary = run(many_documents, store, red, embeddings, tmp_path)
+    with through_faults(engine.url, red, heal) as (direct, store, _):
+        summary = many_runs(store, red)
         assert seen == ["red"]
         assert (summary.failure, summary.indexed, summary.rejected) == (None, N_MANY, 7)
-        assert_whole(store, red, tmp_path / "r.jsonl", N_MANY)
+        many_runs.assert_whole(direct, red)
 
 
 @pytest.mark.any_engine
 @pytest.mark.engine
 def test_a_run_whose_index_stays_red_ends_with_the_cure_and_the_next_one_goes_on(
-    engine: Engine,
-    red: str,
-    documents: Path,
-    embeddings: Embeddings,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    engine: Engine, red: str, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retries, "ENGINE", Backoff(2, 0.2))
-    arguments = command(documents, engine.url, red, tmp_path, embeddings, "--workers", "1")
+    arguments = runs.command(engine.url, red, "--workers", "1")
     first = CliRunner().invoke(app, arguments, prog_name="sinkrank")
     assert first.exit_code == 1
     said = " ".join(first.output.split())
     assert f"the health of index '{red}' at {engine.url} is red" in said
     assert "total_shards_per_node" in said  # the engine's own reason
     assert "_cluster/allocation/explain" in said
-    assert list((tmp_path / "ingest").glob("*.sqlite3"))
+    assert list((runs.folder / "ingest").glob("*.sqlite3"))
 
     give_it_its_shards(engine, red)
     deadline = time.monotonic() + 300
@@ -106,6 +96,6 @@ def test_a_run_whose_index_stays_red_ends_with_the_cure_and_the_next_one_goes_on
         time.sleep(0.05)
     second = CliRunner().invoke(app, arguments, prog_name="sinkrank")
     assert "1,500 of 1,504 documents are in index" in second.output
-    with closing(open_store(engine.url)) as direct:
-        assert_whole(direct, red, tmp_path / "r.jsonl")
-    assert list((tmp_path / "ingest").iterdir()) == []
+    with dropped(engine.url, red) as direct:
+        runs.assert_whole(direct, red)
+    assert list((runs.folder / "ingest").iterdir()) == []

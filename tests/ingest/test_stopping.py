@@ -15,7 +15,7 @@ import pytest
 
 from reranker.embeddings import Embeddings
 from reranker.stores.embedded.store import EmbeddedStore
-from tests.ingest.runs import command, numbered_rows, start, write_rows
+from tests.ingest.runs import Runs, numbered_rows, start, write_rows
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def start_ingest(folder: Path, embeddings: Embeddings, n_workers: int = 3) -> su
     if not path.exists():
         write_rows(path, numbered_rows(N_DOCUMENTS))
         (folder / "temporary").mkdir()
-    arguments = command(path, str(folder / "store"), "pages", folder, embeddings, "--workers", str(n_workers))
+    arguments = Runs(path, embeddings, folder).command(str(folder / "store"), "pages", "--workers", str(n_workers))
     return start(arguments, {**os.environ, "TMPDIR": str(folder / "temporary")})
 
 
