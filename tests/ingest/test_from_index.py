@@ -59,6 +59,12 @@ def foreign(engine: Engine) -> Iterator[str]:
     urllib3.request("DELETE", url, timeout=60)
 
 
+@pytest.fixture(autouse=True)
+def _small_pages_and_short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
+    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
+
+
 LAYOUT = Layout(text_field="content.body, content.summary")
 
 
@@ -67,10 +73,7 @@ def numbers_of(copy: Source) -> list[int]:
     return sorted(int(str(record.doc_id)[2:]) for record in read_records([copy], Layout()))
 
 
-def test_every_document_of_every_shard_is_copied_once_with_its_fields(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
+def test_every_document_of_every_shard_is_copied_once_with_its_fields(foreign: str, tmp_path: Path) -> None:
     with opened_index(read_index_source(foreign, LAYOUT), tmp_path) as copy:
         found = [record.document for record in read_records([copy], Layout())]
     assert sorted(int(one.doc_id[2:]) for one in found) == list(range(N_DOCUMENTS))
@@ -85,10 +88,7 @@ def test_a_query_chooses_among_the_documents(foreign: str, tmp_path: Path) -> No
         assert len(list(read_records([copy], Layout()))) == 3
 
 
-def test_a_copy_that_was_stopped_goes_on_after_its_last_page(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
+def test_a_copy_that_was_stopped_goes_on_after_its_last_page(foreign: str, tmp_path: Path) -> None:
     source, n_pages = read_index_source(foreign, LAYOUT), 0
 
     def stop(done: int, total: int | None, description: str) -> None:
@@ -110,10 +110,7 @@ def test_a_copy_that_was_stopped_goes_on_after_its_last_page(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 100)
+def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(foreign: str, tmp_path: Path) -> None:
     source = read_index_source(foreign, LAYOUT)
 
     def stop(*step: Any) -> None:
@@ -131,11 +128,7 @@ def test_a_copy_of_a_moment_that_the_engine_has_forgotten_begins_anew(
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
-) -> None:
-    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 500)
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
+def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(foreign: str, tmp_path: Path, status: int) -> None:
     node, _, index = foreign.rpartition("/")
     with faulty_proxy(node, lambda number: "pass" if number % 3 == 2 else status, is_read) as proxy:
         with opened_index(read_index_source(f"{proxy.address}/{index}", LAYOUT), tmp_path) as copy:
@@ -143,11 +136,7 @@ def test_a_source_that_is_overloaded_now_and_then_is_copied_whole(
         assert proxy.faults.count(status) > 10
 
 
-def test_a_copy_from_a_source_that_stays_away_goes_on_with_its_last_page(
-    foreign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scan, "_PAGE_DOCUMENTS", 500)
-    monkeypatch.setattr(retries, "ENGINE", Backoff(8, 0.001))
+def test_a_copy_from_a_source_that_stays_away_goes_on_with_its_last_page(foreign: str, tmp_path: Path) -> None:
     node, _, index = foreign.rpartition("/")
     with faulty_proxy(node, lambda number: "pass" if number < 5 else 503, is_read) as proxy:
         source = read_index_source(f"{proxy.address}/{index}", LAYOUT)
