@@ -3,7 +3,6 @@ which row everything is done."""
 
 from __future__ import annotations
 
-import heapq
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
@@ -17,6 +16,7 @@ from ingest.files import Row
 from ingest.pieces import in_pieces
 from ingest.progress import Progress
 from ingest.rejects import RejectFile
+from ingest.sampling import keep_smallest
 from reranker.base.errors import NotFound, StoreUnavailable
 from reranker.embeddings.hubness import HubnessSample, HubnessSampleBuilder
 from reranker.stores.base.protocol import Store
@@ -133,7 +133,7 @@ class Writing:
         else:
             self.settled.languages[encoded.language] = self.settled.languages.get(encoded.language, 0) + 1
             self.settled.n_without_known_words += not encoded.has_known_words
-            _add_to_sample(self.settled.sample, encoded)
+            keep_smallest(self.settled.sample, encoded.id_hash, result.doc_id, SAMPLE_SIZE)
             if encoded.first_words:
                 self._sample.add_packed(encoded.language, encoded.id_hash, encoded.first_words)
             self._settled_one()
@@ -166,12 +166,3 @@ class Writing:
     def _description(self) -> str:
         what = "reading" if self._target is None else "indexing"
         return f"{what}, {self.settled.n_rejected:,} rejected" if self.settled.n_rejected else what
-
-
-def _add_to_sample(sample: list[tuple[int, str]], encoded: EncodedRow) -> None:
-    """Keeps the documents with the smallest hashes, as a heap with the largest of them first."""
-    entry = (-encoded.id_hash, encoded.doc_id or "")
-    if len(sample) < SAMPLE_SIZE:
-        heapq.heappush(sample, entry)
-    elif entry > sample[0]:
-        heapq.heapreplace(sample, entry)
