@@ -50,27 +50,26 @@ class Estimate:
 
 
 class Part(Protocol):
-    """One source of vectors."""
+    """One source of vectors.
+
+    Attributes:
+        name: one of `NAMES`.
+        description: what the part does, for the user.
+        key: identifies the result for the same texts.
+        weight: the length of its vectors in the join.
+    """
 
     @property
-    def name(self) -> str:
-        """One of `NAMES`."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def description(self) -> str:
-        """What the part does, for the user."""
-        ...
+    def description(self) -> str: ...
 
     @property
-    def key(self) -> str:
-        """Identifies the result for the same texts."""
-        ...
+    def key(self) -> str: ...
 
     @property
-    def weight(self) -> float:
-        """The length of its vectors in the join."""
-        ...
+    def weight(self) -> float: ...
 
     def estimate(self, texts: Texts) -> Estimate: ...
 
@@ -83,7 +82,6 @@ class Part(Protocol):
         Raises:
             SinkrankError: the part cannot be made; the message names the cure.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
