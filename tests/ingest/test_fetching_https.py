@@ -74,7 +74,7 @@ def test_a_fetch_that_is_cut_goes_on_where_it_was(fetched: Fetched) -> None:
 
 
 def test_a_later_command_goes_on_where_the_last_one_was(fetched: Fetched) -> None:
-    fetched.server.answers["/v.vec"] = in_turn(cut(CONTENT, 100_000), status(503))
+    fetched.server.answers["/v.vec"] = in_turn(cut(CONTENT, 100_000), status(503, retry_after="soon"))
     with pytest.raises(FetchFailed, match="answers 503; 100,000 bytes are kept"):
         fetched()
     assert fetched.left() == {"v.vec.part", "v.vec.part.state"}
