@@ -232,11 +232,12 @@ def test_an_index_that_another_run_has_just_made_is_added_to_and_not_replaced(
     assert embedded.count("pages") == N_DOCUMENTS + 1
 
 
-def test_a_run_that_goes_on_has_the_claim_that_it_had(embedded: EmbeddedStore, runs: Runs) -> None:
-    class Killed(Stopping):
-        def release(self, index, owner):
-            """A process that is killed releases nothing."""
+class Killed(Stopping):
+    def release(self, index, owner):
+        """A process that is killed releases nothing."""
 
+
+def test_a_run_that_goes_on_has_the_claim_that_it_had(embedded: EmbeddedStore, runs: Runs) -> None:
     with pytest.raises(KeyboardInterrupt):
         runs(Killed(embedded, after=1_000), rebuild=True)
     with pytest.raises(BadInput, match="another run is making a version"):
@@ -250,10 +251,6 @@ def test_a_claim_that_a_killed_first_run_left_goes_with_the_next_run(
     new_index: Callable[[], str], store: Store, runs: Runs, monkeypatch: pytest.MonkeyPatch, continued: bool
 ) -> None:
     index = new_index()
-
-    class Killed(Stopping):
-        def release(self, index, owner):
-            """A process that is killed releases nothing."""
 
     try:
         with pytest.raises(KeyboardInterrupt):
