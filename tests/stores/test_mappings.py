@@ -89,6 +89,14 @@ def test_unknown_fields_are_refused_and_dates_stay_text(distribution: str) -> No
     assert text["mapping"] == {"type": "keyword", "ignore_above": MAX_FILTERABLE_LENGTH}
 
 
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_a_definition_is_of_settings_and_mappings(distribution: str) -> None:
+    definition = index_definition(distribution, DESCRIPTION.dim, DESCRIPTION.as_meta())
+    assert set(definition) == {"settings", "mappings"}
+    assert definition["settings"]["index"]["number_of_shards"] == 1
+    assert definition["settings"]["index"].get("knn", False) is (distribution == "opensearch")
+
+
 def test_an_unknown_engine_has_no_definition() -> None:
     with pytest.raises(ValueError, match="solr"):
         index_definition("solr", DESCRIPTION.dim, DESCRIPTION.as_meta())
