@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from reranker.proxy.upstream.calls import Deadline, Fallback, out_of_time
+from reranker.upstream.calls import Deadline, Fallback, out_of_time
 
 _log = logging.getLogger(__name__)
 

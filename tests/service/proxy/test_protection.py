@@ -107,7 +107,7 @@ def test_a_failure_gives_the_engines_page_without_asking_it_again(
     assert "\n" not in record.getMessage()
 
 
-@pytest.mark.parametrize("part", ["read_search.read_query", "write._written", "proxy.fetch"])
+@pytest.mark.parametrize("part", ["read.read_query", "write._written", "proxy.fetch"])
 def test_a_mistake_of_ours_anywhere_gives_the_engines_answer(
     make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
@@ -133,7 +133,7 @@ def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], mo
 
     app = make_app()
     warm_up(app)
-    for name in ("proxy.read_search.read_query", "proxy.read_search.read_body", "ranking.query.tokenize"):
+    for name in ("proxy.read.read_query", "proxy.read.read_body", "ranking.query.tokenize"):
         noted(f"reranker.{name}")
     assert outcome(app.test_client().post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
     assert sorted(read) == ["read_body", "read_query", "tokenize"]
