@@ -18,7 +18,7 @@ from reranker.service.opened import LOOK_SECONDS, Looking
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from tests.service.proxy.calls import outcomes
-from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
+from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 from tests.tiny import tiny_embeddings
 
 HITS = [
@@ -35,10 +35,9 @@ def answer(received: Received) -> bytes:
 
 
 @pytest.fixture
-def fake() -> Any:
-    with fake_engine() as fake:
-        fake.answer = answer
-        yield fake
+def fake(fake: FakeEngine) -> FakeEngine:
+    fake.answer = answer
+    return fake
 
 
 @pytest.fixture
