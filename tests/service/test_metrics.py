@@ -64,12 +64,6 @@ def test_a_search_says_what_it_ranked(client: FlaskClient) -> None:
     assert number(client, "stage_duration_seconds_count", stage="rerank") == 1
 
 
-def test_candidates_without_a_known_word_are_counted(client: FlaskClient) -> None:
-    client.post("/v1/rerank", json={"query": "cat", "documents": ["zzz", "dog", "qqq"], "language": "en"})
-    assert number(client, "wordless_candidates_total") == 2
-    assert number(client, "candidates_sum") == 3
-
-
 def test_all_candidates_are_counted_where_the_best_few_are_asked_for(client: FlaskClient) -> None:
     body = {"query": "cat", "documents": ["zzz", "dog", "qqq", "cat"], "language": "en", "top_n": 1}
     client.post("/v1/rerank", json=body)

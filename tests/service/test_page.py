@@ -275,11 +275,6 @@ def test_nothing_found_says_what_to_do(open_page: OpenPage) -> None:
     expect(page.locator("#advice")).to_be_hidden()
 
 
-def test_unknown_words_are_named(open_page: OpenPage) -> None:
-    page = open_page("?query=cat+qqq&language=en")
-    expect(page.locator("#status")).to_contain_text("unknown words: qqq")
-
-
 def test_a_hit_without_a_known_word_says_so(open_page: OpenPage) -> None:
     page = open_page("?query=cat+zzz&language=en&first_stage=bm25")
     expect(page.locator("#after li[data-id='unknown']")).to_contain_text("no known word")
