@@ -187,6 +187,38 @@ def test_more_searches_than_may_be_are_answered_in_the_engines_order_at_once(mak
     assert outcome(app.test_client().post("/pages/_search", json=SEARCH))[0] == "applied"
 
 
+@contextmanager
+def asked_together(proxy: Proxy, n: int) -> Iterator[None]:
+    """The engine is given searches once there are `n` of them."""
+    send, together = proxy.upstream.send, threading.Barrier(n)
+
+    def wait_and_send(*arguments: Any, **options: Any) -> Any:
+        together.wait(10)
+        return send(*arguments, **options)
+
+    proxy.upstream.send = wait_and_send  # type: ignore[method-assign]
+    yield
+    proxy.upstream.send = send  # type: ignore[method-assign]
+
+
+def test_searches_that_wait_for_the_engine_keep_no_other_from_being_re_ranked(make_app: Callable[..., Flask]) -> None:
+    app = make_app(proxy_max_reranks=1, proxy_budget_ms=60_000)
+    proxy, _ = with_ranker(app)
+    with asked_together(proxy, 3), ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(lambda _: app.test_client().post("/pages/_search", json=SEARCH), range(3)))
+    assert [outcome(one) for one in found] == [("applied", None, ["cat", "dog"])] * 3
+
+
+def test_a_re_ranking_that_does_not_begin_in_time_is_no_failure_of_re_ranking(make_app: Callable[..., Flask]) -> None:
+    app = make_app(proxy_max_reranks=1, proxy_budget_ms=1_000, proxy_breaker_failures=2)
+    proxy, ranker = with_ranker(app)
+    with asked_together(proxy, 3), ThreadPoolExecutor(3) as threads, waiting(ranker):
+        found = list(threads.map(lambda _: app.test_client().post("/pages/_search", json=SEARCH), range(3)))
+    assert sorted(outcome(one)[:2] for one in found) == [("fallback", "busy")] * 2 + [("fallback", "out_of_time")]
+    assert ranker.n_calls == 1
+    assert proxy.breaker.state == "closed"
+
+
 def test_what_outlasts_its_time_counts_until_it_ends(make_app: Callable[..., Flask]) -> None:
     app = make_app(proxy_max_reranks=1, proxy_budget_ms=200)
     _, ranker = with_ranker(app)
