@@ -94,15 +94,12 @@ def actions() -> Iterator[dict[str, Any]]:
         yield {"_index": INDEX, "_id": f"bulk-{n}", "_source": {"text": "cat " * (n % 7), "n": n}}
 
 
+# Neither by score, which counts deleted documents until the engine merges their segments, nor in the segments' order.
+_IN_ORDER: dict[str, Any] = {"query": {"match": {"text": "cat"}}, "sort": ["n", "tag"]}
+
+
 def _scan(client: Any, helpers: Any) -> Any:
-    found = list(helpers.scan(client, index=INDEX, query={"query": {"match": {"text": "cat"}}}, size=7))
-    return sorted(hit["_id"] for hit in found)
-
-
-def _scan_in_order(client: Any, helpers: Any) -> Any:
-    # Not by score: it counts deleted documents until the engine merges their segments.
-    body = {"query": {"match": {"text": "cat"}}, "sort": ["n", "tag"]}
-    return [hit["_id"] for hit in helpers.scan(client, index=INDEX, query=body, size=7, preserve_order=True)]
+    return [hit["_id"] for hit in helpers.scan(client, index=INDEX, query=_IN_ORDER, size=7, preserve_order=True)]
 
 
 def _bulk(client: Any, helpers: Any) -> Any:
@@ -128,7 +125,9 @@ def _parallel_bulk(client: Any, helpers: Any) -> Any:
 
 
 def _reindex(client: Any, helpers: Any) -> Any:
-    return helpers.reindex(client, INDEX, COPY, chunk_size=17, bulk_kwargs={"refresh": True})
+    everything = {**_IN_ORDER, "query": {"match_all": {}}}
+    options = {"scan_kwargs": {"preserve_order": True}, "bulk_kwargs": {"refresh": True}}
+    return helpers.reindex(client, INDEX, COPY, query=everything, chunk_size=17, **options)
 
 
 HELPERS: dict[str, Callable[[Any, Any], Any]] = {
@@ -136,11 +135,7 @@ HELPERS: dict[str, Callable[[Any, Any], Any]] = {
     "bulk_with_errors": _bulk_with_errors,
     "bulk_that_raises": _bulk_that_raises,
     "scan": _scan,
-    "scan_in_order": _scan_in_order,
     "streaming_bulk": _streaming_bulk,
     "reindex": _reindex,
     "parallel_bulk": _parallel_bulk,  # the last: what follows it would meet the documents in any order
 }
-
-# What the engine gives these in its own order.
-IN_ANY_ORDER = {"scan", "reindex"}
