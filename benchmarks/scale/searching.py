@@ -212,6 +212,7 @@ def _knn_body(vector: Any, ef: int) -> dict[str, Any]:
 
 
 def asked(url: str, index: str, body: object) -> tuple[list[str], float]:
+    """The ids that a search finds, and its ms."""
     started = time.perf_counter()
     answer = resources.ask(url, f"/{index}/_search", body, "POST")
     took = 1e3 * (time.perf_counter() - started)

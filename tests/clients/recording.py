@@ -128,25 +128,25 @@ def send_recorded(
 
 def differences(direct: Sequence[Exchange], proxied: Sequence[Exchange]) -> list[str]:
     """What differs between the exchanges of two runs in turn; nothing if the proxy cannot be told from the engine."""
-    found = []
+    found: list[str] = []
     for number, (one, other) in enumerate(zip_longest(direct, proxied)):
         if one is None or other is None:
             return [*found, f"{len(direct)} requests directly, {len(proxied)} through the proxy"]
         left_out = (other.is_reranked, other.is_from_a_window)
-        unlike = _unlike(*(exchange.comparable(*left_out) for exchange in (one, other)))
-        found += [f"request {number}, {one.method} {one.target}: {each}" for each in unlike]
+        first, second = (exchange.comparable(*left_out) for exchange in (one, other))
+        found += [f"request {number}, {one.method} {one.target}: {wrong}" for wrong in unlike(first, second)]
     return found
 
 
-def _unlike(direct: Any, proxied: Any, path: str = "") -> list[str]:
+def unlike(direct: Any, proxied: Any, path: str = "") -> list[str]:
     """Where two comparable values differ."""
     if direct == proxied:
         return []
     if isinstance(direct, dict) and isinstance(proxied, dict) and direct.keys() == proxied.keys():
-        return [one for key in direct for one in _unlike(direct[key], proxied[key], f"{path}.{key}")]
+        return [one for key in direct for one in unlike(direct[key], proxied[key], f"{path}.{key}")]
     if isinstance(direct, list) and isinstance(proxied, list) and len(direct) == len(proxied):
         pairs = zip(direct, proxied, strict=True)
-        return [one for place, pair in enumerate(pairs) for one in _unlike(*pair, f"{path}.{place}")]
+        return [one for place, pair in enumerate(pairs) for one in unlike(*pair, f"{path}.{place}")]
     return [f"{path.lstrip('.')} is {direct!r}, through the proxy {proxied!r}"]
 
 
