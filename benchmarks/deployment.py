@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -32,6 +31,7 @@ from benchmarks.proxy import (
     serving,
 )
 from benchmarks.report import machine
+from benchmarks.scale import resources
 from benchmarks.timing import in_turn
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
@@ -78,14 +78,8 @@ def under_load(
 
 
 def cpu_ms(pid: int) -> float:
-    """CPU time (s) of a process and its children so far, read from /proc; 0 without a process."""
-    folder = Path(f"/proc/{pid}")
-    if not folder.exists():
-        return 0.0
-    user, system = folder.joinpath("stat").read_text().rpartition(")")[2].split()[11:13]
-    children = folder.joinpath("task", str(pid), "children").read_text().split()
-    own = (int(user) + int(system)) * 1000 / os.sysconf("SC_CLK_TCK")
-    return own + sum(cpu_ms(int(child)) for child in children)
+    """CPU time (ms) of a process and those that it started so far; 0 without a process."""
+    return 1000 * resources.processes(resources.process_tree(pid))["cpu_s"]
 
 
 def one_at_a_time(
@@ -127,10 +121,10 @@ def main() -> None:
             sinkrank = stack.enter_context(serving(address, arguments.embeddings, n_processes=0))
             certificate = fronts.make_certificates(Path(stack.enter_context(tempfile.TemporaryDirectory())))
             pids = {}
-            sides = {ENGINE: pool(address), SINKRANK: pool(sinkrank)}
+            sides = {ENGINE: pool(address), SINKRANK: sinkrank.http}
             for name in arguments.fronts:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                behind = (_host_and_port(sinkrank), _host_and_port(address))
+                behind = (_host_and_port(sinkrank.http), _host_and_port(sides[ENGINE]))
                 running = fronts.running(name, folder, *behind, certificate, CHECK_INTERVAL=CHECK_INTERVAL)
                 front = stack.enter_context(running)
                 sides[name], pids[name] = pool(front.url), front.process.pid
@@ -151,8 +145,8 @@ def main() -> None:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
-def _host_and_port(url: str) -> str:
-    return url.rpartition("//")[2]
+def _host_and_port(http: urllib3.HTTPConnectionPool) -> str:
+    return f"{http.host}:{http.port}"
 
 
 if __name__ == "__main__":

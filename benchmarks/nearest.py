@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.peers import SIDES
 from benchmarks.timing import in_turn
 from benchmarks.workload import Workload
-from reranker.transport import Nearest, nearest_documents
+from reranker.transport import nearest_documents
 
 K = 10
 # The peer's costs assume rows of norm 1, which changes a distance by some 1e-5.
@@ -26,32 +26,22 @@ def compare_exact(works: Iterable[Workload], n_threads: int, rounds: int) -> lis
 
 def _exact(work: Workload, n_threads: int, rounds: int) -> dict[str, Any]:
     solve_all = partial(next(side.solve for side in SIDES if side.name == "POT emd2"), work, 1)
-    prune = partial(_nearest, work, "emd", n_threads)
-    every, found = np.asarray(solve_all()), prune()
+    prune = partial(nearest_documents, work.query, work.candidates, work.embeddings, K, "emd", n_threads=n_threads)
+    every, found = solve_all(), prune()
     times = {side: taken.summary for side, taken in in_turn({"pruned": prune, "all": solve_all}, rounds).items()}
     return {
-        **_named(work),
+        "workload": work.name,
+        "n_query_words": len(work.query),
+        "n_candidates": len(work.candidates),
         "share_solved": round(found.n_solved / len(work.candidates), 3),
         "same_top": _equally_near(every, found.order, PEER_TOLERANCE),
         # POT's solver always uses one thread, and one thread is the fastest for its small cost matrices.
         "threads": {"pruned": n_threads, "all": 1},
         "times": times,
-        "speed_up": _ratio(times, "all", "pruned"),
+        "speed_up": round(times["all"]["median_ms"] / times["pruned"]["median_ms"], 2),
     }
-
-
-def _nearest(work: Workload, method: str, n_threads: int) -> Nearest:
-    return nearest_documents(work.query, work.candidates, work.embeddings, K, method, n_threads=n_threads)
-
-
-def _named(work: Workload) -> dict[str, Any]:
-    return {"workload": work.name, "n_query_words": len(work.query), "n_candidates": len(work.candidates)}
 
 
 def _equally_near(every: NDArray[np.float64], order: NDArray[np.int64], tolerance: float) -> bool:
     """Whether the documents of an order have, rank by rank, the distances of the nearest of all."""
     return bool((np.abs(every[order] - np.sort(every)[: len(order)]) <= tolerance).all())
-
-
-def _ratio(times: dict[str, dict[str, float]], all_of_them: str, some: str) -> float:
-    return round(times[all_of_them]["median_ms"] / times[some]["median_ms"], 2)

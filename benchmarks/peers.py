@@ -6,7 +6,7 @@ A side takes a workload and a number of threads, and returns the (n_candidates,)
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -72,16 +72,17 @@ def _cost(work: Workload, document: WeightedBag) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(np.maximum(2 - 2 * (x @ y.T), 0)))
 
 
+def _bags(work: Workload) -> Iterator[WeightedBag]:
+    return map(work.candidates.__getitem__, range(len(work.candidates)))
+
+
 def _pot(solve_one: Callable[..., Any]) -> Solve:
     """One call of POT for each candidate; BLAS and OpenMP use `n_threads`."""
 
     def solve(work: Workload, n_threads: int) -> Distances:
         with threadpool_limits(n_threads):
             return np.array(
-                [
-                    float(solve_one(work.query.weights, bag.weights, _cost(work, bag), n_threads))
-                    for bag in map(work.candidates.__getitem__, range(len(work.candidates)))
-                ]
+                [float(solve_one(work.query.weights, bag.weights, _cost(work, bag), n_threads)) for bag in _bags(work)]
             )
 
     return solve
@@ -106,8 +107,7 @@ def oracle(work: Workload, n_iterations: int = N_ITERATIONS, stop_at: float = 0)
     """
     found = []
     x = work.embeddings[work.query.term_ids].astype(np.float64)
-    for k in range(len(work.candidates)):
-        document = work.candidates[k]
+    for k, document in enumerate(_bags(work)):
         y = work.embeddings[document.term_ids].astype(np.float64)
         cost = ot.dist(x, y, "euclidean")
         plan = ot.sinkhorn(
@@ -219,8 +219,7 @@ def gensim_wmd(work: Workload, n_threads: int) -> Distances:
     vectors = _keyed_vectors(work)
     words = [str(k) for k in work.query.term_ids]
     with threadpool_limits(n_threads):
-        bags = map(work.candidates.__getitem__, range(len(work.candidates)))
-        return np.array([vectors.wmdistance(words, [str(k) for k in bag.term_ids]) for bag in bags])
+        return np.array([vectors.wmdistance(words, [str(k) for k in bag.term_ids]) for bag in _bags(work)])
 
 
 FIFTY = "50 iterations"
@@ -229,24 +228,19 @@ EXACT = "exact transport"
 AUTO = "auto: two solves and mean embeddings"
 
 
-def _ours_exact(work: Workload, n_threads: int) -> Distances:
-    return distances(work.query, work.candidates, work.embeddings, "emd", n_threads=n_threads).values
-
-
 OURS = "sinkrank, exactly 50 iterations"
-STABILIZED = "POT sinkhorn_stabilized"
 SIDES = (
     Side(OURS, FIFTY, _ours("sinkhorn", n_iterations=N_ITERATIONS, stop_at=0.0)),
     Side("sinkrank, exactly 50 in double", FIFTY, _ours_in_double),
     Side("sinkrank, as by default", CONVERGED, _ours("sinkhorn")),
     Side("sinkrank auto", AUTO, _ours("auto")),
     Side("sinkrank, over-relaxed to 3e-4", CONVERGED, _ours("sinkhorn", stop_at=OVER_RELAXED_STOP, over_relaxed=True)),
-    Side(STABILIZED, FIFTY, _pot_sinkhorn("sinkhorn_stabilized")),
+    Side("POT sinkhorn_stabilized", FIFTY, _pot_sinkhorn("sinkhorn_stabilized")),
     Side("POT sinkhorn", FIFTY, _pot_sinkhorn("sinkhorn")),
     Side("NumPy float32 loop", FIFTY, numpy_loop),
     Side("NumPy float32 loop, shared costs", FIFTY, numpy_loop_sharing_costs),
     Side("ott-jax", FIFTY, ott, "ott"),
-    Side("sinkrank emd, all", EXACT, _ours_exact),
+    Side("sinkrank emd, all", EXACT, _ours("emd")),
     Side("POT emd2", EXACT, _pot(lambda a, b, cost, n_threads: ot.emd2(a, b, cost, numThreads=n_threads))),
     Side("gensim wmdistance", EXACT, gensim_wmd, "gensim"),
 )

@@ -11,9 +11,6 @@ import functools
 import importlib
 import json
 import multiprocessing
-import os
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -32,13 +29,14 @@ from benchmarks.proxy import (
     INDEX,
     PAGE,
     Request,
+    Server,
     make_index,
     node,
     parser_of,
     pool,
     read_documents,
     requests_by_kind,
-    served_address,
+    serving,
 )
 from benchmarks.recorded_engine import recorded
 from benchmarks.report import machine
@@ -222,37 +220,19 @@ def by_stage(
         yield {"requests": name, "cpu_us": {stage: round(us) for stage, us in found.items() if us >= 1}}
 
 
-@contextmanager
-def served_code(code: Path, engine: str, embeddings: Path) -> Iterator[tuple[str, int]]:
-    """Runs `sinkrank serve` of a checkout in a separate process; its address and its process id."""
-    with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, "-m", "sinkrank", "serve", "--port", "0", "--store", engine, "--home", home]
-        command += ["--processes", "1"]  # the one whose CPU time is read
-        command += ["--embeddings", str(embeddings.absolute())]
-        environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": str(_BUDGET_MS)}
-        environment["PYTHONPATH"] = str(code.absolute())
-        environment["SINKRANK_PROCESSES"] = "1"  # whose CPU time is counted
-        with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:
-            try:
-                yield served_address(process), process.pid
-            finally:
-                process.terminate()
-
-
-def compare(kinds: dict[str, list[Request]], codes: Sequence[tuple[str, int]], n: int) -> Iterator[dict[str, Any]]:
+def compare(kinds: dict[str, list[Request]], codes: Sequence[Server], n: int) -> Iterator[dict[str, Any]]:
     """CPU µs of one request of each kind, by each version of the code: medians over batches in turn."""
-    pools = [pool(address) for address, _ in codes]
     for name, requests in kinds.items():
-        for http in pools:
+        for code in codes:
             for request in requests:
-                request.send(http, True)
+                request.send(code.http, True)
         used: list[list[float]] = [[] for _ in codes]
         for batch in _batches(requests, n):
-            for (_, pid), http, own in zip(codes, pools, used, strict=True):
-                began = _cpu_s(pid)
+            for code, own in zip(codes, used, strict=True):
+                began = code.cpu_s()
                 for request in batch:
-                    request.send(http, True)
-                own.append(1e6 * (_cpu_s(pid) - began) / len(batch))
+                    request.send(code.http, True)
+                own.append(1e6 * (code.cpu_s() - began) / len(batch))
         rows = [{"median": round(median(own)), "quarter": round(quantiles(own, n=4)[0])} for own in used]
         yield {"requests": name, "cpu_us": rows}
 
@@ -260,11 +240,6 @@ def compare(kinds: dict[str, list[Request]], codes: Sequence[tuple[str, int]], n
 def _batches(requests: Sequence[Request], n: int) -> Iterator[list[Request]]:
     for first in range(0, n, BATCH):
         yield [requests[(first + k) % len(requests)] for k in range(BATCH)]
-
-
-def _cpu_s(pid: int) -> float:
-    """CPU seconds of all threads of a process so far (Linux: the clock of a process by its id)."""
-    return time.clock_gettime((~pid << 3) | 2)
 
 
 def main() -> None:
@@ -286,7 +261,7 @@ def main() -> None:
             engine = f"{scheme}://{stack.enter_context(recorded(f'http://{host}'))}"
             if arguments.code:
                 codes = [
-                    stack.enter_context(served_code(code, engine, arguments.embeddings)) for code in arguments.code
+                    stack.enter_context(serving(engine, arguments.embeddings, code=code)) for code in arguments.code
                 ]
                 rows = compare(kinds, codes, arguments.requests)
             else:

@@ -46,6 +46,7 @@ WINDOW, PAGE = 100, 10
 CLIENTS = (1, 8, 32)
 N_WORDS = 40
 JSON = {"Content-Type": "application/json"}
+_ROOT = Path(__file__).resolve().parents[1]
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -253,48 +254,38 @@ class Server:
     pid: int
 
     def cpu_s(self) -> float:
-        """CPU time (s) of all its threads so far."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """CPU time (s) of all its threads so far (Linux: the clock of a process by its id)."""
+        return time.clock_gettime((~self.pid << 3) | 2)
 
 
 @contextmanager
-def serving(engine: str, embeddings: Path, n_processes: int = 1) -> Iterator[str]:
-    """Runs `sinkrank serve`; its address.
-
-    Args:
-        n_processes: as the setting `processes`.
-    """
-    with server_of(engine, embeddings, n_processes=n_processes) as (address, _):
-        yield address
-
-
-@contextmanager
-def server_of(
-    engine: str, embeddings: Path, module: str = "sinkrank", n_processes: int = 1
-) -> Iterator[tuple[str, int]]:
-    """Runs `sinkrank serve` in a separate process; its address and its process id.
+def serving(
+    engine: str, embeddings: Path, module: str = "sinkrank", n_processes: int = 1, code: Path | None = None
+) -> Iterator[Server]:
+    """Runs `sinkrank serve` in a separate process.
 
     Args:
         module: module to run, with the command line of `sinkrank`.
         n_processes: as the setting `processes`.
+        code: checkout to run; this one by default.
     """
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", module, "serve", "--port", "0", "--store", engine, "--home", home]
-        command += ["--embeddings", str(embeddings)]
+        command += ["--embeddings", str(embeddings.absolute())]
         # All searches are re-ranked, those of many clients on a busy machine too: the engine's order in their place
         # would be another amount of work.
         environment = {**os.environ, "COLUMNS": "200", "SINKRANK_PROXY_BUDGET_MS": "60000"}
         environment["SINKRANK_PROCESSES"] = str(n_processes)
         environment["SINKRANK_PROXY_MAX_RERANKS"] = str(max(CLIENTS))
-        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        environment["PYTHONPATH"] = str((code or _ROOT).absolute())
+        with subprocess.Popen(command, cwd=home, env=environment, stderr=subprocess.PIPE, text=True) as process:
             try:
-                yield served_address(process), process.pid
+                yield Server(pool(_served_address(process)), process.pid)
             finally:
                 process.terminate()
 
 
-def served_address(process: subprocess.Popen[str]) -> str:
+def _served_address(process: subprocess.Popen[str]) -> str:
     """The address that the service names; what it says from then on is read and forgotten, or it would wait for us."""
     lines = process.stderr or iter(())
     for line in lines:
@@ -377,10 +368,11 @@ def main() -> None:
         make_index(address, Embeddings.open(arguments.embeddings), documents)
         make_others(engine, documents)
         try:
-            proxies = {}
-            for side, module in (("proxy", "sinkrank"), ("whole", "benchmarks.whole_windows")):
-                served, pid = stack.enter_context(server_of(address, arguments.embeddings, module))
-                proxies[side] = Server(pool(served), pid)
+            modules = {"proxy": "sinkrank", "whole": "benchmarks.whole_windows"}
+            proxies = {
+                side: stack.enter_context(serving(address, arguments.embeddings, module))
+                for side, module in modules.items()
+            }
             kinds |= foreign_requests(engine, queries)
             results["in_turn"] = compare(kinds, engine, proxies, arguments.rounds)
             for row in results["in_turn"]:

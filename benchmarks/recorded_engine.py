@@ -6,16 +6,15 @@ So a measurement in front of it shows the proxy's work, without the engine's.
 from __future__ import annotations
 
 import multiprocessing
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 
 import urllib3
 
 _HEADERS_DROPPED = frozenset(["content-length", "transfer-encoding", "connection"])
-_READ_BYTES = 1 << 16
 
 
 @contextmanager
@@ -43,18 +42,17 @@ class Recorder:
     def __init__(self, engine: str) -> None:
         self._engine = engine
         self._http = urllib3.PoolManager(retries=False)
-        self._answers: dict[tuple[bytes, bytes], bytes] = {}
+        self._answers: dict[tuple[str, str, bytes], bytes] = {}
 
-    def answer(self, line: bytes, headers: dict[str, str], body: bytes) -> bytes:
-        """The bytes of the answer to a request line and a body."""
-        found = self._answers.get((line, body))
+    def answer(self, method: str, target: str, headers: Message, body: bytes) -> bytes:
+        """The bytes of the answer to a request."""
+        found = self._answers.get((method, target, body))
         if found is None:
-            found = self._answers[line, body] = self._ask(line, headers, body)
+            found = self._answers[method, target, body] = self._ask(method, target, headers, body)
         return found
 
-    def _ask(self, line: bytes, headers: dict[str, str], body: bytes) -> bytes:
-        method, target, _ = line.decode("latin-1").split(" ", 2)
-        sent = {name: value for name, value in headers.items() if name not in ("host", "content-length")}
+    def _ask(self, method: str, target: str, headers: Message, body: bytes) -> bytes:
+        sent = {name: value for name, value in headers.items() if name.lower() not in ("host", "content-length")}
         answer = self._http.request(
             method, self._engine + target, body=body or None, headers=sent, decode_content=False
         )
@@ -66,33 +64,20 @@ class Recorder:
 
 def _serve(engine: str, started: Connection) -> None:
     recorder = Recorder(engine)
-    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
-        started.send(listener.getsockname()[1])
-        while True:
-            connection, _ = listener.accept()
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=_answer_all, args=(connection, recorder), daemon=True).start()
 
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
-def _answer_all(connection: socket.socket, recorder: Recorder) -> None:
-    """Answers the requests of one connection, one after the other."""
-    data = b""
-    with connection, suppress(OSError):
-        while True:
-            while b"\r\n\r\n" not in data:
-                if not (read := connection.recv(_READ_BYTES)):
-                    return
-                data += read
-            head, _, data = data.partition(b"\r\n\r\n")
-            line, *others = head.split(b"\r\n")
-            headers = dict(_header(other) for other in others)
-            n_bytes = int(headers.get("content-length", 0))
-            while len(data) < n_bytes:
-                data += connection.recv(_READ_BYTES)
-            body, data = data[:n_bytes], data[n_bytes:]
-            connection.sendall(recorder.answer(line, headers, body))
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.wfile.write(recorder.answer(self.command, self.path, self.headers, body))
 
+        do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = answer
 
-def _header(line: bytes) -> tuple[str, str]:
-    name, _, value = line.decode("latin-1").partition(":")
-    return name.strip().lower(), value.strip()
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        started.send(server.server_port)
+        server.serve_forever()

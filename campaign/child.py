@@ -6,7 +6,6 @@ import json
 import signal
 import sys
 import traceback
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,7 @@ def outcome(context: Context) -> dict[str, Any]:
         find_trial(context.trial).run(context)
     except (Exception, Ended):
         context.check(False, f"the trial itself failed: {traceback.format_exc()[-1500:]}")
-    kept = {key: value for key, value in asdict(context).items() if key in ("figures", "failures", "n_failures")}
-    return {**kept, "n_checks": context.n_checks}
+    return {key: getattr(context, key) for key in ("figures", "failures", "n_failures", "n_checks")}
 
 
 def _end(*_: object) -> None:

@@ -2,16 +2,22 @@
 
 import pytest
 
-from reranker.base.suggestions import did_you_mean, nearest_name
+from reranker.base.suggestions import did_you_mean
 
 
 @pytest.mark.parametrize(
-    ("name", "nearest"), [("prot", "port"), ("PORT", "port"), ("hots", "host"), ("x", None), ("", None)]
+    ("name", "offered"),
+    [
+        ("prot", "did you mean 'port'?"),
+        ("PORT", "did you mean 'port'?"),
+        ("hots", "did you mean 'host'?"),
+        ("x", ""),
+        ("", ""),
+    ],
 )
-def test_the_nearest_name_is_offered_where_one_is_similar(name: str, nearest: str | None) -> None:
-    assert nearest_name(name, ["host", "port"]) == nearest
+def test_the_nearest_name_is_offered_where_one_is_similar(name: str, offered: str) -> None:
+    assert did_you_mean(name, ["host", "port"]) == offered
 
 
-def test_without_a_similar_name_nothing_is_said() -> None:
-    assert did_you_mean("zzz", ["host", "port"]) == ""
+def test_without_names_nothing_is_said() -> None:
     assert did_you_mean("zzz", []) == ""

@@ -42,10 +42,6 @@ def collect(folder: Path, n_documents: int) -> dict[str, Any]:
         for page in _pages(debian):
             _keep_aligned(page, aligned)
             for passage in passages.of(page):
-                row = {
-                    "id": passage.doc_id,
-                    **{key: value for key, value in passage._asdict().items() if key != "doc_id"},
-                }
                 line = json.dumps(passage.row(), ensure_ascii=False).encode() + b"\n"
                 places.append((digest(passage.doc_id), file.tell(), len(line)))
                 file.write(line)

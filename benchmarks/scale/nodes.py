@@ -1,8 +1,5 @@
 """Runs one node until it is stopped. More nodes join when a larger number is written to a file.
 
-    python -m benchmarks.scale nodes --state nodes.json                    # in the background
-    python -m benchmarks.scale nodes --state nodes.json --join 3           # two more join
-
 `nodes.json` has the addresses and processes. The nodes and their data are deleted at the end of the process. TMPDIR is
 the folder of the data.
 """

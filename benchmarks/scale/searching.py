@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -101,8 +100,8 @@ def search(
 ) -> dict[str, Any]:
     """Times of the first stages, `/v1/search`, searches through the proxy, and the engine's own searches."""
     url = nodes[0]["url"]
-    rows = [asked.row for asked in queries]
-    vectors = {asked.row["id"]: asked.vector for asked in queries}
+    rows = [query.row for query in queries]
+    vectors = {query.row["id"]: query.vector for query in queries}
     pids = [node["pid"] for node in nodes]
     result: dict[str, Any] = {"queries": len(queries), "before": _state(nodes, index)}
     with closing(open_store(url, timeout_s=120)) as store:
@@ -118,10 +117,10 @@ def search(
             rounds,
             {"engine": pids},
         )
-    with serving(url.replace("http://", "opensearch://"), embeddings_path) as address:
-        ours, engine = pool(address), pool(url)
+    with serving(url.replace("http://", "opensearch://"), embeddings_path) as server:
+        ours, engine = server.http, pool(url)
         _ours(ours, index, rows[0], filtered=False)
-        service = [pid for pid in resources.process_tree(os.getpid()) if pid != os.getpid()]
+        service = resources.process_tree(server.pid)
         result["whole"] = timed(
             {
                 "v1, all languages": lambda row: _ours(ours, index, row, filtered=False),
@@ -144,27 +143,42 @@ def search(
 def recall(nodes: Sequence[dict[str, Any]], index: str, queries: Sequence[Asked]) -> dict[str, Any]:
     """The share of the hundred nearest vectors (found by comparing all) that kNN finds, by `ef`, and both times."""
     url = nodes[0]["url"]
-    vectors = [asked.vector for asked in queries]
+    vectors = [query.vector for query in queries]
     exact, exact_ms = [], []
     used = EngineTime(nodes)
     for vector in vectors:
-        body, took = _asked(url, index, _exact_body(vector))
+        body, took = asked(url, index, _exact_body(vector))
         exact.append(body)
         exact_ms.append(took)
     exactly = {**spread(exact_ms), "cpu_ms": used.ms_a_search(len(vectors))}
-    rows = []
-    for ef in EF:
-        shares, times = [], []
-        for _ in range(2):  # the first round warms up
-            used = EngineTime(nodes)
-            for vector, nearest in zip(vectors, exact, strict=True):
-                approximate, took = _asked(url, index, _knn_body(vector, ef))
-                times.append(took)
-                shares.append(len(set(approximate) & set(nearest)) / len(nearest))
-        half = len(vectors)
-        cpu_ms = used.ms_a_search(half)
-        rows.append({"ef": ef, "recall": round(mean(shares[half:]), 4), **spread(times[half:]), "cpu_ms": cpu_ms})
+    rows = by_ef(nodes, EF, vectors, exact, lambda vector, ef: asked(url, index, _knn_body(vector, ef)))
     return {"queries": len(vectors), "exact": exactly, "by_ef": rows, **_state(nodes, index)}
+
+
+def by_ef(
+    nodes: Sequence[dict[str, Any]],
+    efs: Sequence[int],
+    vectors: Sequence[NDArray[Any]],
+    nearest: Sequence[Sequence[str]],
+    find: Callable[[NDArray[Any], int], tuple[list[str], float]],
+) -> list[dict[str, Any]]:
+    """For each `ef` the share of the nearest documents that is found, and the times of a search.
+
+    Args:
+        nearest: ids of the nearest documents of each vector.
+        find: the ids that a search of a vector with this `ef` finds, and its ms.
+    """
+    rows = []
+    for ef in efs:
+        for _ in range(2):  # the first round warms up
+            used, shares, times = EngineTime(nodes), [], []
+            for vector, wanted in zip(vectors, nearest, strict=True):
+                found, took = find(vector, ef)
+                times.append(took)
+                shares.append(len(set(found) & set(wanted)) / len(wanted))
+        cpu_ms = used.ms_a_search(len(times))
+        rows.append({"ef": ef, "recall": round(mean(shares), 4), **spread(times), "cpu_ms": cpu_ms})
+    return rows
 
 
 class EngineTime:
@@ -197,7 +211,8 @@ def _knn_body(vector: Any, ef: int) -> dict[str, Any]:
     return {**body, "_source": False}
 
 
-def _asked(url: str, index: str, body: object) -> tuple[list[str], float]:
+def asked(url: str, index: str, body: object) -> tuple[list[str], float]:
+    """The ids that a search finds, and its ms."""
     started = time.perf_counter()
     answer = resources.ask(url, f"/{index}/_search", body, "POST")
     took = 1e3 * (time.perf_counter() - started)

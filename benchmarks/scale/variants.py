@@ -9,14 +9,13 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.scale import resources
-from benchmarks.scale.searching import DEPTH, EngineTime, spread
+from benchmarks.scale.searching import DEPTH, asked, by_ef
 
 EF = (100, 200, 400, 800)
 _BULK, _PAGE = 1_000, 2_000
@@ -51,19 +50,12 @@ def variants(engine: str, dim: int) -> dict[str, dict[str, Any]]:
 def read_vectors(url: str, index: str, n: int) -> NDArray[np.float32]:
     """The vectors of `n` documents of an index at most."""
     found: list[list[float]] = []
-    after: list[Any] | None = None
-    while len(found) < n:
-        body: dict[str, Any] = {"size": _PAGE, "_source": ["nbow"], "sort": [{"_doc": "asc"}]}
-        body |= {"query": {"exists": {"field": "nbow"}}}
-        if after is None:
-            answer = resources.ask(url, f"/{index}/_search?scroll=5m", body, "POST")
-        else:
-            answer = resources.ask(url, "/_search/scroll", {"scroll": "5m", "scroll_id": after[0]}, "POST")
-        hits = answer["hits"]["hits"]
-        if not hits:
-            break
+    body = {"size": _PAGE, "_source": ["nbow"], "sort": [{"_doc": "asc"}], "query": {"exists": {"field": "nbow"}}}
+    answer = resources.ask(url, f"/{index}/_search?scroll=5m", body, "POST")
+    while len(found) < n and (hits := answer["hits"]["hits"]):
         found += [hit["_source"]["nbow"] for hit in hits]
-        after = [answer["_scroll_id"]]
+        scroll = {"scroll": "5m", "scroll_id": answer["_scroll_id"]}
+        answer = resources.ask(url, "/_search/scroll", scroll, "POST")
     return np.array(found[:n], dtype=np.float32)
 
 
@@ -111,26 +103,13 @@ def _measured(
     resources.ask(url, f"/{index}/_flush", method="POST")
     wall_s, cpu_s = time.monotonic() - started, resources.engine(nodes)["cpu_s"] - before
     state = resources.engine(nodes, index)["primaries"]
-    rows = []
-    for ef in EF:
-        shares, times = [], []
-        for _ in range(2):  # the first round warms up
-            used = EngineTime(nodes)
-            for vector, wanted in zip(_numbers(queries, is_byte), nearest, strict=True):
-                asked = time.perf_counter()
-                answer = resources.ask(url, f"/{index}/_search", _body(engine, vector, ef), "POST")
-                times.append(1e3 * (time.perf_counter() - asked))
-                found = {int(hit["_id"]) for hit in answer["hits"]["hits"]}
-                shares.append(len(found & set(wanted.tolist())) / len(wanted))
-        half = len(queries)
-        rows.append(
-            {
-                "ef": ef,
-                "recall": round(mean(shares[half:]), 4),
-                **spread(times[half:]),
-                "cpu_ms": used.ms_a_search(half),
-            }
-        )
+    rows = by_ef(
+        nodes,
+        EF,
+        _numbers(queries, is_byte),
+        nearest.astype(str).tolist(),
+        lambda vector, ef: asked(url, index, _body(engine, vector, ef)),
+    )
     resources.ask(url, f"/{index}", method="DELETE")
     return {
         "variant": name,

@@ -1,4 +1,4 @@
-"""Compares an answer of the proxy with the engine's own."""
+"""Compares an answer of the proxy with the engine's own, as the tests of others' clients do."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Any
 
 import urllib3
 
-# Keys that differ between two equal requests to one engine.
-_PASSING = ("took", "profile", "_scroll_id", "pit_id")
-_OBJECT = re.compile(r"@[0-9a-f]{5,8}\b")
+from tests.clients.recording import Exchange, unlike
 
 
 def compare(
@@ -22,72 +20,36 @@ def compare(
         direct: the engine's answer to the same request.
         window: the engine's answer with all hits, if ours was re-ranked and they are known.
     """
-    status = ours.headers.get("X-Rerank-Status")
-    mine, theirs = _decoded(ours.data), _decoded(direct.data)
-    if status != "applied":
-        if ours.headers.get("X-Rerank-Reason") == "beyond_window":
-            mine, theirs = _without_scores(mine), _without_scores(theirs)
-        return "" if mine == theirs else f"differs from the engine's answer: {_first_difference(mine, theirs)}"
-    if isinstance(mine, dict) and "responses" in mine:
-        pairs = zip(mine["responses"], theirs["responses"], strict=False)
-        return next(filter(None, (_compare_page(one, other) for one, other in pairs)), "")
-    wrong = _compare_page(mine, theirs)
-    if not wrong and window is not None and window.status == 200:
-        more = ids(mine) - ids(_decoded(window.data))
-        wrong = f"hits that the engine does not find: {sorted(more)[:3]}" if more else ""
-    return wrong
-
-
-def _compare_page(mine: Any, theirs: Any) -> str:
-    """Checks a re-ranked page: it has as many hits as the engine's, and differs only in hits and scores."""
-    if not isinstance(mine, dict) or not isinstance(mine.get("hits"), dict):
-        return "" if mine == theirs else f"differs: {_first_difference(mine, theirs)}"
-    for part in ("aggregations", "suggest", "timed_out", "_shards", "terminated_early"):
-        if mine.get(part) != theirs.get(part):
-            return f"{part} differs: {_first_difference(mine.get(part), theirs.get(part))}"
-    if mine["hits"].get("total") != theirs["hits"].get("total"):
-        return f"total {mine['hits'].get('total')}, not {theirs['hits'].get('total')}"
-    my_hits, their_hits = (side["hits"].get("hits", []) for side in (mine, theirs))
-    if len(my_hits) != len(their_hits):
-        return f"{len(my_hits)} hits, not {len(their_hits)}"
-    named = [hit["_id"] for hit in my_hits if "_id" in hit]
-    return "a hit comes twice" if len(set(named)) < len(named) else ""
+    mine, theirs = (Exchange("POST", "", b"", one.status, dict(one.headers), one.data) for one in (ours, direct))
+    bodies = [one.comparable(mine.is_reranked, mine.is_from_a_window)["body"] for one in (theirs, mine)]
+    if mine.header("x-rerank-reason") == "beyond_window":
+        bodies = [_without_scores(body) for body in bodies]
+    if all(isinstance(body, str) for body in bodies):
+        bodies = [re.sub(r"took: \d+", "", body) for body in bodies]
+    if wrong := unlike(*bodies):
+        return wrong[0]
+    if not mine.is_reranked:
+        return ""
+    answer = json.loads(ours.data)
+    for page in answer.get("responses", [answer]):
+        named = _named(page)
+        if len(set(named)) < len(named):
+            return "a hit comes twice"
+    more = ids(answer) - ids(json.loads(window.data)) if window is not None and window.status == 200 else set()
+    return f"hits that the engine does not find: {sorted(more)[:3]}" if more else ""
 
 
 def ids(answer: Any) -> set[str]:
     """The hits of a page."""
+    return set(_named(answer))
+
+
+def _named(answer: Any) -> list[str]:
     hits = answer.get("hits", {}).get("hits", []) if isinstance(answer, dict) else []
-    return {hit["_id"] for hit in hits if "_id" in hit}
-
-
-def _decoded(content: bytes) -> Any:
-    """The JSON of an answer without keys that differ each time, or its text."""
-    text = _OBJECT.sub("@", content.decode(errors="replace"))
-    try:
-        return _stripped(json.loads(text))
-    except (ValueError, RecursionError):
-        return re.sub(r"took: \d+", "", text)
-
-
-def _stripped(tree: Any) -> Any:
-    if isinstance(tree, dict):
-        return {name: _stripped(value) for name, value in tree.items() if name not in _PASSING}
-    return [_stripped(value) for value in tree] if isinstance(tree, list) else tree
+    return [hit["_id"] for hit in hits if "_id" in hit]
 
 
 def _without_scores(tree: Any) -> Any:
     if isinstance(tree, dict):
         return {name: _without_scores(value) for name, value in tree.items() if name not in ("_score", "max_score")}
     return [_without_scores(value) for value in tree] if isinstance(tree, list) else tree
-
-
-def _first_difference(mine: Any, theirs: Any, place: str = "") -> str:
-    if isinstance(mine, dict) and isinstance(theirs, dict):
-        for name in [*mine, *theirs]:
-            if mine.get(name) != theirs.get(name) or (name in mine) != (name in theirs):
-                return _first_difference(mine.get(name), theirs.get(name), f"{place}.{name}")
-    if isinstance(mine, list) and isinstance(theirs, list) and len(mine) == len(theirs):
-        for number, (one, other) in enumerate(zip(mine, theirs, strict=True)):
-            if one != other:
-                return _first_difference(one, other, f"{place}[{number}]")
-    return f"{place or 'all'}: {str(mine)[:200]!r}, by the engine {str(theirs)[:200]!r}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import cast
 
 MOST_FAILURES = 50
 """Maximum number of failures to keep for a trial; more are only counted."""
@@ -38,10 +38,10 @@ class Context:
     figures: dict[str, object] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
     n_failures: int = 0
+    n_checks: int = 0
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: Counter[str] = Counter()
         self._started = time.monotonic()
 
     def random(self, *names: object) -> Random:
@@ -55,7 +55,7 @@ class Context:
     def check(self, holds: bool, what: str) -> bool:
         """Records a failure unless the condition is true."""
         with self._lock:
-            self._counts["checks"] += 1
+            self.n_checks += 1
             if not holds:
                 self.n_failures += 1
                 if len(self.failures) < MOST_FAILURES:
@@ -66,8 +66,7 @@ class Context:
     def add(self, figure: str, n: int = 1) -> None:
         """Adds to the count of this name."""
         with self._lock:
-            self._counts[figure] += n
-            self.figures[figure] = self._counts[figure]
+            self.figures[figure] = self.counted(figure) + n
 
     def say(self, text: str) -> None:
         """Shows progress."""
@@ -76,8 +75,4 @@ class Context:
 
     def counted(self, figure: str) -> int:
         """The count of this name so far."""
-        return self._counts[figure]
-
-    @property
-    def n_checks(self) -> int:
-        return self._counts["checks"]
+        return cast(int, self.figures.get(figure, 0))

@@ -13,7 +13,6 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +40,8 @@ def patch_clock(path: Path) -> None:
         except (OSError, ValueError):  # it is being replaced
             return 0.0
 
-    def shifted(function: Callable[[], Any], unit: int) -> Callable[[], Any]:
-        return lambda: function() + (shift() if unit == 1 else int(shift() * unit))
-
-    time.time = shifted(now, 1)
-    time.time_ns = shifted(now_ns, 10**9)
+    time.time = lambda: now() + shift()
+    time.time_ns = lambda: now_ns() + int(shift() * 10**9)
 
 
 def main() -> None:

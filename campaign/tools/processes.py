@@ -57,16 +57,6 @@ def n_threads(pid: int) -> int:
     return len(list((_PROC / str(pid) / "task").iterdir()))
 
 
-def descendants(pid: int) -> set[int]:
-    """All living descendants of a process."""
-    found: set[int] = set()
-    with suppress(OSError):
-        for task in (_PROC / str(pid) / "task").iterdir():
-            for child in map(int, (task / "children").read_text().split()):
-                found |= {child} | descendants(child)
-    return found
-
-
 def shared_names(pids: Iterable[int]) -> set[str]:
     """The files of shared memory, including semaphores, that processes have mapped."""
     found: set[str] = set()

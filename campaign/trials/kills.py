@@ -16,12 +16,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks.scale.resources import process_tree
 from campaign.tools.claims import claims_of
 from campaign.tools.contents import check_contents
 from campaign.tools.context import Context
 from campaign.tools.material import documents, write_embeddings, write_jsonl
 from campaign.tools.nodes import Engine, one_node
-from campaign.tools.processes import descendants, left_in_shared_memory, shared_names, wait_until
+from campaign.tools.processes import left_in_shared_memory, shared_names, wait_until
 from campaign.tools.service import environment
 from reranker.stores import open_store
 
@@ -141,7 +142,7 @@ def _kill_once(context: Context, job: Job, random: Random, lasts_s: float, place
     what = f"{place}: {chosen.name} to the {'group' if to_group else 'process'} after {moment:.2f} s"
     process = _start(job)
     time.sleep(moment)
-    family = {process.pid} | descendants(process.pid)
+    family = process_tree(process.pid)
     shared = shared_names(family)
     if process.poll() is not None:
         context.add("runs that ended before their kill")
@@ -150,7 +151,6 @@ def _kill_once(context: Context, job: Job, random: Random, lasts_s: float, place
         context.add("kills")
         context.add(f"kills by {chosen.name}")
     _, stderr = _ended(context, process, what)
-    family |= {process.pid}
     gone = wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in family), HANG_S)
     context.check(gone, f"{what}: its workers still run")
     left = left_in_shared_memory(shared)

@@ -9,7 +9,6 @@ from reranker.api import (
     allowed_hosts,
     api_keys,
     callers,
-    engine_front,
     limits,
     match_routes,
     operations_routes,
@@ -19,6 +18,7 @@ from reranker.api import (
     watching,
 )
 from reranker.api.allowed_hosts import AllowedHosts
+from reranker.api.engine_front import EngineFront
 from reranker.embeddings import Embeddings
 from reranker.service import errors
 from reranker.service.service import EXTENSION, Service
@@ -50,7 +50,9 @@ def create_app(settings: Settings, store: Store | None, embeddings: Embeddings |
     keys = api_keys.register(app, settings)
     callers.register(app, settings)
     app.after_request(_guard)
-    engine_front.register(app, watch, allowed, keys, settings.proxy_max_body_bytes)
+    if proxy.PROXY_EXTENSION in app.extensions:
+        front = EngineFront(app, app.wsgi_app, watch, allowed, keys, settings.proxy_max_body_bytes)
+        app.wsgi_app = front  # type: ignore[method-assign]
     return app
 
 

@@ -8,6 +8,7 @@ and writes the error.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, request
@@ -24,66 +25,60 @@ from reranker.service.errors import use_shape
 from reranker.upstream.incoming import Incoming, raw_target
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse
+    from _typeshed.wsgi import StartResponse, WSGIApplication
 
 
-def register(app: Flask, watch: Watch, allowed: AllowedHosts, keys: ApiKeys | None, max_body_bytes: int) -> None:
-    """Installs it, where there is an engine.
+@dataclass(frozen=True, slots=True)
+class EngineFront:
+    """A WSGI application.
 
-    Args:
+    Attributes:
+        flask: the application of `app`, for all else.
+        keys: None where callers need none.
         max_body_bytes: of what is passed on.
     """
-    if PROXY_EXTENSION in app.extensions:
-        app.wsgi_app = EngineFront(app, watch, allowed, keys, max_body_bytes)  # type: ignore[method-assign]
 
-
-class EngineFront:
-    """A WSGI application."""
-
-    def __init__(
-        self, app: Flask, watch: Watch, allowed: AllowedHosts, keys: ApiKeys | None, max_body_bytes: int
-    ) -> None:
-        self._app = app
-        self._flask = app.wsgi_app
-        self._watch = watch
-        self._allowed = allowed
-        self._keys = keys
-        self._max_body_bytes = max_body_bytes
+    app: Flask
+    flask: WSGIApplication
+    watch: Watch
+    allowed: AllowedHosts
+    keys: ApiKeys | None
+    max_body_bytes: int
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         method, target = environ["REQUEST_METHOD"], raw_target(environ)
         if not is_for_proxy(method, target) or REFUSAL in environ:
-            return self._flask(environ, start_response)
+            return self.flask(environ, start_response)
         checked, key = environ, None
         try:
-            self._allowed.check(environ)
-            if self._keys is not None:
+            self.allowed.check(environ)
+            if self.keys is not None:
                 checked = dict(environ)  # the key is taken out of it
-                key = take_key(self._keys, checked)
+                key = take_key(self.keys, checked)
         except SinkrankError:
-            return self._flask(environ, start_response)
-        if self._keys is not None and key is None:
-            return self._flask(environ, start_response)
-        watched = self._watch.begin(checked, ENDPOINT)
+            return self.flask(environ, start_response)
+        if self.keys is not None and key is None:
+            return self.flask(environ, start_response)
+        watched = self.watch.begin(checked, ENDPOINT)
         try:
             if key is not None:
                 note(api_key=key)
             try:
-                proxy: Proxy = self._app.extensions[PROXY_EXTENSION]
-                reply = proxy.answer(Incoming.read(checked, target, self._max_body_bytes))
+                proxy: Proxy = self.app.extensions[PROXY_EXTENSION]
+                reply = proxy.answer(Incoming.read(checked, target, self.max_body_bytes))
             except Exception as error:
                 response = self._error(error, checked)
-                self._watch.answered(watched, method, response.status_code)
+                self.watch.answered(watched, method, response.status_code)
                 return response(checked, start_response)
-            self._watch.answered(watched, method, int(reply.status[:3]))
+            self.watch.answered(watched, method, int(reply.status[:3]))
             start_response(reply.status, reply.headers)
             return reply.body
         finally:
-            self._watch.end(watched)
+            self.watch.end(watched)
 
     def _error(self, error: Exception, environ: dict[str, Any]) -> Response:
         """An error as Flask's handlers write it, in the engine's shape."""
-        with self._app.request_context(environ):
+        with self.app.request_context(environ):
             use_shape("engine")
-            request.max_content_length = self._max_body_bytes
-            return self._app.make_response(self._app.handle_user_exception(error))
+            request.max_content_length = self.max_body_bytes
+            return self.app.make_response(self.app.handle_user_exception(error))

@@ -68,22 +68,21 @@ class _Route:
     statuses: tuple[int, ...] = ()
 
 
-_SEARCHING = (400, 401, 403, 404, 409, 413, 422, 500, 503)
-_RERANKING = (400, 401, 403, 404, 409, 413, 422, 500, 503)
+_OF_AN_INDEX = (400, 401, 403, 404, 409, 413, 422, 500, 503)
 ROUTES = (
     _Route("post", "/v1/search", "Search an index in two stages", "search", (SearchBody,), SearchAnswer,
-           errors=(Problem,), statuses=_SEARCHING),
+           errors=(Problem,), statuses=_OF_AN_INDEX),
     _Route("post", "/v1/explain", "Take the distance of one document apart", "search", (ExplainBody,), ExplainAnswer,
-           errors=(Problem,), statuses=_SEARCHING),
+           errors=(Problem,), statuses=_OF_AN_INDEX),
     _Route("post", "/v1/matches", "Find a query's words, and words near to them, in texts", "search", (MatchesBody,),
            MatchesAnswer, errors=(Problem,), statuses=(400, 401, 413, 503)),
     _Route("post", "/v1/rerank", "Re-rank texts, as Cohere's v1 and Jina's API", "rerank", (RerankBody,), RerankAnswer,
-           errors=(CohereError,), statuses=_RERANKING),
+           errors=(CohereError,), statuses=_OF_AN_INDEX),
     _Route("post", "/v2/rerank", "Re-rank texts, as Cohere's v2 API", "rerank", (RerankBody,), RerankAnswer,
-           errors=(CohereError,), statuses=_RERANKING),
+           errors=(CohereError,), statuses=_OF_AN_INDEX),
     _Route("post", "/rerank", "Re-rank texts, as text-embeddings-inference; with `documents` as Cohere's v1", "rerank",
            (TextsBody, RerankBody), RankedText, answers_list=True, errors=(TextsError, CohereError),
-           statuses=_RERANKING),
+           statuses=_OF_AN_INDEX),
     _Route("get", "/-/live", "The process answers", "operations", answer=Alive),
     _Route("get", "/-/ready", "Every part can do its work", "operations", answer=Readiness, errors=(Readiness,),
            statuses=(503,)),

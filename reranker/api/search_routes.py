@@ -26,7 +26,7 @@ def search() -> Response:
     wanted = replace(_search_request(service, body), offset=body.offset, size=body.size)
     note(**_facts(wanted))
     found = service.searcher.search(wanted)
-    service.metrics.stage_seconds.labels("first_stage").observe(found.took_ms["first_stage"] / 1000)
+    service.metrics.first_stage_seconds.observe(found.took_ms["first_stage"] / 1000)
     return json_response(found)
 
 

@@ -6,7 +6,7 @@ Threads that work for a request run in a copy of its context (`contextvars.copy_
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -38,20 +38,14 @@ class RequestContext:
         headers: that calls to an engine carry for it.
         facts: what became known of it on the way, for the log.
         caller: with whose rights it reads; the service's own unless set.
-        turns: limits how many requests wait for a node of the engine.
+        waiting: within it, given a node's address, a call to an engine is made; limits how many wait for the node.
     """
 
     request_id: str
     headers: Mapping[str, str] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     caller: Caller = field(default_factory=Caller)
-    turns: WaitingLimit | None = None
-
-
-class WaitingLimit(Protocol):
-    """What is told of each call to an engine; `reranker.service.turns` has the one of the service."""
-
-    def waiting(self, node: str) -> AbstractContextManager[None]: ...
+    waiting: Callable[[str], AbstractContextManager[None]] | None = None
 
 
 class EngineSpan(Protocol):
@@ -62,10 +56,8 @@ class EngineSpan(Protocol):
     def answered(self, status: int) -> None: ...
 
 
-class Tracer(Protocol):
-    """What makes spans of calls; `reranker.service.tracing` has the one of OpenTelemetry."""
-
-    def engine_call(self, method: str, address: str) -> Any: ...
+Tracer = Callable[[str, str], AbstractContextManager[EngineSpan]]
+"""Makes the span of a call, of its method and address; `reranker.service.tracing` has the one of OpenTelemetry."""
 
 
 @dataclass(slots=True)
@@ -138,9 +130,9 @@ def engine_call(method: str, address: str) -> Iterator[EngineSpan]:
         Busy: too many requests wait for this node.
     """
     request = _context.get()
-    with nullcontext() if request is None or request.turns is None else request.turns.waiting(address):
+    with nullcontext() if request is None or request.waiting is None else request.waiting(address):
         if _tracer is None:
             yield _Untraced()
             return
-        with _tracer.engine_call(method, address) as span:
+        with _tracer(method, address) as span:
             yield span

@@ -10,21 +10,11 @@ from rapidfuzz import fuzz, process
 _MIN_SIMILARITY = 60.0
 
 
-def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name most similar to `name`, ignoring case; None where none is similar.
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question that names the known name most similar to `name`, ignoring case; empty where none is similar.
 
-    >>> nearest_name("Sinkhron", ["nbow", "sinkhorn"]), nearest_name("zzz", ["nbow", "sinkhorn"])
-    ('sinkhorn', None)
+    >>> did_you_mean("Prot", ["host", "port"]), did_you_mean("zzz", ["host", "port"])
+    ("did you mean 'port'?", '')
     """
     found = process.extractOne(name, list(known), scorer=fuzz.ratio, processor=str.lower, score_cutoff=_MIN_SIMILARITY)
-    return None if found is None else str(found[0])
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question that names the nearest known name; empty where none is similar.
-
-    >>> did_you_mean("prot", ["host", "port"])
-    "did you mean 'port'?"
-    """
-    found = nearest_name(name, known)
-    return "" if found is None else f"did you mean {found!r}?"
+    return "" if found is None else f"did you mean {found[0]!r}?"

@@ -72,16 +72,13 @@ class OpenedIndices:
 
     def _read(self, index: str, now: float, before: OpenedIndex | None) -> OpenedIndex:
         """Reads with the service's own rights: every caller shares what is read, which holds no text."""
-        with service_rights():
-            return self._read_figures(index, now, before)
-
-    def _read_figures(self, index: str, now: float, before: OpenedIndex | None) -> OpenedIndex:
         store, embeddings = self._store, self._embeddings
-        check_versions(index, store.describe(index), embeddings, store.address)
-        own_idf = store.idf(index)
+        with service_rights():
+            check_versions(index, store.describe(index), embeddings, store.address)
+            own_idf = store.idf(index)
+            hubness = store.hubness_sample(index)
+            languages = store.languages(index)
         idf = IdfTable({**embeddings.idf.languages, **own_idf.languages})
-        hubness = store.hubness_sample(index)
-        languages = store.languages(index)
         preferred = preferred_languages(embeddings, self._query_language, languages)
         reranker = Reranker(embeddings, idf, self._n_threads, hubness, self._observer, preferred)
         if before is not None and before.idf_version == own_idf.version:

@@ -7,8 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Generic, TypeVar
 
 from reranker.base.errors import SinkrankError
 from reranker.embeddings import Embeddings
@@ -22,8 +20,6 @@ from reranker.stores.base.protocol import Store
 
 # Seconds between two checks of the path. A check is one call to the file system.
 LOOK_SECONDS = 2.0
-
-Made = TypeVar("Made")
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +41,7 @@ class Opened:
 
     @classmethod
     def build(
-        cls, settings: Settings, store: Store | None, embeddings: Embeddings, cache: BagCache, observer: Observer
+        cls, settings: Settings, store: Store | None, cache: BagCache, observer: Observer, embeddings: Embeddings
     ) -> Opened:
         language, n_threads = settings.query_language, settings.n_threads
         preferred = preferred_languages(embeddings, language)
@@ -56,61 +52,58 @@ class Opened:
         return cls(embeddings, reranker, TextBags(embeddings, cache), searcher)
 
 
-class Looking:
-    """Opens the embeddings of the settings once they exist. Only one thread at a time may call it.
+class Opening:
+    """Opens the embeddings of the settings once they exist, and builds what needs them, once. Thread-safe.
+
+    Args:
+        embeddings: those that are there already; None to look for them.
+        build: makes the objects. Its errors are raised, and the next call tries again.
 
     Attributes:
         problem: why the embeddings cannot be opened; empty if there are none.
     """
 
-    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        embeddings: Embeddings | None,
+        build: Callable[[Embeddings], Opened],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._settings = settings
+        self._build = build
         self._clock = clock
         self._next_look = clock()
+        self._lock = threading.Lock()
+        self._opened = None if embeddings is None else build(embeddings)
         self.problem = ""
 
-    @property
-    def path(self) -> Path:
-        return self._settings.embeddings_path
+    def get(self) -> Opened | None:
+        """The objects, the same at each call; None if there are no embeddings yet, or the last look was a moment
+        ago."""
+        if self._opened is None:
+            with self._lock:
+                if self._opened is None and (embeddings := self._look()) is not None:
+                    self._opened = self._build(embeddings)
+        return self._opened
 
-    def look(self) -> Embeddings | None:
-        """The embeddings; None if there are none yet, or the last check was a moment ago."""
+    def _look(self) -> Embeddings | None:
         now = self._clock()
         if now < self._next_look:
             return None
         self._next_look = now + LOOK_SECONDS
-        if not has_store(self.path):
+        path = self._settings.embeddings_path
+        if not has_store(path):
             self.problem = ""
             return None
         try:
             embeddings = Embeddings.open(
-                self.path, self._settings.unknown_words, with_query_encoder=self._settings.query_encoder
+                path, self._settings.unknown_words, with_query_encoder=self._settings.query_encoder
             )
         except SinkrankError as error:
             if str(error) != self.problem:
                 _log.error("the new embeddings cannot be opened: %s", error)
             self.problem = str(error)
             return None
-        _log.warning("found embeddings at %s: searches are re-ranked from now on", self.path)
+        _log.warning("found embeddings at %s: searches are re-ranked from now on", path)
         return embeddings
-
-
-class Late(Generic[Made]):
-    """Makes an object once, as soon as it can be made. Thread-safe.
-
-    Args:
-        make: returns None while the object cannot be made. Its errors are raised, and the next call tries again.
-    """
-
-    def __init__(self, make: Callable[[], Made | None]) -> None:
-        self._make = make
-        self._made: Made | None = None
-        self._lock = threading.Lock()
-
-    def get(self) -> Made | None:
-        """The object, which is the same at each call."""
-        if self._made is None:
-            with self._lock:
-                if self._made is None:
-                    self._made = self._make()
-        return self._made

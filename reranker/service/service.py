@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from functools import partial
 
 from flask import current_app
 
@@ -19,7 +20,7 @@ from reranker.service.integrity import Blocks, Integrity
 from reranker.service.kernels import Kernels
 from reranker.service.metrics import Metrics
 from reranker.service.missing_embeddings import no_embeddings_message
-from reranker.service.opened import Late, Looking, Opened
+from reranker.service.opened import Opened, Opening
 from reranker.service.probe import Probe
 from reranker.service.request_fields import MAX_REQUEST_ITERATIONS, MIN_REQUEST_EPSILON
 from reranker.service.rights import refuses_strangers
@@ -62,8 +63,7 @@ class Service:
     examples: Examples | None
     metrics: Metrics
     turns: Turns
-    _opened: Late[Opened]
-    _looking: Looking
+    _opening: Opening
     integrity: Integrity
     store_probe: Probe = field(default_factory=Probe)
     kernels: Kernels = field(default_factory=Kernels)
@@ -86,14 +86,10 @@ class Service:
             )
         check_method(settings.method)
         Parameters(settings.epsilon, settings.n_iterations, settings.tau)
-        metrics, cache, looking = Metrics(), BagCache(), Looking(settings)
-
-        def opened() -> Opened | None:
-            found = looking.look() if embeddings is None else embeddings
-            return None if found is None else Opened.build(settings, store, found, cache, _observer(metrics))
-
-        late = Late(opened)
-        if late.get() is None:
+        metrics, cache = Metrics(), BagCache()
+        build = partial(Opened.build, settings, store, cache, _observer(metrics))
+        opening = Opening(settings, embeddings, build)
+        if opening.get() is None:
             _log.warning(
                 "%s. Until then searches keep the engine's order; re-ranking starts without a restart once there are "
                 "embeddings",
@@ -101,12 +97,12 @@ class Service:
             )
         examples = None if store is None else Examples(store, settings.home, has_titles=not refuses_strangers(settings))
         turns = Turns(settings.workers, settings.max_engine_calls)
-        return cls(settings, store, cache, examples, metrics, turns, late, looking, Integrity(metrics))
+        return cls(settings, store, cache, examples, metrics, turns, opening, Integrity(metrics))
 
     @property
     def opened(self) -> Opened | None:
         """What needs embeddings; None where there are none yet, or they are damaged."""
-        return None if self.integrity.problem("embeddings") else self._opened.get()
+        return None if self.integrity.problem("embeddings") else self._opening.get()
 
     @property
     def embeddings(self) -> Embeddings:
@@ -135,7 +131,7 @@ class Service:
     def no_embeddings(self) -> str:
         """What to say where there are none: the cure too."""
         damage = self.integrity.problem("embeddings")
-        return damage or self._looking.problem or no_embeddings_message(self.settings)
+        return damage or self._opening.problem or no_embeddings_message(self.settings)
 
     def _needed(self) -> Opened:
         opened = self.opened

@@ -37,7 +37,6 @@ class BagCache:
 
     def __init__(self, n_bags: int = _MAX_BAGS, clock: Callable[[], float] = time.monotonic) -> None:
         self._bags: TTLCache[Hashable, Bag] = TTLCache(n_bags, MAX_AGE_S, clock)
-        self._n_bags = n_bags
         self._lock = threading.Lock()
         self.n_hits = 0
         self.n_misses = 0
@@ -59,9 +58,8 @@ class BagCache:
             return self.n_hits - told[0], self.n_misses - told[1]
 
     def put(self, key: Hashable, bag: Bag) -> None:
-        if self._n_bags:
-            with self._lock:
-                self._bags[key] = bag
+        with self._lock:
+            self._bags[key] = bag
 
 
 def text_key(text: str, language: str = "") -> bytes:

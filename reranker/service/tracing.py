@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reranker.base.errors import WrongParameter
@@ -18,10 +19,9 @@ from reranker.base.request_context import set_tracer
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.trace import Span
-    from opentelemetry.trace import Tracer as OpenTelemetryTracer
+    from opentelemetry.trace import Span, Tracer
 
-_tracer: OpenTelemetryTracer | None = None
+_tracer: Tracer | None = None
 
 
 def start_tracing(provider: TracerProvider | None = None) -> None:
@@ -40,7 +40,7 @@ def start_tracing(provider: TracerProvider | None = None) -> None:
         raise WrongParameter(
             f"the setting traces needs OpenTelemetry ({error}); install it with: pip install 'sinkrank[otel]'"
         ) from error
-    set_tracer(_EngineTracer(_tracer))
+    set_tracer(partial(_engine_call, _tracer))
 
 
 def stop_tracing() -> None:
@@ -118,21 +118,17 @@ class _EngineSpan:
         _answered(self.span, status, error_from=400)
 
 
-@dataclass(frozen=True, slots=True)
-class _EngineTracer:
-    tracer: OpenTelemetryTracer
+@contextmanager
+def _engine_call(tracer: Tracer, method: str, address: str) -> Iterator[_EngineSpan]:
+    from opentelemetry import propagate, trace
 
-    @contextmanager
-    def engine_call(self, method: str, address: str) -> Iterator[_EngineSpan]:
-        from opentelemetry import propagate, trace
-
-        attributes = {"http.request.method": method, "server.address": address}
-        with self.tracer.start_as_current_span(
-            f"engine {method}", kind=trace.SpanKind.CLIENT, attributes=attributes, record_exception=False
-        ) as span:
-            headers: dict[str, str] = {}
-            propagate.inject(headers)
-            yield _EngineSpan(headers, span)
+    attributes = {"http.request.method": method, "server.address": address}
+    with tracer.start_as_current_span(
+        f"engine {method}", kind=trace.SpanKind.CLIENT, attributes=attributes, record_exception=False
+    ) as span:
+        headers: dict[str, str] = {}
+        propagate.inject(headers)
+        yield _EngineSpan(headers, span)
 
 
 def _answered(span: Span, status: int, error_from: int) -> None:

@@ -12,10 +12,12 @@ import threading
 from io import BytesIO
 from typing import Any
 
-from sinkrank.serving.http_versions import Parser as VersionParser
+from waitress.parser import HTTPRequestParser, ParsingError
 
 NO_ROOM = "bodies"
 """Reason to refuse a request; see `reranker.api.limits`."""
+
+_VERSIONS = ("1.0", "1.1")
 
 
 def room_bytes(largest_bytes: int, n_processes: int) -> int:
@@ -55,8 +57,8 @@ class Room:
             self.n_taken -= n
 
 
-class Parser(VersionParser):
-    """Reads one request. A body that fits into memory takes no room.
+class Parser(HTTPRequestParser):  # type: ignore[misc]
+    """Reads one request, of HTTP/1.0 or HTTP/1.1. A body that fits into memory takes no room.
 
     Attributes:
         refusal: why the request is answered 429; empty for most.
@@ -69,6 +71,13 @@ class Parser(VersionParser):
         super().__init__(adj)
         self._room = room
         self.n_taken = 0
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Refuses other versions with 400, as engines do, and closes the connection. waitress takes a request line
+        without a version (HTTP/0.9), or with another one, for HTTP/1.0."""
+        super().parse_header(header_plus)
+        if self.version not in _VERSIONS:
+            raise ParsingError("The request line names no version of HTTP that is served here: use HTTP/1.1")
 
     def received(self, data: bytes) -> int:
         n_bytes: int = super().received(data)

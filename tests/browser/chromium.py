@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.engines.assemble import cache_folder
+from tests.engines.assemble import cache_folder, only_one_builder
 
 # A container's root may not make the sandbox's namespaces; the pages are our own.
 _OPTIONS = ["--no-sandbox", "--disable-dev-shm-usage"]
@@ -70,8 +69,7 @@ def _find_chromium() -> _Chromium:
     folder = cache_folder().parent / "chromium"
     folder.mkdir(parents=True, exist_ok=True)
     home = folder / _SHA256[:12]
-    with (folder / "fetch.lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with only_one_builder(folder):
         if not home.exists():
             _fetch(home)
     return _Chromium(str(home / "chromium"), {"LD_LIBRARY_PATH": str(home / "lib")})

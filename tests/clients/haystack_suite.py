@@ -7,6 +7,7 @@ engine with TLS and a password at localhost: in a copy the given address stands 
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -50,15 +51,10 @@ def run_integration_tests(address: str, folder: Path, only: Sequence[str] = ()) 
         folder: an empty one for the copy.
         only: names of tests as given before; all without.
     """
-    for source in haystack_sources().rglob("*"):
-        if source.is_file():
-            copy = folder / source.relative_to(haystack_sources())
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            text = source.read_text(encoding="utf-8") if source.suffix == ".py" else ""
-            if text:
-                copy.write_text(text.replace(_ADDRESS, repr(address)).replace(_PASSWORD, "None"), encoding="utf-8")
-            else:
-                copy.write_bytes(source.read_bytes())
+    shutil.copytree(haystack_sources(), folder, dirs_exist_ok=True)
+    for copy in folder.rglob("*.py"):
+        text = copy.read_text(encoding="utf-8").replace(_ADDRESS, repr(address)).replace(_PASSWORD, "None")
+        copy.write_text(text, encoding="utf-8")
     report = folder / "report.xml"
     command = [str(environment_python(LOCK)), "-m", "pytest", *_OPTIONS, f"--junitxml={report}", *(only or ["tests"])]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_RUN_LIMIT_S, check=False)

@@ -126,52 +126,27 @@ def send_recorded(
     return Exchange(method, target, body or b"", answer.status, dict(answer.headers), answer.data)
 
 
-def differences(direct: Sequence[Exchange], proxied: Sequence[Exchange], in_any_order: bool = False) -> list[str]:
-    """What differs between the exchanges of two runs in turn; nothing if the proxy cannot be told from the engine.
-
-    Args:
-        in_any_order: for a scroll in the engine's own order, which depends on when it merged its segments: hits, and
-            the bulk requests that copy them, may come in any order and on any page.
-    """
-    found = []
-    held: tuple[list[str], list[str]] = ([], [])
+def differences(direct: Sequence[Exchange], proxied: Sequence[Exchange]) -> list[str]:
+    """What differs between the exchanges of two runs in turn; nothing if the proxy cannot be told from the engine."""
+    found: list[str] = []
     for number, (one, other) in enumerate(zip_longest(direct, proxied)):
         if one is None or other is None:
             return [*found, f"{len(direct)} requests directly, {len(proxied)} through the proxy"]
         left_out = (other.is_reranked, other.is_from_a_window)
         first, second = (exchange.comparable(*left_out) for exchange in (one, other))
-        if in_any_order:
-            first, second = (_moved(comparable, to) for comparable, to in zip((first, second), held, strict=True))
-        found += [f"request {number}, {one.method} {one.target}: {unlike}" for unlike in _unlike(first, second)]
-    return found + _unlike(*map(sorted, held), "held together")
+        found += [f"request {number}, {one.method} {one.target}: {wrong}" for wrong in unlike(first, second)]
+    return found
 
 
-def _moved(comparable: dict[str, Any], held: list[str]) -> dict[str, Any]:
-    """A comparable exchange with the number of its hits and bulk actions in their place; they are moved to `held`."""
-    method, target, sent = comparable["request"]
-    body = comparable["body"]
-    if target.endswith("/_bulk"):
-        lines = sent.splitlines()  # of an action that indexes, and of its document
-        items = [*zip(lines[::2], lines[1::2], strict=True), *body["items"]]
-        sent, body = len(lines), {**body, "items": len(body["items"])}
-    elif isinstance(body, dict) and isinstance(body.get("hits"), dict):
-        items = [{**hit, "sort": "…"} for hit in body["hits"]["hits"]]  # by _doc it is the place in the segment
-        body = {**body, "hits": {**body["hits"], "hits": len(items)}}
-    else:
-        items = []
-    held += map(_sorted_text, items)
-    return {**comparable, "request": (method, target, sent), "body": body}
-
-
-def _unlike(direct: Any, proxied: Any, path: str = "") -> list[str]:
+def unlike(direct: Any, proxied: Any, path: str = "") -> list[str]:
     """Where two comparable values differ."""
     if direct == proxied:
         return []
     if isinstance(direct, dict) and isinstance(proxied, dict) and direct.keys() == proxied.keys():
-        return [one for key in direct for one in _unlike(direct[key], proxied[key], f"{path}.{key}")]
+        return [one for key in direct for one in unlike(direct[key], proxied[key], f"{path}.{key}")]
     if isinstance(direct, list) and isinstance(proxied, list) and len(direct) == len(proxied):
         pairs = zip(direct, proxied, strict=True)
-        return [one for place, pair in enumerate(pairs) for one in _unlike(*pair, f"{path}.{place}")]
+        return [one for place, pair in enumerate(pairs) for one in unlike(*pair, f"{path}.{place}")]
     return [f"{path.lstrip('.')} is {direct!r}, through the proxy {proxied!r}"]
 
 

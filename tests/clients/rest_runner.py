@@ -40,13 +40,11 @@ class Run:
         outcome: `passed`, `skipped`, or the number and kind of the step that failed.
         detail: why, for people.
         exchanges: its requests and their answers.
-        reordered: assertions about the order of re-ranked hits that did not hold.
     """
 
     outcome: str
     detail: str
     exchanges: list[Exchange] = field(repr=False)
-    reordered: list[str]
 
 
 class RestRunner:
@@ -82,7 +80,7 @@ class RestRunner:
                 steps.run(test.teardown)
         finally:
             self._clean([exchange.target for exchange in steps.exchanges])
-        return Run(outcome, detail, steps.exchanges, steps.reordered)
+        return Run(outcome, detail, steps.exchanges)
 
     def _send(self, method: str, target: str, body: bytes | None, headers: dict[str, str], is_lines: bool) -> Exchange:
         sent = {}

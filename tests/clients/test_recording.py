@@ -70,40 +70,5 @@ def test_anything_else_is_a_difference(direct: Exchange, proxied: Exchange, name
     assert named in difference
 
 
-def scrolled(*ids: str) -> Exchange:
-    hits = [{"_id": each, "_source": {"n": int(each)}, "sort": [place]} for place, each in enumerate(ids)]
-    return exchange(found(hits, 4), target="/_search/scroll")
-
-
-def copied(*ids: str) -> Exchange:
-    lines = "".join(f'{{"index":{{"_id":"{each}"}}}}\n{{"n":{each}}}\n' for each in ids)
-    answer = {"items": [{"index": {"_id": each, "status": 201}} for each in ids]}
-    return Exchange("POST", "/_bulk", lines.encode(), 200, HEADERS, json.dumps(answer).encode())
-
-
-SCROLL = [scrolled("1", "2"), scrolled("3"), copied("1", "2"), copied("3")]
-
-
-def test_a_scroll_in_the_engines_own_order_is_compared_by_all_that_it_holds() -> None:
-    in_another_order = [scrolled("3", "1"), scrolled("2"), copied("3", "1"), copied("2")]
-    assert differences(SCROLL, in_another_order, in_any_order=True) == []
-    assert differences(SCROLL, in_another_order) != []
-
-
-@pytest.mark.parametrize(
-    ("proxied", "named"),
-    [
-        ([scrolled("1", "2"), scrolled("2"), *SCROLL[2:]], "held together"),
-        ([scrolled("1"), scrolled("2", "3"), *SCROLL[2:]], "body.hits.hits is 2, through the proxy 1"),
-        ([*SCROLL[:3], copied("2")], "held together"),
-        ([*SCROLL[:2], copied("1"), copied("2", "3")], "body.items is 2, through the proxy 1"),
-    ],
-)
-def test_a_hit_that_is_missing_or_on_a_page_of_another_size_is_a_difference(
-    proxied: list[Exchange], named: str
-) -> None:
-    assert any(named in difference for difference in differences(SCROLL, proxied, in_any_order=True))
-
-
 def test_a_request_too_few_is_a_difference() -> None:
     assert differences([exchange({}), exchange({})], [exchange({})]) == ["2 requests directly, 1 through the proxy"]

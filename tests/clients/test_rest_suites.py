@@ -5,7 +5,7 @@ minutes an engine.
 
 A test that fails directly as well was written for another version, or needs a module that this node has not: it is
 counted apart, and has to fail in the same place through the proxy. Searches are run once more with a text to re-rank
-by. What may then turn out otherwise is in `rest_steps.CHANGED_BY_DESIGN` and nowhere else.
+by. What may then be otherwise is in `recording` and nowhere else.
 """
 
 from __future__ import annotations
@@ -158,8 +158,7 @@ def report(engine: str, compared: Sequence[Comparison]) -> str:
         f"{engine}: {len(plain)} tests, {outcomes['passed']} pass directly, not applicable: {outcomes['failed']} fail "
         f"directly and {outcomes['skipped']} are for others; {len(compared) - len(plain)} once more with a text",
         f"searches re-ranked: {sum(one.n_reranked for one in plain)} by their own text, "
-        f"{sum(one.n_reranked for one in compared if one.is_forced)} by ours; assertions about their order that "
-        f"do not hold by design: {sum(len(one.proxied.reordered) for one in compared)}",
+        f"{sum(one.n_reranked for one in compared if one.is_forced)} by ours",
         f"differ: {sum(bool(one.differences) for one in compared)}; again: "
         f"{[one.test.name for one in compared if one.n_runs > 1]}",
     ]

@@ -6,8 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,28 +18,12 @@ import urllib3
 from reranker.base.errors import FetchFailed
 from reranker.embeddings import Embeddings
 from reranker.stores import open_store
-from tests.deploy.fronts import ROOT, Binary, find_binary, free_ports, make_certificates
+from tests.deploy.fronts import ROOT, Binary, find_binary, make_certificates
+from tests.engines.nodes import free_ports
 from tests.engines.sources import Engine
 from tests.service.conftest import DOCUMENTS, fill
+from tests.service.serving.engines import wait_until
 from tests.tiny import tiny_embeddings
-
-# Far longer than anything here takes: a hang ends, and no figure is tested.
-PATIENCE_S = 300.0
-
-
-def wait_until(holds: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not _holds(holds):
-        if time.monotonic() > end:
-            pytest.fail(f"waited in vain until {what}")
-        time.sleep(0.05)
-
-
-def _holds(condition: Callable[[], bool]) -> bool:
-    try:
-        return condition()
-    except urllib3.exceptions.HTTPError:
-        return False
 
 
 @dataclass

@@ -21,6 +21,7 @@ from pathlib import Path
 from ingest.fetching.debian import Archive
 from reranker.base.errors import FetchFailed
 from tests.engines.assemble import cache_folder, only_one_builder
+from tests.engines.nodes import free_ports
 from tests.tls_server import make_authority
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -187,16 +188,6 @@ def _wait_until_it_listens(process: subprocess.Popen[bytes], ports: list[int], l
                 if process.poll() is not None or time.monotonic() > end:
                     raise RuntimeError(f"it does not listen:\n{log.read_text(errors='replace')[-2000:]}") from None
                 time.sleep(0.05)
-
-
-def free_ports(n: int) -> list[int]:
-    """Ports of the loopback address that nobody listens on, all different."""
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-    try:
-        return [listener.getsockname()[1] for listener in listeners]
-    finally:
-        for listener in listeners:
-            listener.close()
 
 
 def make_certificates(folder: Path) -> Path:

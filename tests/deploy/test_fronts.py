@@ -16,9 +16,10 @@ import regex
 import urllib3
 
 from reranker.api.openapi import ROUTES
-from tests.deploy.conftest import Instance, wait_until
+from tests.deploy.conftest import Instance
 from tests.deploy.fronts import CONFIGURATIONS, Front, running
 from tests.engines.sources import Engine
+from tests.service.serving.engines import wait_until
 
 STATUS = "X-Rerank-Status"
 JSON = {"Content-Type": "application/json"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from ingest.encode import encode
-from reranker.api.app import create_app
+from reranker.api.app import create_app, warm_up
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.stores import open_store
@@ -22,10 +22,13 @@ from reranker.stores.base.description import IndexDescription
 from reranker.stores.base.protocol import Store
 from reranker.text.documents import Document
 from reranker.text.idf import DocumentFrequencies, IdfTable
-from reranker.transport import warm_up
+from reranker.transport import warm_up as compile_kernels
 from sinkrank.serving.server import Server, bind
+from tests.service.proxy.fake_engine import FakeEngine, fake_engine
 from tests.stores.samples import make_index, write_documents
 from tests.tiny import tiny_embeddings
+
+MakeProxy = Callable[..., Flask]
 
 DOCUMENTS = [
     Document(
@@ -79,6 +82,19 @@ def running(server: Server) -> Iterator[str]:
         server.close_all()
 
 
+@contextmanager
+def serving_page(
+    embeddings: Embeddings, home: Path, indices: Mapping[str, list[Document]], **settings: Any
+) -> Iterator[str]:
+    """A service whose store is a folder with these indices; gives its URL."""
+    chosen = Settings(home=home, threads=1, **settings)
+    with closing(open_store(chosen.store_address)) as store:
+        for index, documents in indices.items():
+            fill(store, embeddings, index, documents)
+        with serving(create_app(chosen, store, embeddings)) as url:
+            yield url
+
+
 @pytest.fixture(scope="session")
 def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
     return tiny_embeddings(tmp_path_factory.mktemp("service") / "embeddings")
@@ -87,7 +103,7 @@ def embeddings(tmp_path_factory: pytest.TempPathFactory) -> Embeddings:
 @pytest.fixture(scope="session")
 def compiled() -> None:
     """The kernels: one that is compiled within a search outlasts its budget."""
-    warm_up()
+    compile_kernels()
 
 
 @pytest.fixture
@@ -124,3 +140,21 @@ def client(app: Flask) -> FlaskClient:
 @pytest.fixture
 def make_app(embeddings: Embeddings) -> Callable[[Settings, Store | None], Flask]:
     return lambda settings, store: create_app(settings, store, embeddings)
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeEngine]:
+    with fake_engine() as fake:
+        yield fake
+
+
+@pytest.fixture
+def make_proxy(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> MakeProxy:
+    """A service in front of the fake engine, with other settings where a test gives some."""
+
+    def make(**changes: Any) -> Flask:
+        app = create_app(Settings(home=tmp_path, threads=1, store=fake.url, **changes), None, embeddings)
+        warm_up(app)
+        return app
+
+    return make

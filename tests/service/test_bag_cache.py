@@ -8,8 +8,6 @@ def test_it_holds_no_more_than_it_may(embeddings: Embeddings) -> None:
     for number in range(3):
         cache.put(number, bag)
     assert [cache.get(number) for number in range(3)] == [None, bag, bag]
-    BagCache(0).put(1, bag)
-    assert BagCache(0).get(1) is None
 
 
 def test_nothing_is_kept_for_long(embeddings: Embeddings) -> None:

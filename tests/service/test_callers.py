@@ -17,17 +17,19 @@ from reranker.stores.base.protocol import IndexDescription, Store
 from tests.stores.fake_engine import FakeEngine, serve
 
 SERVICE = "Basic c2VydmljZTpzZWNyZXQ="  # service:secret
+NO_HITS = {"hits": {"hits": []}}
 CALLER = "Bearer token-of-a-caller"
 
 
 @contextmanager
 def engine(
-    embeddings: Embeddings, forbidden: str | None = None
+    embeddings: Embeddings, forbidden: str | None = None, found: Any = NO_HITS
 ) -> Iterator[tuple[FakeEngine, Store, list[tuple[str, str]]]]:
     """An engine with an index `docs` without documents, and what it was asked: path, credentials.
 
     Args:
         forbidden: a path that nobody may ask.
+        found: the answer to a search.
     """
     asked: list[tuple[str, str]] = []
     meta = {"docs": {"mappings": {"_meta": IndexDescription(embeddings.version, embeddings.dim).as_meta()}}}
@@ -42,7 +44,7 @@ def engine(
         if "_mget" in path:
             return 200, {"docs": [{"found": False}]}
         if "_search" in path:
-            return 200, {"hits": {"hits": []}, "aggregations": languages}
+            return 200, {"hits": {"hits": []}, "aggregations": languages} if "aggs" in body else found
         if "_count" in path:
             return 200, {"count": 1}
         return 200, meta

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import types
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from dataclasses import fields
+from typing import Any
 
 import pytest
 from flask import Flask
@@ -20,52 +18,16 @@ from reranker.api.openapi import ROUTES, description
 from reranker.client import answers as of_client
 
 SCHEMAS = description()["components"]["schemas"]
-NAMES = {float: "number", int: "integer", str: "string", bool: "boolean"}
 DECLARED = [kind for kind in vars(answers).values() if isinstance(kind, type) and issubclass(kind, Answer)]
 ANSWERS = [kind for kind in DECLARED if kind is not Answer]
 
 
-def compare(hint: Any, schema: Mapping[str, Any], where: str) -> None:
-    """Fails where a type and a schema do not say the same; ranges of numbers and texts for people are not compared."""
-    if "$ref" in schema:
-        schema = SCHEMAS[schema["$ref"].rpartition("/")[2]]
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        compare(parts[0], schema, where)
-    elif isinstance(hint, type) and issubclass(hint, Answer):
-        compare_fields(hint, schema, where)
-    elif origin in (Union, types.UnionType):
-        assert len(parts) == len(schema["anyOf"]), where
-        for part, inner in zip(parts, schema["anyOf"], strict=True):
-            compare(part, inner, where)
-    elif origin is Literal:
-        assert set(schema.get("enum", [schema.get("const")])) == set(parts), where
-    elif origin is list:
-        assert schema["type"] == "array", where
-        compare(parts[0], schema["items"], f"{where}[]")
-    elif origin is dict:
-        assert schema["type"] == "object", where
-        inner = schema.get("additionalProperties", True)
-        assert (inner is True) == (parts[1] is Any), where
-        if inner is not True:
-            compare(parts[1], inner, f"{where}{{}}")
-    else:
-        assert schema["type"] == ("null" if hint is type(None) else NAMES[hint]), where
-
-
-def compare_fields(kind: type[Answer], schema: Mapping[str, Any], where: str) -> None:
-    hints = get_type_hints(kind, include_extras=True)
-    names = [field.name for field in fields(kind)]
-    assert schema["type"] == "object", where
-    assert set(schema["properties"]) == set(names), where
-    assert set(schema.get("required", ())) == {name for name in names if is_required(kind, name)}, where
-    for name in names:
-        compare(hints[name], schema["properties"][name], f"{where}.{name}")
-
-
 @pytest.mark.parametrize("kind", ANSWERS, ids=lambda kind: kind.__name__)
 def test_an_answer_is_described_with_all_its_fields(kind: type[Answer]) -> None:
-    compare_fields(kind, SCHEMAS[kind.__name__], kind.__name__)
+    schema = SCHEMAS[kind.__name__]
+    names = [field.name for field in fields(kind)]
+    assert list(schema["properties"]) == names
+    assert set(schema.get("required", ())) == {name for name in names if is_required(kind, name)}
 
 
 def test_the_client_names_every_answer() -> None:
@@ -91,29 +53,6 @@ def test_an_answer_is_read_back_whole(app: Flask, client: FlaskClient, path: str
     read = read_answer(kind, sent)
     # Key by key and in their order.
     assert json.dumps(read, default=dict) == json.dumps(sent)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Short(Answer):
-    status: Literal["ready", "degraded", "not ready"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Wrong(Answer):
-    status: Literal["ready", "degraded", "not ready"]
-    checks: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Optional(Answer):
-    status: Literal["ready", "degraded", "not ready"]
-    checks: dict[str, answers.Check] | None = None
-
-
-@pytest.mark.parametrize("other", [Short, Wrong, Optional])
-def test_a_declaration_that_says_something_else_is_found(other: type[Answer]) -> None:
-    with pytest.raises(AssertionError):
-        compare_fields(other, SCHEMAS["Readiness"], "Readiness")
 
 
 def test_an_answer_is_read_by_attribute_and_by_key() -> None:

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from flask.testing import FlaskClient
 
-from reranker.api.app import create_app
-from reranker.embeddings import Embeddings
-from reranker.service.settings import Settings
-from tests.service.proxy.fake_engine import FakeEngine, fake_engine
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeEngine]:
-    with fake_engine() as engine:
-        yield engine
-
-
-@pytest.fixture
-def make_client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Callable[..., FlaskClient]:
-    return lambda **more: create_app(
-        Settings(home=tmp_path, threads=1, store=fake.url, **more), None, embeddings
-    ).test_client()
+from tests.service.conftest import MakeProxy
+from tests.service.proxy.fake_engine import FakeEngine
 
 
 @pytest.mark.parametrize(
@@ -42,11 +24,11 @@ def make_client(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Cal
     ],
 )
 def test_what_is_not_for_the_engine_does_not_reach_it(
-    fake: FakeEngine, make_client: Callable[..., FlaskClient], method: str, target: str, status: int
+    fake: FakeEngine, make_proxy: MakeProxy, method: str, target: str, status: int
 ) -> None:
     # The test client would take `//pages` for a host.
     overrides = {"REQUEST_URI": target, "PATH_INFO": unquote(target)}
-    answer = make_client().open(method=method, environ_overrides=overrides)
+    answer = make_proxy().test_client().open(method=method, environ_overrides=overrides)
     assert answer.status_code == status
     assert answer.headers["X-Opaque-Id"]
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -57,20 +39,18 @@ def test_what_is_not_for_the_engine_does_not_reach_it(
     "target", ["/", "/pages", "//pages/_doc/1", "/v1x/_search", "/_search?v1", "/pages/v1", "/a?//b"]
 )
 def test_what_is_for_the_engine_comes_back_without_headers_of_ours(
-    fake: FakeEngine, make_client: Callable[..., FlaskClient], target: str
+    fake: FakeEngine, make_proxy: MakeProxy, target: str
 ) -> None:
     overrides = {"REQUEST_URI": target, "PATH_INFO": target.partition("?")[0]}
-    answer = make_client().get(headers={"X-Opaque-Id": "7"}, environ_overrides=overrides)
+    answer = make_proxy().test_client().get(headers={"X-Opaque-Id": "7"}, environ_overrides=overrides)
     assert answer.status_code == 200
     assert "X-Opaque-Id" not in answer.headers
     assert "X-Content-Type-Options" not in answer.headers
     assert len(fake.received) == 1
 
 
-def test_a_host_that_is_not_ours_is_refused_once_and_counted_once(
-    fake: FakeEngine, make_client: Callable[..., FlaskClient]
-) -> None:
-    client = make_client(allowed_hosts=["search.example"])
+def test_a_host_that_is_not_ours_is_refused_once_and_counted_once(fake: FakeEngine, make_proxy: MakeProxy) -> None:
+    client = make_proxy(allowed_hosts=["search.example"]).test_client()
     answer = client.get("/pages", headers={"Host": "evil.example"})
     assert (answer.status_code, answer.get_json()["code"]) == (421, "host_not_allowed")
     assert fake.received == []
@@ -78,8 +58,8 @@ def test_a_host_that_is_not_ours_is_refused_once_and_counted_once(
     assert 'sinkrank_http_requests_total{method="GET",route="engine",status="421"} 1.0' in counted
 
 
-def test_an_error_of_the_engines_paths_is_in_its_shape(make_client: Callable[..., FlaskClient]) -> None:
-    answer = make_client(proxy_max_body_bytes=1_000).put("/pages", data=b"a" * 1_001)
+def test_an_error_of_the_engines_paths_is_in_its_shape(make_proxy: MakeProxy) -> None:
+    answer = make_proxy(proxy_max_body_bytes=1_000).test_client().put("/pages", data=b"a" * 1_001)
     assert answer.status_code == 413
     assert answer.get_json()["error"]["type"] == "request_entity_too_large"
     assert "X-Content-Type-Options" not in answer.headers

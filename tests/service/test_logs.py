@@ -11,18 +11,17 @@ from typing import Any
 
 import pytest
 import regex
-import urllib3
 from flask import Flask
 
 from reranker.api import watching
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.logs import set_up_logs
 from reranker.service.settings import Settings
 from reranker.stores import open_store
 from reranker.stores.base.protocol import Store
-from tests.service.conftest import serving
-from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
+from tests.service.conftest import MakeProxy
+from tests.service.proxy.fake_engine import FakeEngine, ok
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 TRACEPARENT = f"00-{TRACE_ID}-b7ad6b7169203331-01"
@@ -159,12 +158,6 @@ def test_an_error_inside_keeps_its_traceback_in_one_line(logged: Logged) -> None
     assert "RuntimeError: broken" in line["exception"]
 
 
-@pytest.fixture
-def fake() -> Iterator[FakeEngine]:
-    with fake_engine() as fake:
-        yield fake
-
-
 def test_our_own_search_names_the_request_to_the_engine(
     fake: FakeEngine, embeddings: Embeddings, tmp_path: Path
 ) -> None:
@@ -179,30 +172,23 @@ def test_our_own_search_names_the_request_to_the_engine(
     assert {one.header("traceparent") for one in fake.received} == {TRACEPARENT}
 
 
-def test_the_proxy_hands_on_what_the_caller_named_and_adds_no_name(
-    fake: FakeEngine, embeddings: Embeddings, tmp_path: Path
-) -> None:
-    app = create_app(Settings(home=tmp_path, store=fake.url, threads=1), None, embeddings)
-    warm_up(app)
-    with serving(app) as url, urllib3.PoolManager() as http:
-        http.request("GET", f"{url}/_cat", headers={"X-Opaque-Id": "mine 7", "traceparent": TRACEPARENT})
-        http.request("GET", f"{url}/_cat")
+def test_the_proxy_hands_on_what_the_caller_named_and_adds_no_name(fake: FakeEngine, make_proxy: MakeProxy) -> None:
+    client = make_proxy().test_client()
+    client.get("/_cat", headers={"X-Opaque-Id": "mine 7", "traceparent": TRACEPARENT})
+    client.get("/_cat")
     first, second = fake.received
     assert (first.header("X-Opaque-Id"), first.header("traceparent")) == ("mine 7", TRACEPARENT)
     assert (second.header("X-Opaque-Id"), second.header("traceparent")) == (None, None)
 
 
 def test_what_a_reranking_finds_in_its_own_thread_stands_in_the_line_of_its_request(
-    logged: Logged, fake: FakeEngine, embeddings: Embeddings, tmp_path: Path
+    logged: Logged, fake: FakeEngine, make_proxy: MakeProxy
 ) -> None:
     _, lines = logged()
     fake.answer = lambda received: ok(
         b'{"hits":{"hits":[{"_index":"i","_id":"1","_score":2.0,"_source":{"t":"dog"}}]}}'
     )
-    app = create_app(Settings(home=tmp_path, store=fake.url, threads=1), None, embeddings)
-    warm_up(app)
-    with serving(app) as url, urllib3.PoolManager() as http:
-        body = {"query": {"match": {"t": "cat"}}}
-        http.request("POST", f"{url}/i/_search", json=body, headers={"X-Opaque-Id": "mine-7"})
+    body = {"query": {"match": {"t": "cat"}}}
+    make_proxy().test_client().post("/i/_search", json=body, headers={"X-Opaque-Id": "mine-7"})
     (line,) = of(lines(), "sinkrank.access")
     assert (line["request_id"], line["route"], line["n_candidates"]) == ("mine-7", "engine", 1)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import regex
-import urllib3
-from flask import Flask
 from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from reranker.api.app import create_app, warm_up
-from reranker.embeddings import Embeddings
 from reranker.proxy import PROXY_EXTENSION
 from reranker.service.metrics import Metrics
 from reranker.service.service import EXTENSION
-from reranker.service.settings import Settings
-from tests.service.conftest import serving
-from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
+from tests.service.conftest import MakeProxy
+from tests.service.proxy.fake_engine import FakeEngine, ok
 
 DOCUMENTATION = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 
@@ -70,12 +64,6 @@ def test_a_search_says_what_it_ranked(client: FlaskClient) -> None:
     assert number(client, "stage_duration_seconds_count", stage="rerank") == 1
 
 
-def test_candidates_without_a_known_word_are_counted(client: FlaskClient) -> None:
-    client.post("/v1/rerank", json={"query": "cat", "documents": ["zzz", "dog", "qqq"], "language": "en"})
-    assert number(client, "wordless_candidates_total") == 2
-    assert number(client, "candidates_sum") == 3
-
-
 def test_all_candidates_are_counted_where_the_best_few_are_asked_for(client: FlaskClient) -> None:
     body = {"query": "cat", "documents": ["zzz", "dog", "qqq", "cat"], "language": "en", "top_n": 1}
     client.post("/v1/rerank", json=body)
@@ -112,34 +100,20 @@ def test_no_text_of_a_request_becomes_a_label(client: FlaskClient, path: str) ->
     assert "BREW" not in text
 
 
-@pytest.fixture
-def fake() -> Iterator[FakeEngine]:
-    with fake_engine() as fake:
-        yield fake
-
-
-@pytest.fixture
-def proxied(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Flask:
-    settings = Settings(home=tmp_path, store=fake.url, threads=1, proxy_breaker_failures=1, proxy_breaker_rest_s=3600)
-    app = create_app(settings, None, embeddings)
-    warm_up(app)
-    return app
-
-
+QUERY = {"query": {"match": {"t": "cat"}}}
 HITS = b"""{"took":1,"hits":{"hits":[{"_index":"i","_id":"1","_score":2.0,"_source":{"t":"dog"}},
 {"_index":"i","_id":"2","_score":1.0,"_source":{"t":"cat"}}]}}"""
 
 
-def test_searches_through_the_proxy_are_counted_by_how_they_went(proxied: Flask, fake: FakeEngine) -> None:
+def test_searches_through_the_proxy_are_counted_by_how_they_went(fake: FakeEngine, make_proxy: MakeProxy) -> None:
     fake.answer = lambda received: ok(HITS)
-    query = {"query": {"match": {"t": "cat"}}}
-    with serving(proxied) as url, urllib3.PoolManager() as http:
-        assert http.request("POST", f"{url}/i/_search", json=query).headers["X-Rerank-Status"] == "applied"
-        http.request("POST", f"{url}/i/_search", json={**query, "size": 0})
-        http.request("GET", f"{url}/_cat/indices")
-        http.request("POST", f"{url}/i/_search", json=query)
-
+    proxied = make_proxy()
     client = proxied.test_client()
+    assert client.post("/i/_search", json=QUERY).headers["X-Rerank-Status"] == "applied"
+    client.post("/i/_search", json={**QUERY, "size": 0})
+    client.get("/_cat/indices")
+    client.post("/i/_search", json=QUERY)
+
     assert number(client, "proxy_searches_total", outcome="applied", reason="") == 2
     assert number(client, "proxy_searches_total", outcome="skipped", reason="no_hits_wanted") == 1
     assert number(client, "proxy_passed_requests_total") == 1
@@ -151,20 +125,19 @@ def test_searches_through_the_proxy_are_counted_by_how_they_went(proxied: Flask,
     assert number(client, "bag_cache_hits_total") == cache.n_hits
 
 
-def test_a_failure_is_counted_and_opens_the_circuit(proxied: Flask, fake: FakeEngine) -> None:
+def test_a_failure_is_counted_and_opens_the_circuit(fake: FakeEngine, make_proxy: MakeProxy) -> None:
     fake.answer = lambda received: ok(HITS)
-    assert number(proxied.test_client(), "proxy_circuit_state") == 0
+    proxied = make_proxy(proxy_breaker_failures=1, proxy_breaker_rest_s=3600)
+    client = proxied.test_client()
+    assert number(client, "proxy_circuit_state") == 0
 
     def fail(*_: Any) -> None:
         raise RuntimeError("broken")
 
     proxied.extensions[PROXY_EXTENSION].ranking.ranker.order = fail
-    query = {"query": {"match": {"t": "cat"}}}
-    with serving(proxied) as url, urllib3.PoolManager() as http:
-        for _ in range(2):
-            http.request("POST", f"{url}/i/_search", json=query)
+    for _ in range(2):
+        client.post("/i/_search", json=QUERY)
 
-    client = proxied.test_client()
     assert number(client, "proxy_searches_total", outcome="fallback", reason="rerank_failed") == 1
     assert number(client, "proxy_searches_total", outcome="fallback", reason="breaker_open") == 1
     assert number(client, "proxy_circuit_openings_total") == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,10 @@ import urllib3
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
-from reranker.service.settings import Settings
-from reranker.stores import open_store
 from reranker.text.documents import Document
 from tests.browser.pages import OpenPage, ids, judge, open_expert_settings, opened_pages, searched
-from tests.service.conftest import fill, serving
+from tests.service.conftest import serving_page
 
 MARKUP = "<b>cat</b> <img src=x onerror=alert(1)>"
 # 25 documents: three pages. The first stage likes pure texts, the transport those that hold the query's words.
@@ -34,11 +30,9 @@ DOCUMENTS = [
 
 @pytest.fixture(scope="module")
 def address(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    settings = Settings(home=tmp_path_factory.mktemp("page"), threads=1, first_stage="hybrid")
-    with closing(open_store(settings.store_address)) as store:
-        fill(store, embeddings, "pages", DOCUMENTS)
-        with serving(create_app(settings, store, embeddings)) as url:
-            yield url
+    home = tmp_path_factory.mktemp("page")
+    with serving_page(embeddings, home, {"pages": DOCUMENTS}, first_stage="hybrid") as url:
+        yield url
 
 
 @pytest.fixture
@@ -279,11 +273,6 @@ def test_nothing_found_says_what_to_do(open_page: OpenPage) -> None:
     page.get_by_label("Documents in").select_option("")
     expect(page.locator("#after li").first).to_be_visible()
     expect(page.locator("#advice")).to_be_hidden()
-
-
-def test_unknown_words_are_named(open_page: OpenPage) -> None:
-    page = open_page("?query=cat+qqq&language=en")
-    expect(page.locator("#status")).to_contain_text("unknown words: qqq")
 
 
 def test_a_hit_without_a_known_word_says_so(open_page: OpenPage) -> None:

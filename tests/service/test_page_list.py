@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import ir_measures
@@ -16,13 +15,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from evaluation.base.statistics import randomisation_p
 from evaluation.judged.judgments import read_judged_queries
-from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
-from reranker.service.settings import Settings
-from reranker.stores import open_store
 from reranker.text.documents import Document
 from tests.browser.pages import OpenPage, called, ids, judge, opened_pages, searched
-from tests.service.conftest import fill, serving
+from tests.service.conftest import serving_page
 
 DOCUMENTS = [
     Document(f"d{i:02}", f"{'cat ' * (i % 4)}{'dog ' * (i % 3)}bread {'water ' * (i % 5)}", "en") for i in range(22)
@@ -31,12 +27,9 @@ DOCUMENTS = [
 
 @pytest.fixture(scope="module")
 def address(embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    settings = Settings(home=tmp_path_factory.mktemp("list"), threads=1, first_stage="bm25")
-    with closing(open_store(settings.store_address)) as store:
-        fill(store, embeddings, "pages", DOCUMENTS)
-        fill(store, embeddings, "others", DOCUMENTS[:5])
-        with serving(create_app(settings, store, embeddings)) as url:
-            yield url
+    indices = {"pages": DOCUMENTS, "others": DOCUMENTS[:5]}
+    with serving_page(embeddings, tmp_path_factory.mktemp("list"), indices, first_stage="bm25") as url:
+        yield url
 
 
 @pytest.fixture

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
-from reranker.service.settings import Settings
-from reranker.stores import open_store
 from reranker.text.documents import Document
 from tests.browser.pages import called, opened_pages
-from tests.service.conftest import fill, serving
+from tests.service.conftest import serving_page
 
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, embeddings: Embeddings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    settings = Settings(home=tmp_path_factory.mktemp("modules"), threads=1)
-    with closing(open_store(settings.store_address)) as store:
-        fill(store, embeddings, "pages", [Document("d1", "cat", "en")])
-        with serving(create_app(settings, store, embeddings)) as url, opened_pages(browser, url) as opened:
-            yield opened()
+    indices = {"pages": [Document("d1", "cat", "en")]}
+    with (
+        serving_page(embeddings, tmp_path_factory.mktemp("modules"), indices) as url,
+        opened_pages(browser, url) as opened,
+    ):
+        yield opened()
 
 
 @pytest.mark.parametrize(

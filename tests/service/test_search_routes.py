@@ -35,13 +35,6 @@ def test_a_french_query_finds_english_documents(client: FlaskClient) -> None:
     assert (hits[0]["title"], hits[0]["language"], hits[0]["metadata"]["tag"]) == ("A cat", "en", ["pet", "home"])
 
 
-def test_each_hit_keeps_its_first_rank_and_score(client: FlaskClient) -> None:
-    hits = search(client, query="cat")["hits"]
-    assert [hit["rank"] for hit in hits] == list(range(1, len(hits) + 1))
-    assert sorted(hit["first_stage_rank"] for hit in hits) == list(range(1, len(hits) + 1))
-    assert all(-1 <= hit["first_stage_score"] <= 1 for hit in hits)
-
-
 def test_a_size_of_null_is_the_default(client: FlaskClient) -> None:
     assert search(client, query="cat", size=None)["hits"] == search(client, query="cat")["hits"]
 
@@ -66,12 +59,6 @@ def test_a_search_and_its_explanation_may_say_how_much_the_first_stage_counts(cl
     assert explained["score_parts"] == hits["cat-en"]["score_parts"]
 
 
-def test_by_transport_alone_a_hit_without_a_known_word_is_last(client: FlaskClient) -> None:
-    hits = search(client, query="cat zzz", language="en", first_stage="hybrid", method="sinkhorn")["hits"]
-    assert hits[-1]["id"] == "unknown"
-    assert hits[-1]["score"] == 0.02
-
-
 def test_a_hit_behind_the_window_is_not_marked(client: FlaskClient) -> None:
     hits = search(client, query="cat", depth=2)["hits"]
     assert [hit["distance"] is None for hit in hits] == [False, False, True, True]
@@ -83,39 +70,9 @@ def test_the_precision_is_that_of_the_epsilon(client: FlaskClient, epsilon: floa
     assert search(client, query="cat", method="sinkhorn", epsilon=epsilon)["precision"] == precision
 
 
-def test_the_language_of_the_query_is_guessed(client: FlaskClient) -> None:
-    assert search(client, query="chien eau")["language"] == "fr"
-
-
 def test_filters_reach_the_store(client: FlaskClient) -> None:
     hits = search(client, query="cat", filters={"year": {"gte": 2000}})["hits"]
     assert {hit["id"] for hit in hits} == {"cat-en", "bread-fr"}
-
-
-def test_pages_hold_each_hit_once(client: FlaskClient) -> None:
-    pages = [search(client, query="cat", depth=2, **{"from": start, "size": 1})["hits"] for start in range(4)]
-    ids = [hit["id"] for page in pages for hit in page]
-    assert sorted(ids) == ["bread-fr", "car-en", "cat-en", "cat-fr"]
-
-
-def test_unknown_words_are_named(client: FlaskClient) -> None:
-    assert search(client, query="cat sofa", language="en")["unknown_words"] == ["sofa"]
-
-
-def test_the_parts_of_an_explanation_sum_to_the_distance(client: FlaskClient) -> None:
-    hit = search(client, query="chat voiture", language="fr", method="sinkhorn")["hits"][0]
-    response = client.post(
-        "/v1/explain", json={"query": "chat voiture", "language": "fr", "id": hit["id"], "method": "sinkhorn"}
-    )
-    explanation = response.get_json()
-    assert explanation["distance"] == pytest.approx(hit["distance"], abs=1e-5)
-    words = explanation["words"]
-    assert sum(word["distance"] for word in words) == pytest.approx(explanation["distance"], abs=1e-9)
-    assert sum(word["mass"] for word in words) == pytest.approx(1, abs=1e-4)
-    for word in words:
-        paid = sum(pair["mass"] * pair["cost"] for pair in word["pairs"])
-        assert paid + word["rest_distance"] == pytest.approx(word["distance"], abs=1e-9)
-    assert {word["word"] for word in words} == {"chat", "voiture"}
 
 
 @pytest.mark.parametrize("method", ["auto", "nbow", "emd", "sinkhorn"])

@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import urllib3
 from flask import Flask
 
 pytest.importorskip("opentelemetry.sdk", reason="the extra otel is not installed")
@@ -17,13 +16,13 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from reranker.api.app import create_app, warm_up
+from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
 from reranker.service.tracing import start_tracing, stop_tracing
 from reranker.stores import open_store
-from tests.service.conftest import serving
-from tests.service.proxy.fake_engine import FakeEngine, fake_engine, ok
+from tests.service.conftest import MakeProxy
+from tests.service.proxy.fake_engine import FakeEngine, ok
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SPAN_ID = "b7ad6b7169203331"
@@ -40,28 +39,14 @@ def spans() -> Iterator[InMemorySpanExporter]:
     provider.shutdown()
 
 
-@pytest.fixture
-def fake() -> Iterator[FakeEngine]:
-    with fake_engine() as fake:
-        yield fake
-
-
-@pytest.fixture
-def proxied(fake: FakeEngine, embeddings: Embeddings, tmp_path: Path) -> Flask:
-    app = create_app(Settings(home=tmp_path, store=fake.url, threads=1), None, embeddings)
-    warm_up(app)
-    return app
-
-
 def test_the_engines_call_is_a_child_of_the_request_which_is_a_child_of_the_callers(
-    proxied: Flask, fake: FakeEngine, spans: InMemorySpanExporter
+    make_proxy: MakeProxy, fake: FakeEngine, spans: InMemorySpanExporter
 ) -> None:
     fake.answer = lambda received: ok(
         b'{"hits":{"hits":[{"_index":"i","_id":"1","_score":2.0,"_source":{"t":"dog"}}]}}'
     )
     headers = {"traceparent": f"00-{TRACE_ID}-{SPAN_ID}-01"}
-    with serving(proxied) as url, urllib3.PoolManager() as http:
-        http.request("POST", f"{url}/i/_search", json={"query": {"match": {"t": "cat"}}}, headers=headers)
+    make_proxy().test_client().post("/i/_search", json={"query": {"match": {"t": "cat"}}}, headers=headers)
 
     by_name = {span.name: span for span in spans.get_finished_spans()}
     request, call, rerank = by_name["POST engine"], by_name["engine POST"], by_name["rerank"]

@@ -12,29 +12,11 @@ from reranker.service.turns import Turns
 PATIENCE_S = 120
 
 
-def test_a_second_request_computes_only_when_the_first_has_ended() -> None:
+def test_while_one_waits_for_the_engine_another_computes_and_else_none() -> None:
     turns, order, has_begun = Turns(1, 9), [], threading.Event()
 
     def second() -> None:
         has_begun.set()
-        turns.begin()
-        order.append("second computes")
-        turns.end()
-
-    turns.begin()
-    thread = threading.Thread(target=second)
-    thread.start()
-    has_begun.wait(PATIENCE_S)
-    order.append("first ends")
-    turns.end()
-    thread.join(PATIENCE_S)
-    assert order == ["first ends", "second computes"]
-
-
-def test_while_one_waits_for_the_engine_another_computes() -> None:
-    turns, order = Turns(1, 9), []
-
-    def second() -> None:
         turns.begin()
         order.append("second computes")
         turns.end()
@@ -46,8 +28,10 @@ def test_while_one_waits_for_the_engine_another_computes() -> None:
         thread.join(PATIENCE_S)
         order.append("the engine answers")
     # The turn is the first one's again: nobody else gets it before its end.
+    has_begun.clear()
     thread = threading.Thread(target=second)
     thread.start()
+    has_begun.wait(PATIENCE_S)
     order.append("first ends")
     turns.end()
     thread.join(PATIENCE_S)

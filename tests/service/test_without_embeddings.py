@@ -14,11 +14,11 @@ from flask import Flask
 from reranker.api.app import create_app, warm_up
 from reranker.embeddings.folder import has_store
 from reranker.service.missing_embeddings import prepare_command
-from reranker.service.opened import LOOK_SECONDS, Looking
+from reranker.service.opened import LOOK_SECONDS, Opening
 from reranker.service.service import EXTENSION
 from reranker.service.settings import Settings
 from tests.service.proxy.calls import outcomes
-from tests.service.proxy.fake_engine import FakeEngine, Received, fake_engine, ok
+from tests.service.proxy.fake_engine import FakeEngine, Received, ok
 from tests.tiny import tiny_embeddings
 
 HITS = [
@@ -35,10 +35,9 @@ def answer(received: Received) -> bytes:
 
 
 @pytest.fixture
-def fake() -> Any:
-    with fake_engine() as fake:
-        fake.answer = answer
-        yield fake
+def fake(fake: FakeEngine) -> FakeEngine:
+    fake.answer = answer
+    return fake
 
 
 @pytest.fixture
@@ -51,8 +50,8 @@ def app(fake: FakeEngine, tmp_path: Path) -> Flask:
 @pytest.fixture
 def look_now(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Lets the time pass until the next look."""
-    looking = app.extensions[EXTENSION]._looking
-    return lambda: setattr(looking, "_next_look", 0.0)
+    opening = app.extensions[EXTENSION]._opening
+    return lambda: setattr(opening, "_next_look", 0.0)
 
 
 def test_the_proxy_passes_every_search_on_as_it_came(app: Flask, fake: FakeEngine) -> None:
@@ -178,13 +177,13 @@ def test_embeddings_that_are_made_later_and_damaged_are_named_and_searches_pass(
 
 def test_it_looks_every_two_seconds_at_most(tmp_path: Path) -> None:
     now = [100.0]
-    looking = Looking(Settings(home=tmp_path), clock=lambda: now[0])
-    assert looking.look() is None
+    opening = Opening(Settings(home=tmp_path), None, lambda found: found, clock=lambda: now[0])
+    assert opening.get() is None
     tiny_embeddings(tmp_path / "embeddings")
     now[0] += LOOK_SECONDS - 0.1
-    assert looking.look() is None
+    assert opening.get() is None
     now[0] += 0.2
-    assert looking.look() is not None
+    assert opening.get() is not None
 
 
 def test_an_empty_folder_is_no_store_and_a_file_is_one_to_complain_about(tmp_path: Path) -> None:

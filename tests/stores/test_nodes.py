@@ -104,7 +104,7 @@ def test_with_the_first_node_away_the_next_does_all(caplog: pytest.LogCaptureFix
 
 @contextmanager
 def request_of(caller: Caller, turns: Turns) -> Iterator[None]:
-    set_current_request(RequestContext("one", caller=caller, turns=turns))
+    set_current_request(RequestContext("one", caller=caller, waiting=turns.waiting))
     try:
         yield
     finally:

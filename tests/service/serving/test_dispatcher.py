@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import weakref
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +10,7 @@ from typing import Any
 import pytest
 
 from sinkrank.serving.dispatcher import Dispatcher
-
-PATIENCE_S = 60.0
+from tests.service.serving.engines import PATIENCE_S, wait_until
 
 
 class Connection:
@@ -38,10 +36,7 @@ class Connection:
 
 def until(dispatcher: Dispatcher, lane: str, n_idle: int) -> None:
     """Waits until so many threads of a lane are idle."""
-    end = time.monotonic() + PATIENCE_S
-    while len(getattr(dispatcher, lane).idle) != n_idle:
-        assert time.monotonic() < end
-        time.sleep(0.001)
+    wait_until(lambda: len(getattr(dispatcher, lane).idle) == n_idle, f"{n_idle} threads are idle")
 
 
 def answered(dispatcher: Dispatcher, *connections: Any) -> list[str]:
@@ -69,10 +64,7 @@ def test_an_idle_thread_keeps_no_connection() -> None:
     until(dispatcher, "_passed", 1)
     kept = weakref.ref(connection)
     del connection
-    end = time.monotonic() + PATIENCE_S
-    while kept() is not None:
-        assert time.monotonic() < end
-        time.sleep(0.001)
+    wait_until(lambda: kept() is None, "it is gone")
 
 
 def test_requests_at_once_take_a_thread_each_and_the_last_idle_one_goes_on() -> None:

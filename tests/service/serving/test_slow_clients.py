@@ -13,6 +13,7 @@ from reranker.service.settings import Settings
 from sinkrank.serving.server import Server, bind
 from sinkrank.serving.slow_clients import LEAST_BYTES, SlowClients, least_needed
 from tests.service.conftest import running, serving
+from tests.service.serving.conftest import Serve
 from tests.service.serving.engines import N_LARGE_BYTES, connected, engine, get, is_closed_in_time, wait_until
 
 N_BYTES = 20_000_000
@@ -47,16 +48,15 @@ def n_unread(server: Server) -> int:
     return sum(channel.total_outbufs_len for channel in list(server.active_channels.values()))
 
 
-def test_a_reader_that_takes_nothing_is_disconnected_and_its_thread_is_free(
-    tmp_path: Path, embeddings: Embeddings
-) -> None:
-    with engine() as one:
-        settings = Settings(home=tmp_path, threads=1, store=one.url, client_timeout_s=0.5, max_client_requests=2)
-        app = create_app(settings, None, embeddings)
-        with serving(app, settings) as url, connected(url, 2, request("/large")) as readers:
-            # The client has all the threads that it may have until the readers are cut off.
-            wait_until(lambda: get(f"{url}/a/_doc/1").status == 200, "a thread is free again")
-            assert all(is_closed_in_time(reader) for reader in readers)
+def test_a_reader_that_takes_nothing_is_disconnected_and_its_thread_is_free(serve: Serve) -> None:
+    with (
+        engine() as one,
+        serve(one, client_timeout_s=0.5, max_client_requests=2) as url,
+        connected(url, 2, request("/large")) as readers,
+    ):
+        # The client has all the threads that it may have until the readers are cut off.
+        wait_until(lambda: get(f"{url}/a/_doc/1").status == 200, "a thread is free again")
+        assert all(is_closed_in_time(reader) for reader in readers)
 
 
 def test_unread_answers_have_a_limit_beyond_which_slow_readers_are_disconnected() -> None:

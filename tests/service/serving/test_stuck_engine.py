@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import urllib3
@@ -13,9 +11,9 @@ import urllib3
 from reranker.api.app import create_app
 from reranker.embeddings import Embeddings
 from reranker.service.settings import Settings
-from reranker.stores import open_store
 from sinkrank.serving import dispatcher
 from tests.service.conftest import serving
+from tests.service.serving.conftest import Serve
 from tests.service.serving.engines import Clients, Engine, engine, get, wait_until
 
 SEARCH = {"query": {"match": {"body": "cat"}}}
@@ -27,37 +25,12 @@ STUCK = {
 }
 
 
-@pytest.fixture
-def stuck() -> Iterator[Engine]:
-    with engine(is_stuck=True) as one:
-        yield one
-
-
-@pytest.fixture
-def clients() -> Clients:
-    return Clients()
-
-
-def settings_of(home: Path, *nodes: Engine, **values: Any) -> Settings:
-    return Settings(
-        home=home,
-        threads=1,
-        store=",".join([nodes[0].url, *(node.url.partition("://")[2] for node in nodes[1:])]),
-        store_timeout_s=600,
-        proxy_timeout_s=600,
-        proxy_budget_ms=600_000,
-        **values,
-    )
-
-
 @pytest.mark.parametrize("kind", STUCK)
 def test_health_and_rerankings_are_answered_while_requests_wait_for_a_stuck_engine(
-    stuck: Engine, clients: Clients, kind: str, tmp_path: Path, embeddings: Embeddings
+    stuck: Engine, clients: Clients, serve: Serve, kind: str
 ) -> None:
     method, path, body = STUCK[kind]
-    settings = settings_of(tmp_path, stuck)
-    store = open_store(stuck.url)
-    with serving(create_app(settings, store, embeddings), settings) as url:
+    with serve(stuck) as url:
         clients.ask(12, method, url + path, body)  # more than `workers`
         wait_until(lambda: stuck.n_waiting >= 12, "all wait for the engine")
         live, metrics = get(f"{url}/-/live"), get(f"{url}/-/metrics")
@@ -66,7 +39,6 @@ def test_health_and_rerankings_are_answered_while_requests_wait_for_a_stuck_engi
         answered = list(clients.answers)
         stuck.release()
         clients.join()
-    store.close()
 
     assert answered == []  # they waited all the time
     assert (live.status, metrics.status, reranked.status) == (200, 200, 200)
@@ -75,11 +47,8 @@ def test_health_and_rerankings_are_answered_while_requests_wait_for_a_stuck_engi
     assert len(clients.answers) == 12
 
 
-def test_beyond_the_limit_the_engine_is_not_waited_for(
-    stuck: Engine, clients: Clients, tmp_path: Path, embeddings: Embeddings
-) -> None:
-    settings = settings_of(tmp_path, stuck, max_engine_calls=3)
-    with serving(create_app(settings, None, embeddings), settings) as url:
+def test_beyond_the_limit_the_engine_is_not_waited_for(stuck: Engine, clients: Clients, serve: Serve) -> None:
+    with serve(stuck, max_engine_calls=3) as url:
         clients.ask(3, "GET", f"{url}/a/_doc/1")
         wait_until(lambda: stuck.n_waiting == 3, "three wait")
         passed = get(f"{url}/a/_doc/2")
@@ -98,26 +67,21 @@ def test_beyond_the_limit_the_engine_is_not_waited_for(
         assert refused.json()["error"]["root_cause"][0]["type"] == "rejected_execution_exception"
 
 
-def test_beyond_the_limit_of_a_node_the_next_one_is_asked(
-    stuck: Engine, clients: Clients, tmp_path: Path, embeddings: Embeddings
-) -> None:
-    with engine() as other:
-        settings = settings_of(tmp_path, stuck, other, max_engine_calls=3)
-        with serving(create_app(settings, None, embeddings), settings) as url:
-            clients.ask(3, "GET", f"{url}/a/_doc/1")
-            wait_until(lambda: stuck.n_waiting == 3, "three wait")
-            answer = get(f"{url}/a/_doc/2")
-            stuck.release()
-            clients.join()
+def test_beyond_the_limit_of_a_node_the_next_one_is_asked(stuck: Engine, clients: Clients, serve: Serve) -> None:
+    with engine() as other, serve(stuck, other, max_engine_calls=3) as url:
+        clients.ask(3, "GET", f"{url}/a/_doc/1")
+        wait_until(lambda: stuck.n_waiting == 3, "three wait")
+        answer = get(f"{url}/a/_doc/2")
+        stuck.release()
+        clients.join()
     assert (answer.status, answer.data) == (200, b"{}")
 
 
 def test_one_client_takes_no_more_than_its_share(
-    stuck: Engine, clients: Clients, tmp_path: Path, embeddings: Embeddings, monkeypatch: pytest.MonkeyPatch
+    stuck: Engine, clients: Clients, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dispatcher, "QUEUE_S", 0.5)
-    settings = settings_of(tmp_path, stuck, max_client_requests=2)
-    with serving(create_app(settings, None, embeddings), settings) as url:
+    with serve(stuck, max_client_requests=2) as url:
         clients.ask(2, "GET", f"{url}/a/_doc/1")
         wait_until(lambda: stuck.n_waiting == 2, "two wait")
         passed = get(f"{url}/a/_doc/2")
@@ -142,12 +106,10 @@ def test_one_client_takes_no_more_than_its_share(
     assert other.answers == [502]  # what the engine closed
 
 
-def test_a_burst_of_one_client_waits_and_is_served(tmp_path: Path, embeddings: Embeddings, clients: Clients) -> None:
-    with engine() as one:
-        settings = settings_of(tmp_path, one, max_client_requests=2)
-        with serving(create_app(settings, None, embeddings), settings) as url:
-            clients.ask(30, "GET", f"{url}/a/_doc/1")
-            clients.join()
+def test_a_burst_of_one_client_waits_and_is_served(clients: Clients, serve: Serve) -> None:
+    with engine() as one, serve(one, max_client_requests=2) as url:
+        clients.ask(30, "GET", f"{url}/a/_doc/1")
+        clients.join()
     assert clients.answers == [200] * 30
 
 
