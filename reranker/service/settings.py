@@ -221,8 +221,6 @@ class Settings(BaseModel):
     proxy_max_reranks: int = Field(
         8, ge=1, le=256, description="concurrent re-rankings; further searches keep the engine's order"
     )
-    proxy_breaker_failures: int = Field(5, ge=1, description="consecutive failures that pause re-ranking")
-    proxy_breaker_rest_s: float = Field(30.0, gt=0, le=86_400, description="length of that pause, in seconds")
     proxy_timeout_s: float = Field(
         300.0, gt=0, le=86_400, description="timeout of a request passed to the engine, in seconds"
     )

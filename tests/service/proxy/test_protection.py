@@ -139,16 +139,19 @@ def test_a_search_and_its_query_are_read_once(make_app: Callable[..., Flask], mo
     assert sorted(read) == ["read_body", "read_query", "tokenize"]
 
 
-def test_failures_in_a_row_make_it_rest(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
-    app = make_app(proxy_breaker_failures=2, proxy_breaker_rest_s=2)
+def test_failures_in_a_row_make_it_rest(
+    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reranker.proxy.proxy.BREAKER_REST_S", 2)
+    app = make_app()
     _, ranker = with_ranker(app)
     client = app.test_client()
     ranker.fails = True
-    for _ in range(2):
+    for _ in range(5):
         assert outcome(client.post("/pages/_search", json=SEARCH))[1] == "rerank_failed"
     assert outcome(client.post("/pages/_search", json=SEARCH)) == ("fallback", "breaker_open", ["bread", "car"])
     assert json.loads(fake.received[-1].body) == SEARCH  # as it came
-    assert ranker.n_calls == 2
+    assert ranker.n_calls == 5
     ranker.fails = False
     time.sleep(2.1)
     assert outcome(client.post("/pages/_search", json=SEARCH)) == ("applied", None, ["cat", "dog"])
@@ -199,13 +202,17 @@ def test_what_outlasts_its_time_counts_until_it_ends(make_app: Callable[..., Fla
         assert time.monotonic() < deadline
 
 
-def test_the_engines_own_time_counts(make_app: Callable[..., Flask], fake: FakeEngine) -> None:
+def test_the_engines_own_time_counts(
+    make_app: Callable[..., Flask], fake: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reranker.proxy.proxy.BREAKER_FAILURES", 1)
+
     def slow(received: Received) -> bytes:
         time.sleep(0.3)
         return page(received)
 
     fake.answer = slow
-    app = make_app(proxy_budget_ms=200, proxy_breaker_failures=1)
+    app = make_app(proxy_budget_ms=200)
     proxy, ranker = with_ranker(app)
     for _ in range(2):
         response = app.test_client().post("/pages/_search", json=SEARCH)
