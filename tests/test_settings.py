@@ -1,12 +1,10 @@
 """Settings and where they come from."""
 
 import os
-from typing import get_args
 
 import pytest
 
 from reranker.base.errors import BadInput, WrongParameter
-from reranker.embeddings import DEFAULT_RULE, UNKNOWN_WORDS_RULES
 from reranker.service.secrets import SECRETS, warn_of_arguments
 from reranker.service.settings import Settings
 from reranker.service.settings_sources import load_settings
@@ -98,12 +96,6 @@ def test_every_setting_says_what_it_is():
 
 def test_an_empty_variable_is_not_set():
     assert load_settings({}, {"SINKRANK_TAU": "", "SINKRANK_EMBEDDINGS": ""}).settings == Settings()
-
-
-def test_the_rules_for_unknown_words_are_those_of_the_embeddings():
-    field = Settings.model_fields["unknown_words"]
-    assert get_args(field.annotation) == UNKNOWN_WORDS_RULES
-    assert field.default == DEFAULT_RULE
 
 
 def test_several_processes_share_the_cores(monkeypatch):

@@ -83,9 +83,7 @@ class Looking:
             self.problem = ""
             return None
         try:
-            embeddings = Embeddings.open(
-                self.path, self._settings.unknown_words, with_query_encoder=self._settings.query_encoder
-            )
+            embeddings = Embeddings.open(self.path, with_query_encoder=self._settings.query_encoder)
         except SinkrankError as error:
             if str(error) != self.problem:
                 _log.error("the new embeddings cannot be opened: %s", error)

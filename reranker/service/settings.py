@@ -187,13 +187,7 @@ class Settings(BaseModel):
         description="share of the first stage's score in the order; default: by first stage",
         json_schema_extra=_see("methods.md#how-much-the-first-stage-counts"),
     )
-    unknown_words: Literal["skip", "nearest", "same", "both", "paper"] = Field(
-        "both",
-        description="embedding for words that have none",
-        json_schema_extra=_see("methods.md#words-without-an-embedding"),
-    )
     epsilon: float = Field(0.1, gt=0, description="entropic regularisation, in the unit of the cost")
-    n_iterations: int = Field(50, ge=1, le=10_000, description="maximum number of Sinkhorn iterations")
     tau: float | None = Field(
         None, ge=0, description="penalty of `relaxed` for leaving the document's weights; default: epsilon"
     )

@@ -33,9 +33,7 @@ def open_embeddings(settings: Settings, files: Sequence[str] = ()) -> Embeddings
     from reranker.service.missing_embeddings import no_embeddings_message
 
     try:
-        return Embeddings.open(
-            settings.embeddings_path, settings.unknown_words, with_query_encoder=settings.query_encoder
-        )
+        return Embeddings.open(settings.embeddings_path, with_query_encoder=settings.query_encoder)
     except NoEmbeddings:
         raise NoEmbeddings(no_embeddings_message(settings, files)) from None
 
@@ -111,7 +109,7 @@ def parameters_of(settings: Settings) -> Parameters:
     """The parameters of the methods, from the settings."""
     from reranker.transport import Parameters
 
-    return Parameters(epsilon=settings.epsilon, n_iterations=settings.n_iterations, tau=settings.tau)
+    return Parameters(epsilon=settings.epsilon, tau=settings.tau)
 
 
 def without_credentials(address: str) -> str:

@@ -300,12 +300,6 @@ def test_an_index_of_other_embeddings_is_refused_with_the_command_that_rebuilds_
     assert "sinkrank ingest FILE --index documents --rebuild" in result.stderr
 
 
-def test_a_word_without_an_embedding_takes_another_by_the_rule_that_is_set(run: Run, monkeypatch) -> None:
-    assert json.loads(run("search", "wate cat", "--lang", "en", "--json").stdout)["unknown_words"] == []
-    monkeypatch.setenv("SINKRANK_UNKNOWN_WORDS", "skip")
-    assert json.loads(run("search", "wate cat", "--lang", "en", "--json").stdout)["unknown_words"] == ["wate"]
-
-
 @pytest.mark.parametrize("command", [("search", "cat"), ("explain", "cat", "fr/chat")], ids=["search", "explain"])
 def test_one_search_does_not_load_the_compiled_loops(command: tuple[str, ...]) -> None:
     script = "import sys; from sinkrank.commands.app import app; app(sys.argv[1:], standalone_mode=False); "
