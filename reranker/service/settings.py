@@ -65,9 +65,6 @@ class Settings(BaseModel):
     store_aws_region: str | None = Field(
         None, description="sign requests for this AWS region with boto3's credentials; needs the extra `aws`"
     )
-    store_aws_service: Literal["es", "aoss"] = Field(
-        "es", description="AWS service to sign for; `aoss` is OpenSearch Serverless"
-    )
     callers_without_credentials: Literal["refuse", "service_rights"] = Field(
         "refuse",
         description="what searches of an engine do for callers who send no credentials, if the service has some: "

@@ -50,7 +50,6 @@ def engine_access(settings: Settings) -> EngineAccess:
         client_key=settings.store_client_key,
         api_key=None if api_key is None else api_key.get_secret_value(),
         aws_region=settings.store_aws_region,
-        aws_service=settings.store_aws_service,
     )
 
 
