@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options
 from sinkrank.console.given import is_given
 
@@ -18,8 +19,16 @@ if TYPE_CHECKING:
     from reranker.embeddings import Embeddings
     from reranker.service.settings import Settings
 
+_FIRST_STAGE = options.SettingOption(
+    "first_stage",
+    ("--first-stage",),
+    help="With --qrels or --collection: auto, knn, bm25, translated or hybrid.",
+)
 
+
+@options.takes_settings(_FIRST_STAGE, "depth", *options.SEARCHABLE)
 def evaluate(
+    loaded: LoadedSettings,
     context: typer.Context,
     corpus: Annotated[
         str,
@@ -57,7 +66,6 @@ def evaluate(
     limit: Annotated[
         int, typer.Option(min=0, help="Maximum number of test pages per task, drawn with a fixed seed; 0 for all.")
     ] = 400,
-    depth: Annotated[int, typer.Option(min=1, help="Number of candidates to re-rank.")] = 100,
     everything: Annotated[
         bool,
         typer.Option("--everything/--candidates", help="Also re-rank all documents, or only the candidates."),
@@ -104,22 +112,11 @@ def evaluate(
             help="With --collection: language of queries and documents, en or en-de; default: detected over all texts.",
         ),
     ] = None,
-    first_stage: Annotated[
-        str | None,
-        typer.Option(
-            "--first-stage", help="With --qrels or --collection: auto, knn, bm25, translated or hybrid; default: auto."
-        ),
-    ] = None,
-    store: options.StoreAddress = None,
-    index: options.IndexName = None,
     output_folder: Annotated[
         Path | None,
         typer.Option("--output", metavar="DIR", help="Folder of the reports; default: in HOME/evaluation."),
     ] = None,
     json_: options.Json = False,
-    home: options.Home = None,
-    embeddings: options.EmbeddingsPath = None,
-    config: options.Config = None,
 ) -> None:
     """Measure the methods on held-out pages: each page is a query for its own translation.
 
@@ -132,14 +129,14 @@ def evaluate(
 
     Example: [bold]sinkrank evaluate --directions fi-en --queries first20[/bold]
     """
+    settings = loaded.settings
     if collection is not None:
         from sinkrank.actions import collection as collections
 
         collections.check_options(context)
-        settings = options.load(
-            config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
-        ).settings
         _check_folder(output_folder)
+        # Only the options, so that no evaluation writes to the index of the settings.
+        store, index = loaded.option("store"), loaded.option("index")
         wanted = collections.Wanted(
             collection, qrels, lang, _names(methods), _names(systems), store, index, output_folder, json_
         )
@@ -152,12 +149,9 @@ def evaluate(
 
         if not is_given(context, "queries"):
             raise typer.BadParameter("with --qrels it names the file of the judged queries", param_hint="--queries")
-        settings = options.load(
-            config, home=home, embeddings=embeddings, store=store, index=index, first_stage=first_stage, depth=depth
-        ).settings
         _check_folder(output_folder)
         if judged_proxy.is_wanted(settings, template):
-            window = depth if is_given(context, "depth") else settings.proxy_window_size
+            window = settings.depth if is_given(context, "depth") else settings.proxy_window_size
             judged_proxy.compare(
                 settings, window, template, Path(queries), qrels, _names(methods), output_folder, json_
             )
@@ -176,18 +170,17 @@ def evaluate(
         raise typer.BadParameter(
             f"{corpus!r} is not a corpus; give one of {', '.join(LANGUAGES)}", param_hint="--corpus"
         )
-    settings = options.load(config, home=home, embeddings=embeddings).settings
-    plan = _plan(corpus, directions, queries, methods, systems, limit, depth, everything, unknown_words)
+    plan = _plan(corpus, directions, queries, methods, systems, limit, settings.depth, everything, unknown_words)
     _check_folder(output_folder)
     others = make_systems(plan.systems, Surroundings(plan.directions, settings.home, settings.n_threads))
     talk = output.talk()
     with output.progress_bars(talk) as progress:
         held_out = load(corpus, settings.home, progress, of_development=development)
         pages, learned_from = held_out.corpus, held_out.learned_from
-        loaded = _embeddings(learned_from, settings, progress)
+        embeddings = _embeddings(learned_from, settings, progress)
         fitted = fit_systems(others, pages, progress)
-        tasks = list(run_plan(pages, loaded, plan, settings.n_threads, progress, others))
-    report = reports.Report.of(pages, loaded, plan, tasks, fitted, learned_from=learned_from)
+        tasks = list(run_plan(pages, embeddings, plan, settings.n_threads, progress, others))
+    report = reports.Report.of(pages, embeddings, plan, tasks, fitted, learned_from=learned_from)
     as_json, as_markdown = reports.write(report, output_folder or settings.home / "evaluation" / pages.name)
     if json_:
         output.print_json(report.as_json())

@@ -136,12 +136,3 @@ def takes_settings(*wanted: str | SettingOption) -> Callable[[Callable[..., None
 
 def _parameter(name: str, annotation: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-
-
-def load(config: Path | None, **flags: Any) -> LoadedSettings:
-    """The settings of a command that takes its options one by one; None for an option that was not given.
-
-    Raises:
-        WrongParameter: as `load_settings`.
-    """
-    return load_settings(flags, file=config)
