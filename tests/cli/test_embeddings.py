@@ -55,35 +55,31 @@ def test_nearest_prints_a_table(home: Path, run: Run) -> None:
 def test_nearest_of_what_is_not_there_is_an_error(
     home: Path, run: Run, arguments: list[str], exit_code: int, message: str
 ) -> None:
-    result = run("embeddings", "nearest", *arguments)
-    assert result.exit_code == exit_code
+    result = run("embeddings", "nearest", *arguments, exits=exit_code)
     assert message in result.stderr
 
 
 def test_files_are_imported_with_the_languages_in_front_of_them(empty_home: Path, run: Run, files: list[str]) -> None:
     result = run("embeddings", "import", *files, "--json")
 
-    assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["languages"] == {"en": 3, "fr": 2}
     nearest = run("embeddings", "nearest", "cat", "--lang", "en", "--to", "fr", "-n", "1", "--json")
     assert json.loads(nearest.stdout)["nearest"][0]["word"] == "chat"
 
 
 def test_a_store_that_is_there_is_replaced_only_when_asked(empty_home: Path, run: Run, files: list[str]) -> None:
-    assert run("embeddings", "import", files[0], "--output", "mine").exit_code == 0
-    again = run("embeddings", "import", files[1], "--output", "mine")
-    assert again.exit_code == 1
+    run("embeddings", "import", files[0], "--output", "mine")
+    again = run("embeddings", "import", files[1], "--output", "mine", exits=1)
     assert "--replace" in again.stderr
 
-    assert run("embeddings", "import", files[1], "--output", "mine", "--replace").exit_code == 0
+    run("embeddings", "import", files[1], "--output", "mine", "--replace")
     info = json.loads(run("embeddings", "info", "--embeddings", "mine", "--json").stdout)
     assert info["languages"] == {"fr": 2}
 
 
 def test_a_broken_file_leaves_no_store(empty_home: Path, run: Run) -> None:
     (empty_home / "bad.vec").write_text("2 2\ncat 1 0\ndog nan 0.6\n")
-    result = run("embeddings", "import", "en=bad.vec")
-    assert result.exit_code == 1
+    result = run("embeddings", "import", "en=bad.vec", exits=1)
     assert "bad.vec" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (empty_home / ".sinkrank" / "embeddings").exists()
@@ -106,7 +102,6 @@ def test_aligned_texts_are_trained_on(empty_home: Path, run: Run) -> None:
 
     result = run("embeddings", "train", "aligned.jsonl", "--dim", "3", "--json")
 
-    assert result.exit_code == 0, result.stderr
     assert set(json.loads(result.stdout)["languages"]) == {"en", "fr"}
 
 
@@ -116,7 +111,6 @@ def test_texts_of_one_language_are_trained_on_where_it_isnamed_file(empty_home: 
 
     result = run("embeddings", "train", "english.jsonl", "--lang", "EN", "--dim", "3", "--json")
 
-    assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["languages"] == {"en": 6}
 
 
@@ -137,7 +131,6 @@ def dictionary(empty_home: Path) -> str:
 
 def test_a_dictionary_is_trained_on_without_any_text(run: Run, dictionary: str) -> None:
     result = run("embeddings", "train", "--dictionary", dictionary, "--dim", "4", "--precision", "float16", "--json")
-    assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["languages"] == {"en": 4, "fr": 4}
     info = json.loads(run("embeddings", "info", "--verify", "--json").stdout)
     assert (info["precision"], info["source"]) == ("float16", ["en-fr pairs.tsv"])
@@ -145,11 +138,11 @@ def test_a_dictionary_is_trained_on_without_any_text(run: Run, dictionary: str) 
 
 def test_stores_are_extended_aligned_and_joined(empty_home: Path, run: Run, files: list[str], dictionary: str) -> None:
     for file, output in zip(files, ("english", "french"), strict=True):
-        assert run("embeddings", "import", file, "--output", output).exit_code == 0
+        run("embeddings", "import", file, "--output", output)
     aligned = run("embeddings", "align", "english", "french", "--dictionary", dictionary, "-o", "both", "--json")
     assert json.loads(aligned.stdout)["languages"] == {"en": 3, "fr": 2}
     joined = run("embeddings", "join", "both", "english", "--dim", "2", "-o", "joined", "--json")
-    assert (json.loads(joined.stdout)["dim"], joined.exit_code) == (2, 0)
+    assert json.loads(joined.stdout)["dim"] == 2
     (empty_home / "fi.tsv").write_text("kissa\tcat\nkoira\tdog\nauto\tcar\n")
     extended = run("embeddings", "extend", "both", "--dictionary", "fi-en=fi.tsv", "-o", "more", "--json")
     assert json.loads(extended.stdout)["languages"] == {"en": 3, "fr": 2, "fi": 3}
@@ -173,7 +166,6 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_store_is_built_of_a_dictionary_and_a_collection(empty_home: Path, run: Run, dictionary: str) -> None:
     write_rows(empty_home / "pages.jsonl", [{"id": "1", "language": "en", "text": "the cat in the car"}])
     result = run("embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl", "--json")
-    assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["languages"] == {"en": 2, "fr": 2}
     assert (empty_home / ".sinkrank" / "encoded-words.sqlite3").exists()
 
@@ -194,16 +186,14 @@ def test_a_store_is_built_of_a_dictionary_and_a_collection(empty_home: Path, run
 def test_what_cannot_be_made_is_refused_with_the_cure(
     run: Run, files: list[str], arguments: list[str], exit_code: int, message: str
 ) -> None:
-    result = run("embeddings", *arguments)
-    assert result.exit_code == exit_code
+    result = run("embeddings", *arguments, exits=exit_code)
     assert message in result.stderr
 
 
 def test_a_damaged_store_does_not_verify(home: Path, run: Run) -> None:
     path = home / ".sinkrank" / "embeddings" / "slots.npy"
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
-    result = run("embeddings", "info", "--verify")
-    assert result.exit_code == 1
+    result = run("embeddings", "info", "--verify", exits=1)
     assert "slots.npy is not what the store was made with" in result.stderr
 
 
@@ -215,4 +205,4 @@ def test_a_vocabulary_with_counts_cuts_an_import(empty_home: Path, run: Run, fil
 
 @pytest.mark.parametrize("arguments", [["train", "x.jsonl", "--dim", "0"], ["import", "x.vec", "--max-terms", "0"]])
 def test_a_number_out_of_its_range_is_wrong_use(empty_home: Path, run: Run, arguments: list[str]) -> None:
-    assert run("embeddings", *arguments).exit_code == 2
+    run("embeddings", *arguments, exits=2)
