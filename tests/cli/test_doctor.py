@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from reranker.embeddings import EmbeddingsWriter
 from reranker.embeddings.hubness import HubnessSample
@@ -67,20 +68,17 @@ def test_damaged_embeddings_are_found(indexed: Path, run: Run) -> None:
     assert "damaged" in found["embeddings"]["message"]
 
 
-def test_a_node_that_is_down(indexed: Path, run: Run) -> None:
-    found = checks(run, "--quick", "--store", f"opensearch://127.0.0.1:{free_ports(1)[0]}")
-    assert "start the engine" in found["store"]["message"]
-
-
-def test_an_unknown_setting(indexed: Path, run: Run) -> None:
-    (indexed / "sinkrank.toml").write_text("indx = 'a'\n")
-    found = checks(run, "--quick")
-    assert "did you mean 'index'?" in found["settings"]["message"]
-
-
-def test_an_index_that_was_asked_for_and_is_not_there(indexed: Path, run: Run) -> None:
-    found = checks(run, "--quick", "--index", "absent")
-    assert "has no index 'absent'" in found["index absent"]["message"]
+@pytest.mark.parametrize(
+    ("arguments", "name", "said"),
+    [
+        (["--store", f"opensearch://127.0.0.1:{free_ports(1)[0]}"], "store", "start the engine"),
+        (["--config", "wrong.toml"], "settings", "did you mean 'index'?"),
+        (["--index", "absent"], "index absent", "has no index 'absent'"),
+    ],
+)
+def test_what_is_set_wrong_is_named(indexed: Path, run: Run, arguments: list[str], name: str, said: str) -> None:
+    (indexed / "wrong.toml").write_text("indx = 'a'\n")
+    assert said in checks(run, "--quick", *arguments)[name]["message"]
 
 
 def test_an_index_that_has_grown_is_stale_until_it_is_refreshed(indexed: Path, run: Run) -> None:

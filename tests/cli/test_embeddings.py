@@ -85,35 +85,6 @@ def test_a_broken_file_leaves_no_store(empty_home: Path, run: Run) -> None:
     assert not (empty_home / ".sinkrank" / "embeddings").exists()
 
 
-def test_aligned_texts_are_trained_on(empty_home: Path, run: Run) -> None:
-    pairs = [
-        ("cat milk", "chat lait"),
-        ("dog bone", "chien os"),
-        ("car road", "voiture route"),
-        ("sun sky", "soleil ciel"),
-    ]
-    rows = [
-        {"group": f"{n}-{repeat}", "language": language, "text": text}
-        for n, pair in enumerate(pairs)
-        for repeat in range(5)
-        for language, text in zip(("en", "fr"), pair, strict=True)
-    ]
-    (empty_home / "aligned.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-    result = run("embeddings", "train", "aligned.jsonl", "--dim", "3", "--json")
-
-    assert set(json.loads(result.stdout)["languages"]) == {"en", "fr"}
-
-
-def test_texts_of_one_language_are_trained_on_where_it_isnamed_file(empty_home: Path, run: Run) -> None:
-    rows = [{"group": n, "language": "en", "text": text} for n, text in enumerate(["cat milk", "dog bone", "sun sky"])]
-    (empty_home / "english.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-    result = run("embeddings", "train", "english.jsonl", "--lang", "EN", "--dim", "3", "--json")
-
-    assert json.loads(result.stdout)["languages"] == {"en": 6}
-
-
 def test_a_name_with_an_equals_sign_is_a_path_where_such_a_file_is(empty_home: Path) -> None:
     assert named_file("fr=a.vec", None) == (Path("a.vec"), "fr")
     assert named_file("a.vec", "fr") == (Path("a.vec"), "fr")

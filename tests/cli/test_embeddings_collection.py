@@ -142,13 +142,3 @@ def test_a_collection_in_other_languages_is_told_from_one_without_documents(
     write_rows(empty_home / "pages.jsonl", [{"id": "1", "lang": "de", "text": "Katze"}])
     result = run("embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl", exits=1)
     assert "the collection has no words in en, fr" in result.stderr
-
-
-@pytest.mark.any_engine
-@pytest.mark.engine
-@pytest.mark.usefixtures("encoder")
-def test_what_is_built_may_be_of_an_index(foreign: str, empty_home: Path, run: Run, dictionary: str) -> None:
-    command = ["embeddings", "build", "--dictionary", dictionary, "--collection", foreign]
-    run(*command, "--text-field", "body_text")
-    assert held(empty_home) == {"cat", "dog", "car", "chat", "chien", "voiture"}
-    assert list((empty_home / ".sinkrank" / "collections").iterdir()) == []

@@ -45,19 +45,6 @@ SAMPLES = {
         "doctor",
         ("الطبيب", "المستشفى"),
     ),
-    "az": Sample(
-        (
-            "Pişik mətbəxdə ilıq süd içir.",
-            "Həkim xəstəxanada xəstəni müayinə edir.",
-            "Qatar bu gecə stansiyadan gec ayrılır.",
-            "Uşaqlar parkda futbol oynayırlar.",
-            "Printerə kağız və qara mürəkkəb lazımdır.",
-            "Qışda dağlara qar yağır.",
-        ),
-        "İLIQ SÜD",
-        "cat",
-        ("ilıq", "süd"),
-    ),
     "ca": Sample(
         (
             "El gat beu llet calenta a la cuina.",
@@ -135,19 +122,6 @@ SAMPLES = {
         "बर्\u200d\u095e",  # with a joiner, and one character for फ and its dot
         "snow",
         ("बर्फ़",),
-    ),
-    "hu": Sample(
-        (
-            "A macska meleg tejet iszik a konyhában.",
-            "Az orvos beteget vizsgál a kórházban.",
-            "A vonat ma este későn indul az állomásról.",
-            "A gyerekek fociznak a parkban.",
-            "A nyomtatónak papír és fekete tinta kell.",
-            "Télen hó esik a hegyekre.",
-        ),
-        "KÓRHÁZBAN ORVOS",
-        "doctor",
-        ("orvos", "kórházban"),
     ),
     "ja": Sample(
         (
