@@ -11,6 +11,7 @@ import typer
 from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options
 from sinkrank.console.given import is_given
+from sinkrank.console.parsing import parse_names
 
 if TYPE_CHECKING:
     from evaluation.corpora import Corpus
@@ -138,7 +139,7 @@ def evaluate(
         # Only the options, so that no evaluation writes to the index of the settings.
         store, index = loaded.option("store"), loaded.option("index")
         wanted = collections.Wanted(
-            collection, qrels, lang, _names(methods), _names(systems), store, index, output_folder, json_
+            collection, qrels, lang, parse_names(methods), parse_names(systems), store, index, output_folder, json_
         )
         collections.evaluate_collection(wanted, settings)
         return
@@ -150,13 +151,8 @@ def evaluate(
         if not is_given(context, "queries"):
             raise typer.BadParameter("with --qrels it names the file of the judged queries", param_hint="--queries")
         _check_folder(output_folder)
-        if judged_proxy.is_wanted(settings, template):
-            window = settings.depth if is_given(context, "depth") else settings.proxy_window_size
-            judged_proxy.compare(
-                settings, window, template, Path(queries), qrels, _names(methods), output_folder, json_
-            )
-            return
-        judged.compare(settings, Path(queries), qrels, _names(methods), output_folder, json_)
+        opening = judged_proxy.opened(settings, template, loaded.option("depth") or settings.proxy_window_size)
+        judged.compare(opening, Path(queries), qrels, parse_names(methods), output_folder, json_)
         return
     if template is not None:
         raise typer.BadParameter("it is for judged queries; give --qrels and --queries too", param_hint="--template")
@@ -213,19 +209,19 @@ def _plan(
     if directions is None:
         chosen = default_directions(languages)
     else:
-        chosen = [Direction.parse(name) for name in _names(directions)]
+        chosen = [Direction.parse(name) for name in parse_names(directions)]
     for language in (code for each in chosen for code in (each.query_language, each.document_language)):
         if language not in languages:
             raise WrongParameter(f"the corpus {corpus} has no pages in {language!r}; it has {', '.join(languages)}")
     return Plan(
         directions=tuple(chosen),
-        query_kinds=tuple(_names(queries)),
-        methods=parse_methods(_names(methods)),
+        query_kinds=tuple(parse_names(queries)),
+        methods=parse_methods(parse_names(methods)),
         limit=limit or None,
         depth=depth,
         everything=everything,
         unknown_words=check_rule(unknown_words),
-        systems=parse_systems(_names(systems)),
+        systems=parse_systems(parse_names(systems)),
     )
 
 
@@ -239,10 +235,6 @@ def _check_folder(output_folder: Path | None) -> None:
         output_folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=output_folder):
             pass
-
-
-def _names(listed: str) -> list[str]:
-    return [name.strip() for name in listed.split(",") if name.strip()]
 
 
 def _embeddings(corpus: Corpus, settings: Settings, progress: Progress) -> Embeddings:
