@@ -81,8 +81,7 @@ def test_an_option_of_held_out_pages_is_refused(run: Run, pets: str) -> None:
 
 
 def test_the_language_belongs_to_a_collection(run: Run) -> None:
-    result = run("evaluate", "--lang", "en", exits=2)
-    assert "give --collection too" in result.stderr
+    assert "give --collection too" in run("evaluate", "--lang", "en", exits=2).stderr
 
 
 def test_a_system_that_is_not_known_is_named_first(run: Run) -> None:
@@ -111,8 +110,7 @@ def test_an_engine_holds_the_index_while_it_is_needed(run: Run, pets: str, engin
     index = f"collection-{os.getpid()}"
     with closing(open_store(address)) as store:
         before = store.indices()
-        result = run(*asked)
-        assert json.loads(result.stdout)["methods"]["auto"]["means"]["R@100"] == 1.0
+        assert json.loads(run(*asked).stdout)["methods"]["auto"]["means"]["R@100"] == 1.0
         assert store.indices() == before
         try:
             assert json.loads(run(*asked, "--index", index).stdout)["index"] == index

@@ -108,8 +108,7 @@ def test_ctrl_c_ends_with_code_130(home: Path, run: Run, monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr("sinkrank.console.resources.open_embeddings", interrupted)
-    result = run("search", "cat", exits=130)
-    assert result.stderr == "sinkrank: stopped\n"
+    assert run("search", "cat", exits=130).stderr == "sinkrank: stopped\n"
 
 
 def test_ctrl_c_while_the_commands_are_imported_ends_without_a_traceback(empty_home: Path) -> None:
@@ -190,25 +189,18 @@ def test_a_full_disk_is_named_with_the_cure_whatever_is_printed(empty_home: Path
         (IsADirectoryError(21, "Is a directory", "c"), "c: Is a directory; name a file"),
         (ConnectionRefusedError(111, "Connection refused"), "Connection refused"),
         (OSError("one\n  two"), "one two"),
+        (BadInput("one\n  two"), "one two"),
     ],
-    ids=["missing", "forbidden", "folder", "no file at all", "no number"],
+    ids=["missing", "forbidden", "folder", "no file at all", "no number", "of ours"],
 )
-def test_an_error_of_the_system_is_told_with_the_file_and_the_cure(
-    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
+def test_an_error_is_told_in_one_line_and_one_of_the_system_with_the_file_and_the_cure(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
 ) -> None:
     def fails(*_: object) -> None:
         raise error
 
     monkeypatch.setattr("sinkrank.console.resources.open_embeddings", fails)
     assert run("search", "cat", exits=1).stderr == f"sinkrank: {said}\n"
-
-
-def test_an_error_of_several_lines_is_told_in_one(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> None:
-        raise BadInput("one\n  two")
-
-    monkeypatch.setattr("sinkrank.console.resources.open_embeddings", fails)
-    assert run("search", "cat", exits=1).stderr == "sinkrank: one two\n"
 
 
 def test_json_has_the_shape_of_the_service(indexed: Path, run: Run) -> None:

@@ -35,8 +35,7 @@ def test_all_is_well(indexed: Path, run: Run) -> None:
 
 
 def test_the_lines_say_ok_or_problem(home: Path, run: Run) -> None:
-    result = run("doctor", "--quick", exits=1)
-    lines = dict(line.split(":", 1) for line in result.stdout.splitlines())
+    lines = dict(line.split(":", 1) for line in run("doctor", "--quick", exits=1).stdout.splitlines())
     assert "ok      embeddings" in lines
     assert "sinkrank ingest" in lines["problem store"]
 

@@ -87,8 +87,7 @@ def test_a_file_that_was_brought_by_hand_is_taken(empty_home: Path, run: Run, se
 def test_wrong_use_is_told_before_anything_is_fetched(
     empty_home: Path, run: Run, server: TlsServer, arguments: list[str], exit_code: int, said: str
 ) -> None:
-    result = run("embeddings", "fetch", *arguments, exits=exit_code)
-    assert said in result.stderr
+    assert said in run("embeddings", "fetch", *arguments, exits=exit_code).stderr
     assert not server.asked
 
 

@@ -99,8 +99,7 @@ def left_over(home: Path) -> list[Path]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("encoder", "published")
 def test_all_parts_are_joined_and_their_figures_shown(empty_home: Path, run: Run, english: str) -> None:
-    result = run(*PREPARE, english, "--json")
-    report = json.loads(result.stdout)
+    report = json.loads(run(*PREPARE, english, "--json").stdout)
     assert [part["name"] for part in report["made"]] == ["training", "encoder", "published"]
     assert report["left_out"].pop("dictionaries") == "the documents are in one language"
     assert report["left_out"].pop("passages").endswith("passages of 40 words, fewer than 500")
@@ -137,8 +136,7 @@ def test_english_embeddings_are_mapped_to_the_encodings_of_passages(
     empty_home: Path, run: Run, english: str, encoder: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(passages, "MIN_PASSAGES", 50)
-    result = run(*PREPARE, english, "--without", "published,training", "--json")
-    report = json.loads(result.stdout)
+    report = json.loads(run(*PREPARE, english, "--without", "published,training", "--json").stdout)
     assert "passages" not in report["left_out"]
     (note,) = [note for note in report["notes"] if note.startswith("passages: ")]
     encoded = [text for text in encoder if " " in text]
@@ -162,8 +160,7 @@ def test_passages_that_cannot_be_encoded_leave_the_joined_embeddings(
 ) -> None:
     monkeypatch.setattr(passages, "MIN_PASSAGES", 50)
     monkeypatch.setattr(passages.PassageMap, "make", failing)
-    result = run(*PREPARE, english, "--without", "published,training", "--json")
-    report = json.loads(result.stdout)
+    report = json.loads(run(*PREPARE, english, "--without", "published,training", "--json").stdout)
     assert report["left_out"]["passages"] == "no room; free some"
     assert report["joined"] == report["made"][0]["figures"]
     assert "joined" in store(empty_home).meta["source"]
@@ -175,8 +172,7 @@ def failing(*arguments: object, **options: object) -> None:
 
 @pytest.mark.slow
 def test_a_pipe_has_a_line_for_each_step_and_the_next_command(empty_home: Path, run: Run, english: str) -> None:
-    result = run(*PREPARE, english, "--without", "published,encoder")
-    lines = result.stderr.splitlines()
+    lines = run(*PREPARE, english, "--without", "published,encoder").stderr.splitlines()
     assert "factorising …" in lines
     assert lines[-1] == f"next: sinkrank ingest {english} --lang en --index NAME"
 
@@ -216,8 +212,7 @@ def test_without_any_part_there_is_an_error_and_no_store(
 def test_several_languages_are_aligned_by_their_groups(
     empty_home: Path, run: Run, bilingual: str, encoder: list[str]
 ) -> None:
-    result = run(*PREPARE, bilingual, "--json")
-    report = json.loads(result.stdout)
+    report = json.loads(run(*PREPARE, bilingual, "--json").stdout)
     assert report["across"]
     assert [part["name"] for part in report["made"]] == ["training", "encoder"]
     assert sorted(report["summary"]["languages"]) == ["en", "fr"]
@@ -316,8 +311,7 @@ def test_bad_input_is_told_with_the_cure(
 ) -> None:
     (empty_home / "empty.jsonl").write_text("")
     (empty_home / "broken.jsonl").write_text('{"id": "1", "text": \n')
-    result = run(*PREPARE, *arguments, exits=exit_code)
-    assert message in result.stderr
+    assert message in run(*PREPARE, *arguments, exits=exit_code).stderr
     assert not (empty_home / ".sinkrank" / "embeddings").exists()
 
 
@@ -330,8 +324,7 @@ def test_the_documents_may_be_an_index_of_ones_own(
     # No field is called text or body: all text fields are read, and headline is the title.
     fields = {"headline": {"type": "text"}, "body_text": {"type": "text"}}
     index = make_foreign(fields, [{"headline": row["title"], "body_text": row["text"]} for row in pages("en")])
-    result = run(*PREPARE, "--store", engine.url, "--index", index, "--json")
-    report = json.loads(result.stdout)
+    report = json.loads(run(*PREPARE, "--store", engine.url, "--index", index, "--json").stdout)
     assert report["has_titles"]
     assert [part["name"] for part in report["made"]] == ["training", "encoder"]
     found = store(empty_home)

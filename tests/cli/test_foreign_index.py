@@ -124,15 +124,12 @@ def test_tune_chooses_what_the_proxy_can_be_set_to(run: Run, make: MakeIndex, ar
 def test_what_cannot_be_is_said(
     run: Run, make: MakeIndex, arguments: list[str], more: list[str], code: int, told: str
 ) -> None:
-    result = run("evaluate", *arguments, "--index", make(), *more, exits=code)
-    assert told in result.stderr
+    assert told in run("evaluate", *arguments, "--index", make(), *more, exits=code).stderr
 
 
 def test_a_template_without_an_index_or_without_judgments(run: Run, arguments: list[str]) -> None:
-    result = run("evaluate", *arguments, "--template", "template.json", exits=2)
-    assert "--index NAME" in result.stderr
-    result = run("evaluate", "--template", "template.json", exits=2)
-    assert "--qrels" in result.stderr
+    assert "--index NAME" in run("evaluate", *arguments, "--template", "template.json", exits=2).stderr
+    assert "--qrels" in run("evaluate", "--template", "template.json", exits=2).stderr
 
 
 def test_an_index_without_text_fields_needs_a_template(run: Run, make: MakeIndex, arguments: list[str]) -> None:

@@ -53,9 +53,7 @@ def test_a_mended_reject_file_is_ingested_as_it_is(home: Path, run: Run) -> None
     bad = home / "bad.jsonl"
     bad.write_text(bad.read_text().replace("fx", "fr"))
 
-    result = run("ingest", "bad.jsonl")
-
-    assert "2 of 2 documents" in result.stdout
+    assert "2 of 2 documents" in run("ingest", "bad.jsonl").stdout
     hits = json.loads(run("search", "cat", "--lang", "en", "--json").stdout)["hits"]
     assert {hit["id"]: hit["metadata"] for hit in hits} == {"1": {"year": "2001"}, "2": {"year": "1999"}, "3": {}}
 
@@ -144,8 +142,7 @@ def test_there_is_nothing_to_go_back_to(indexed: Path, run: Run) -> None:
 
 def test_a_dry_run_checks_everything_and_writes_nothing(home: Path, run: Run) -> None:
     write_rows(home / "in.jsonl", [*DOCUMENTS, DOCUMENTS[0], "{broken"])
-    result = run("ingest", "in.jsonl", "--dry-run", "--json", exits=1)
-    summary = json.loads(result.stdout)
+    summary = json.loads(run("ingest", "in.jsonl", "--dry-run", "--json", exits=1).stdout)
     assert (summary["read"], summary["indexed"], summary["rejected"], summary["is_dry_run"]) == (6, 4, 2, True)
     assert not (home / ".sinkrank" / "store").exists()
     assert not (home / ".sinkrank" / "ingest").exists()
@@ -162,8 +159,7 @@ def test_documents_are_deleted_by_id(indexed: Path, run: Run) -> None:
     assert deleted.stdout == "2 documents deleted from index 'documents'\n"
     hits = json.loads(run("search", "cat", "--json").stdout)["hits"]
     assert {hit["id"] for hit in hits} == {"fr/animaux", "en/car"}
-    again = run("ingest", "delete", "fr/chat", exits=1)
-    assert "not there: fr/chat" in again.stderr
+    assert "not there: fr/chat" in run("ingest", "delete", "fr/chat", exits=1).stderr
     run("ingest", "delete", exits=2)
 
 
@@ -267,10 +263,6 @@ def test_a_node_that_is_down_is_told_before_anything_is_written(home: Path, run:
     assert "start the engine" in result.stderr
 
 
-def test_no_file_is_wrong_use(home: Path, run: Run) -> None:
-    run("ingest", exits=2)
-
-
 @pytest.fixture
 def engine_options(engine: Engine) -> Iterator[list[str]]:
     """The options that name an index of this test on a real node; it is dropped at the end."""
@@ -325,10 +317,10 @@ def test_a_template_is_shown_installed_and_taken_away(home: Path, run: Run, engi
     assert json.loads(removed.stdout) == {"removed": name}
 
 
-@pytest.mark.parametrize("arguments", [["--engine", "spark"], ["--ray-address", "auto"]])
-def test_what_is_no_engine_of_ours_is_wrong_use(home: Path, run: Run, arguments: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["in.jsonl", "--engine", "spark"], ["in.jsonl", "--ray-address", "auto"], []])
+def test_no_engine_of_ours_or_no_file_is_wrong_use(home: Path, run: Run, arguments: list[str]) -> None:
     write_rows(home / "in.jsonl", DOCUMENTS)
-    run("ingest", "in.jsonl", *arguments, exits=2)
+    run("ingest", *arguments, exits=2)
 
 
 def test_what_is_left_out_of_a_folder_is_told(run: Run, home: Path) -> None:

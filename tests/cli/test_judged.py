@@ -62,8 +62,7 @@ def test_a_narrow_terminal_cuts_no_measure(run: RunCommand, files: list[str], mo
 
 
 def test_qrels_without_queries_say_what_is_missing(run: RunCommand, files: list[str]) -> None:
-    result = run("evaluate", *files[2:], exits=2)
-    assert "--queries" in result.stderr
+    assert "--queries" in run("evaluate", *files[2:], exits=2).stderr
 
 
 def test_an_unknown_method_is_named_before_anything_is_read(run: RunCommand) -> None:

@@ -51,5 +51,4 @@ def test_it_passes_searches_on_and_takes_up_embeddings_that_are_made_later(
 
 def test_damaged_embeddings_are_an_error_at_the_start(engine: Engine, home: Path, run: Run) -> None:
     (home / ".sinkrank" / "embeddings" / "vectors.npy").write_bytes(b"cut")
-    result = run("serve", "--port", "0", "--store", engine.url, exits=1)
-    assert "damaged" in result.stderr
+    assert "damaged" in run("serve", "--port", "0", "--store", engine.url, exits=1).stderr
