@@ -16,9 +16,6 @@ from pydantic.fields import FieldInfo
 
 from reranker.base.errors import UnknownLanguage
 
-# Settings with addresses. An address may contain a password, so their values are never shown in full.
-ADDRESS_SETTINGS = frozenset({"store"})
-
 # `*`, a name or IPv4 address, or an IPv6 address.
 _HOST_NAME = regex.compile(r"\*|[A-Za-z0-9_.-]*[A-Za-z0-9]|[0-9A-Fa-f.]*(:[0-9A-Fa-f.]*){2,}")
 
@@ -262,8 +259,8 @@ class Settings(BaseModel):
 
 
 def may_be_secret(name: str) -> bool:
-    """Whether a setting's value may contain a password, so that it must not be shown."""
-    return name in ADDRESS_SETTINGS or SecretStr in value_types(Settings.model_fields[name])
+    """Whether a setting's value may contain a password, so that it must not be shown. An address may."""
+    return name == "store" or SecretStr in value_types(Settings.model_fields[name])
 
 
 def value_types(field: FieldInfo) -> tuple[Any, ...]:

@@ -10,7 +10,6 @@ import typer
 
 from reranker.service.settings_sources import LoadedSettings
 from sinkrank.console import options
-from sinkrank.console.given import is_given
 from sinkrank.console.parsing import parse_names
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ def evaluate(
     if qrels is not None:
         from sinkrank.actions import judged, judged_proxy
 
-        if not is_given(context, "queries"):
+        if not options.is_given(context, "queries"):
             raise typer.BadParameter("with --qrels it names the file of the judged queries", param_hint="--queries")
         _check_folder(output_folder)
         opening = judged_proxy.opened(settings, template, loaded.option("depth") or settings.proxy_window_size)
