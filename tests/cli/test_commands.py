@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -18,24 +19,27 @@ from tests.cli.conftest import DOCUMENTS, Run, write_rows
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def process(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def process(home: Path, *arguments: str, stdout: int | IO[str] = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
     """Runs the command line as a user's shell does, with its output in pipes."""
-    return _interpreter(home, "-m", "sinkrank", *arguments, timeout_s=120)
+    return _interpreter(home, "-m", "sinkrank", *arguments, stdout=stdout)
 
 
 def python(home: Path, script: str) -> subprocess.CompletedProcess[str]:
     """Runs a script that can import the project."""
-    return _interpreter(home, "-c", script, timeout_s=60)
+    return _interpreter(home, "-c", script)
 
 
-def _interpreter(home: Path, *arguments: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
+def _interpreter(
+    home: Path, *arguments: str, stdout: int | IO[str] = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=home,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=timeout_s,
+        timeout=120,
         check=False,
     )
 
@@ -72,12 +76,10 @@ def test_the_version_needs_no_command(run: Run) -> None:
     assert result.stdout == f"{importlib.metadata.version('sinkrank')}\n"
 
 
-def test_help_imports_nothing_heavy() -> None:
+def test_help_imports_nothing_heavy(empty_home: Path) -> None:
     heavy = {"numpy", "numba", "scipy", "flask", "opensearchpy", "waitress"}
-    script = "import sys, sinkrank.commands.app; print(*sys.modules)"
-    result = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
-    )
+    result = python(empty_home, "import sys, sinkrank.commands.app; print(*sys.modules)")
+    assert "typer" in result.stdout.split(), result.stderr
     assert set(result.stdout.split()) & heavy == set()
 
 
@@ -161,16 +163,7 @@ main()
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["serve", "--print-settings"]], ids=" ".join)
 def test_a_full_disk_is_named_with_the_cure_whatever_is_printed(empty_home: Path, arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        result = subprocess.run(
-            [sys.executable, "-m", "sinkrank", *arguments],
-            cwd=empty_home,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        result = process(empty_home, *arguments, stdout=full)
     assert result.returncode == 1
     assert result.stderr == "sinkrank: No space left on device; free some space, and give the command again\n"
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from io import StringIO
 from math import log, sqrt
@@ -14,12 +11,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-import sinkrank
 from reranker.search.searcher import SearchAnswer, Searcher, SearchRequest
 from reranker.service.settings import Settings
 from sinkrank.console.resources import opened_searcher
 from sinkrank.console.tables import search_table
 from tests.cli.conftest import DOCUMENTS, Run, assert_one_line, write_rows
+from tests.cli.test_commands import python
 from tests.engines.nodes import free_ports
 from tests.tiny import TRANSLATION_COST
 
@@ -279,14 +276,10 @@ def test_an_index_of_other_embeddings_is_refused_with_the_command_that_rebuilds_
 
 
 @pytest.mark.parametrize("command", [("search", "cat"), ("explain", "cat", "fr/chat")], ids=["search", "explain"])
-def test_one_search_does_not_load_the_compiled_loops(command: tuple[str, ...]) -> None:
-    script = "import sys; from sinkrank.commands.app import app; app(sys.argv[1:], standalone_mode=False); "
-    script += "print('numba' in sys.modules)"
-    path = {"PYTHONPATH": str(Path(sinkrank.__file__).parents[1])}
-    ran = subprocess.run(
-        [sys.executable, "-c", script, *command], check=True, capture_output=True, text=True, env=os.environ | path
-    )
-    assert "chat" in ran.stdout
+def test_one_search_does_not_load_the_compiled_loops(indexed: Path, command: tuple[str, ...]) -> None:
+    script = f"import sys; from sinkrank.commands.app import app; app({command}, standalone_mode=False); "
+    ran = python(indexed, script + "print('numba' in sys.modules)")
+    assert "chat" in ran.stdout, ran.stderr
     assert ran.stdout.splitlines()[-1] == "False"
 
 
