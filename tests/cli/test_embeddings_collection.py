@@ -116,10 +116,12 @@ def test_a_wrong_url_is_told_without_its_password(empty_home: Path, run: Run, fi
 def test_what_is_built_holds_the_words_of_a_collection_in_the_dictionaries_languages(
     empty_home: Path, run: Run, dictionary: str
 ) -> None:
-    write_rows(empty_home / "pages.jsonl", [*ROWS, {"id": "5", "lang": "de", "text": "Katze"}])
-    run("embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl")
-    # cat, dog, chat and voiture, and what translates them: chat, chien, cat, car; not sun and soleil.
-    assert held(empty_home) == {"cat", "dog", "car", "chat", "chien", "voiture"}
+    rows = [*ROWS, {"id": "5", "lang": "de", "text": "Katze"}, {"id": "6", "text": "the sun"}]
+    write_rows(empty_home / "pages.jsonl", [row | {"text": "", "article": row["text"]} for row in rows[:2] + rows[3:]])
+    command = ["embeddings", "build", "--dictionary", dictionary, "--collection", "pages.jsonl"]
+    run(*command, "--text-field", "article", "--lang", "en")
+    # cat, dog, sun and chat, and what translates them: chat, chien and soleil, cat; not car and voiture.
+    assert held(empty_home) == {"cat", "dog", "sun", "chat", "chien", "soleil"}
 
 
 @pytest.mark.usefixtures("encoder")
